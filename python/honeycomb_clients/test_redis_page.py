@@ -57,7 +57,7 @@ DIFFERENCES = {
     ),
     "MEMORY DOCTOR": (
         ["MEMORY DOCTOR", "CONFIG SET maxmemory 1", "MEMORY DOCTOR", "CONFIG SET maxmemory 0"],
-        r"^No problem.*\s+OK\nProblems with memory: 1\n \* The store uses \d+ of the 1 bytes of maxmemory",
+        r"^The server found.*\s+OK\nMemory problems: 1\n \* The store uses \d+ of the 1 bytes of maxmemory",
     ),
     "MEMORY MALLOC-STATS": (["MEMORY MALLOC-STATS"], r"Bytes of the arena: \d+\nfree: \d+"),
     "MEMORY PURGE": (["MEMORY PURGE"], "OK"),

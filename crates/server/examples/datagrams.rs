@@ -1,11 +1,11 @@
-//! How many gets a second one core of a server answers over the loopback device, and what they cost it.
+//! Measures the gets per second that one server core answers over the loopback device, and their CPU time.
 //!
 //! ```text
 //! cargo run --release -p honeycomb-server --example datagrams -- [PAIRS] [SECONDS] [CLIENTS] [PAYLOAD_BYTES]
 //! ```
 //!
-//! Pairs of 12 + 12 bytes, which both protocols can carry, chosen uniformly. The server's time on its core is
-//! what the system says of its thread.
+//! Keys and values have 12 bytes each, which both protocols can carry. Keys are chosen uniformly. The kernel
+//! accounts the CPU time of the server's thread.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -32,7 +32,7 @@ struct Load {
 
 fn main() -> Result<(), Failure> {
     let numbers: Vec<u64> = env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
-    let number = |place: usize, default| numbers.get(place).copied().unwrap_or(default);
+    let number = |index: usize, default| numbers.get(index).copied().unwrap_or(default);
     let load = Load {
         pairs: number(0, 1_000_000),
         seconds: number(1, 5) as f64,
@@ -47,18 +47,20 @@ fn main() -> Result<(), Failure> {
     let store = Store::open(honeycomb_store::Config { memory_bytes, ..Default::default() })?;
     let config = Config { address, cores: 1, datagrams, ..Config::default() };
     let server = Server::start(config, store, Box::new(SystemTime))?;
-    let (batch, ocsm) =
-        (server.batch_address().ok_or("no batches")?, server.ocsm_address().ok_or("no messages")?);
+    let (batch, ocsm) = (
+        server.batch_address().ok_or("no port for batches")?,
+        server.ocsm_address().ok_or("no port for messages")?,
+    );
     fill(batch, load)?;
     println!("{} pairs, {} clients, payloads of {} bytes", load.pairs, load.clients, load.payload_bytes);
     measure("batches of gets", load, move |seed| gets(batch, load, seed))?;
-    measure("messages that search", load, move |seed| searches(ocsm, load, seed))?;
-    measure("gets one by one", load, move |seed| alone(batch, load, seed))?;
+    measure("search messages", load, move |seed| searches(ocsm, load, seed))?;
+    measure("single gets", load, move |seed| single_gets(batch, load, seed))?;
     server.stop()?;
     Ok(())
 }
 
-/// Has clients ask for a while; prints what was answered a second, and what each answer cost the server.
+/// Runs the clients and prints the answers per second and the server's CPU time per answer.
 fn measure(
     name: &str,
     load: Load,
@@ -73,17 +75,17 @@ fn measure(
     drop(sender);
     let answers: u64 = answers.iter().sum::<Result<u64, Failure>>()?;
     let (wall, server) = (begin.elapsed().as_secs_f64(), server_nanoseconds()? - before);
-    let each = server as f64 / answers as f64;
+    let cost = server as f64 / answers as f64;
     let busy = server as f64 / wall / 1e7;
-    let (rate, of_core) = (answers as f64 / wall / 1e6, 1e3 / each);
+    let (rate, core_rate) = (answers as f64 / wall / 1e6, 1e3 / cost);
     println!(
-        "{name:22} {rate:8.3} million/s, {each:7.0} ns of the server's core each ({busy:3.0} % busy): \
-         {of_core:.2} million/s a core"
+        "{name:22} {rate:8.3} million/s, {cost:7.0} ns of CPU time each ({busy:3.0} % busy): \
+         {core_rate:.2} million/s per core"
     );
     Ok(())
 }
 
-/// The time that the server's thread was on its core.
+/// Returns the CPU time of the server's thread in nanoseconds.
 fn server_nanoseconds() -> Result<u64, Failure> {
     for task in fs::read_dir("/proc/self/task")? {
         let path = task?.path();
@@ -101,7 +103,7 @@ fn key(number: u64) -> [u8; 12] {
     key
 }
 
-/// Numbers of pairs, at random.
+/// Returns a generator of random indices of pairs.
 fn numbers(load: Load, seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
     move || {
@@ -126,39 +128,39 @@ fn fill(server: SocketAddr, load: Load) -> Result<(), Failure> {
     if failed > 0 { Err(format!("{failed} pairs were not written").into()) } else { Ok(()) }
 }
 
-/// Keeps as many gets in flight as a client may: how many were answered.
+/// Keeps the maximum number of gets in flight. Returns the number of answers.
 fn gets(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
     let (mut client, mut next) = (connect(server, load)?, numbers(load, seed));
     let until = Instant::now() + Duration::from_secs_f64(load.seconds);
-    let (mut found, mut lost) = (0_u64, 0_u64);
+    let (mut answers, mut lost) = (0_u64, 0_u64);
     let mut key_of_next = key(next());
     while Instant::now() < until {
         while client.submit(&Operation::Get(&key_of_next))?.is_some() {
             key_of_next = key(next());
         }
         client.poll(Duration::from_secs(1), |_, outcome| match outcome {
-            Outcome::Value(_) => found += 1,
+            Outcome::Value(_) => answers += 1,
             _ => lost += 1,
         })?;
     }
-    if lost > 0 { Err(format!("{lost} gets found nothing").into()) } else { Ok(found) }
+    if lost > 0 { Err(format!("{lost} gets returned no value").into()) } else { Ok(answers) }
 }
 
-fn alone(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
+fn single_gets(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
     let (mut client, mut next) = (connect(server, load)?, numbers(load, seed));
     let until = Instant::now() + Duration::from_secs_f64(load.seconds);
-    let mut found = 0;
+    let mut answers = 0;
     while Instant::now() < until {
-        found += u64::from(client.get(&key(next()))?.is_some());
+        answers += u64::from(client.get(&key(next()))?.is_some());
     }
-    Ok(found)
+    Ok(answers)
 }
 
-/// Packets of searches that are sent together, and how often.
-const TOGETHER: usize = 32;
-const AHEAD: usize = 2;
+/// Packets per system call, and the number of such groups in flight.
+const GROUP_PACKETS: usize = 32;
+const GROUPS_IN_FLIGHT: usize = 2;
 
-/// Keeps packets of searches in flight; those that are lost are taken for lost after a while.
+/// Keeps packets of searches in flight. Considers them lost when no reply arrives before the timeout.
 fn searches(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
@@ -166,10 +168,10 @@ fn searches(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
     socket.set_read_timeout(Some(Duration::from_millis(200)))?;
     let mut next = numbers(load, seed);
     let until = Instant::now() + Duration::from_secs_f64(load.seconds);
-    let (mut found, mut in_flight, mut buffer) = (0, 0, vec![0; 1 << 16]);
+    let (mut answers, mut in_flight, mut buffer) = (0, 0, vec![0; 1 << 16]);
     let mut metas = [quinn_udp::RecvMeta::default()];
     while Instant::now() < until {
-        while in_flight <= TOGETHER * (AHEAD - 1) {
+        while in_flight <= GROUP_PACKETS * (GROUPS_IN_FLIGHT - 1) {
             let (contents, size) = packets(&mut next, load.payload_bytes)?;
             let (destination, segment_size) = (server, Some(size));
             let transmit =
@@ -185,21 +187,21 @@ fn searches(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
         for datagram in buffer[..metas[0].len].chunks(metas[0].stride.max(1)) {
             let replies = ocsm::Packet::parse(datagram)?;
             let is_found = |reply: &ocsm::Message<'_>| reply.status() == Some(ocsm::Status::Done);
-            found += replies.messages().filter(is_found).count() as u64;
+            answers += replies.messages().filter(is_found).count() as u64;
             in_flight = in_flight.saturating_sub(1);
         }
         metas[0].len = 0;
     }
-    Ok(found)
+    Ok(answers)
 }
 
-/// Full packets of searches, and the size of each.
+/// Returns full packets of searches, and the size of each packet.
 fn packets(next: &mut impl FnMut() -> u64, payload_bytes: usize) -> Result<(Vec<u8>, usize), Failure> {
     let (form, message_type) = (ocsm::Form::Short, ocsm::MessageType::Search);
     let mut requests = ocsm::RequestPacket::new(message_type, form, 0, payload_bytes);
     let mut contents = Vec::new();
-    let most = (honeycomb_protocol::PAYLOAD_BYTES_MAX / payload_bytes).clamp(1, TOGETHER);
-    for _ in 0..most {
+    let packets = (honeycomb_protocol::PAYLOAD_BYTES_MAX / payload_bytes).clamp(1, GROUP_PACKETS);
+    for _ in 0..packets {
         requests.clear();
         for sequence_number in 0..form.messages_max(payload_bytes) as u16 {
             let (operation, key) = (ocsm::Operation::Search, key(next()));

@@ -1,10 +1,11 @@
-//! A server that does nothing: as fast as any that answers Redis clients through the same system can be.
+//! A server without a store. Its throughput is the upper bound for Redis servers on the same system calls.
 //!
 //! ```text
 //! cargo run --release -p honeycomb-server --example nothing -- PORT
 //! ```
-//! It takes each `*` for a request, and all for gets if the first one's name begins with `G`. Its replies are
-//! what `python -m honeycomb_clients.throughput` expects, which measures it beside others with `--nothing`.
+//! It counts each `*` as a request. If the name of the first request begins with `G`, it answers all requests
+//! as gets, otherwise as sets. The replies are those that `python -m honeycomb_clients.throughput` expects,
+//! which compares this server with others if it runs with `--nothing`.
 
 use std::env;
 use std::error::Error;
@@ -18,13 +19,13 @@ use slab::Slab;
 const LISTENER: Token = Token(usize::MAX);
 const FOUND: &[u8] = b"$32\r\nvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv\r\n";
 const DONE: &[u8] = b"+OK\r\n";
-/// Where the name of a command of two words is in its request; of one of three as well.
+/// Offset of the command name in a request with two or three words.
 const NAME_AT: usize = "*2\r\n$3\r\n".len();
-/// More replies than one receipt has requests.
+/// Upper bound of the number of requests in one receive.
 const REPLIES_MAX: usize = 1 << 13;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let port: u16 = env::args().nth(1).ok_or("which port?")?.parse()?;
+    let port: u16 = env::args().nth(1).ok_or("usage: nothing PORT")?.parse()?;
     let mut poll = Poll::new()?;
     let mut listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port)))?;
     poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
@@ -53,8 +54,8 @@ fn accept(listener: &TcpListener, poll: &Poll, connections: &mut Slab<TcpStream>
     Ok(())
 }
 
-/// Replies to what has arrived, of which the client waits for the replies before it sends more: whether it is
-/// still there.
+/// Answers the received requests. The client must wait for the replies before it sends more. Returns whether
+/// the connection is still open.
 fn answer(socket: &mut TcpStream, buffer: &mut [u8], found: &[u8], done: &[u8]) -> bool {
     let received = match socket.read(buffer) {
         Ok(0) => return false,

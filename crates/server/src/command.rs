@@ -1,4 +1,4 @@
-//! The definition of a command.
+//! Descriptions of commands: name, arity, key positions, handler and documentation.
 
 use std::ops::Deref;
 
@@ -14,27 +14,27 @@ use crate::keyspace::Keyspace;
 use crate::letters::Letters;
 use crate::task::walking::Walking;
 
-/// A command: its description for clients, and its implementation.
+/// A command: the metadata that `COMMAND` reports, and its handler.
 #[derive(Debug)]
 pub(crate) struct Command {
-    /// The name in lower case.
+    /// Lower case.
     pub(crate) name: &'static str,
-    /// The number of arguments including the name, or the minimum as a negative number.
+    /// Number of arguments including the name; a negative value is a minimum.
     pub(crate) arity: i32,
-    /// The arguments that are keys.
+    /// The positions of its keys.
     pub(crate) keys: Keys,
     pub(crate) form: CommandForm,
-    /// The arguments after the name, in the notation of a manual.
+    /// The syntax of the arguments after the name.
     pub(crate) usage: &'static str,
-    /// The effect, in one sentence.
+    /// One sentence for `COMMAND DOCS` and the manual.
     pub(crate) summary: &'static str,
 }
 
-/// A command, with its number.
+/// A command and its number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandRef {
     pub(crate) command: &'static Command,
-    /// The position in the list of all commands.
+    /// Its index in the command table.
     pub(crate) number: usize,
 }
 
@@ -52,29 +52,29 @@ pub(crate) enum Keys {
     None,
     /// The first argument after the name.
     First,
-    /// The second argument after the name. The first one selects an operation.
+    /// The second argument after the name. The first is a subcommand.
     Second,
     /// The first two arguments after the name.
     FirstTwo,
     /// All arguments after the name.
     All,
-    /// All arguments after the first one that follows the name.
+    /// All arguments from the second after the name.
     FromSecond,
-    /// Every second argument after the name. The others are values.
+    /// Every other argument from the first after the name. The others are values.
     EveryOther,
-    /// Every second argument after the first one that follows the name, which is the number of keys. The
-    /// others are values, with options at the end.
+    /// Every other argument from the second after the name. The first is the number of keys; a value follows
+    /// each key, and options follow the last value.
     Counted,
 }
 
-/// A handler that reads and writes the pairs of a table.
+/// A handler that reads or writes pairs of a table.
 pub(crate) type OnKeys = fn(&mut Keyspace<'_>, &Arguments<'_>, &mut Replies) -> Result<(), Failure>;
 
-/// Returns the write of a command that does nothing else. The second argument is the time in milliseconds
-/// since 1970.
+/// Returns the value that a command puts unconditionally, or `None` when the command must read first.
+/// The time is in milliseconds since 1970.
 pub(crate) type OnPut = for<'a> fn(&Arguments<'a>, u64) -> Option<Put<'a>>;
 
-/// An unconditional write.
+/// An unconditional put.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Put<'a> {
     pub(crate) value: &'a [u8],
@@ -83,41 +83,41 @@ pub(crate) struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Returns whether the value exists after the write.
+    /// Returns whether the value has not expired at `now`.
     pub(crate) fn is_alive(&self, now: u64) -> bool {
         Envelope::is_alive_at(self.expires_at, now)
     }
 }
 
-/// Returns the range of keys that a command reads, and the format of its reply.
+/// Parses the arguments of a command that reads a range.
 pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failure>;
 
-/// The implementation of a command.
+/// The handler of a command. Its form determines how the server schedules the command.
 #[derive(Debug)]
 pub(crate) enum CommandForm {
-    /// Reads its keys, each once and in order, so a batch can execute its reads.
+    /// Reads each key once, in order. The server can batch these reads with those of other commands.
     Read(OnKeys),
-    /// As `Read`. It replies the values unchanged, in an array if all its arguments are keys, so a task can
-    /// copy long values in parts.
+    /// Like `Read`, but returns the unmodified values, in an array if all arguments are keys. The server can
+    /// therefore copy long values in parts.
     Values(OnKeys),
-    /// Puts a value at its first argument unconditionally and replies `OK`, if the second function returns
-    /// the write. A batch can then execute the write.
+    /// If the second function returns a put, the command unconditionally puts this value at the key in its
+    /// first argument and returns `OK`. The server can batch such puts with those of other commands.
     Write(OnKeys, OnPut),
-    /// Reads and then writes.
+    /// Reads, then writes.
     Update(OnKeys),
-    /// Reads a range of keys. A batch can execute it.
+    /// Reads a range of keys. The server can batch this scan with other reads.
     Range(OnRange),
-    /// Walks through a range, which may be long, one page per slice.
+    /// Walks through a possibly long range, one page at a time.
     Walk(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>),
     /// Executes the commands of a transaction.
     Exec,
-    /// Uses the whole store, the server or the connection. In a transaction it takes effect at once, unless
-    /// it writes pairs.
+    /// Accesses the whole store, the server or the connection. In a transaction it takes effect immediately,
+    /// unless it writes pairs.
     Serve(fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>),
 }
 
 impl Command {
-    /// Returns whether the command only reads pairs.
+    /// Returns whether the handler only reads pairs.
     pub(crate) fn only_reads(&self) -> bool {
         matches!(
             self.form,
@@ -125,21 +125,21 @@ impl Command {
         )
     }
 
-    /// Rejects an invalid number of arguments.
+    /// Returns an error if the command does not accept this number of arguments.
     pub(crate) fn check_arity(&self, arguments: usize) -> Result<(), Failure> {
         if self.accepts(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }
     }
 
-    /// Returns whether a number of arguments, including the name, is valid.
+    /// Returns whether the command accepts this number of arguments, including its name.
     #[inline]
     pub(crate) fn accepts(&self, arguments: usize) -> bool {
-        let wanted = self.arity.unsigned_abs() as usize;
-        let odd = self.keys == Keys::EveryOther && arguments.is_multiple_of(2);
-        let fits = if self.arity < 0 { arguments >= wanted } else { arguments == wanted };
-        fits && !odd
+        let arity = self.arity.unsigned_abs() as usize;
+        let lacks_value = self.keys == Keys::EveryOther && arguments.is_multiple_of(2);
+        let matches_arity = if self.arity < 0 { arguments >= arity } else { arguments == arity };
+        matches_arity && !lacks_value
     }
 
-    /// Returns the arguments that are keys, or `None` if values separate them or the key is missing.
+    /// Returns the keys among the arguments, or `None` when values separate them or the key is missing.
     #[inline]
     pub(crate) fn keys<'a>(&self, arguments: &Arguments<'a>) -> Option<Arguments<'a>> {
         match self.keys {
@@ -153,9 +153,9 @@ impl Command {
         }
     }
 
-    /// Adds the reads of its keys to a batch. Returns their number, or `None` if values separate the keys,
-    /// the key is missing, or a key is invalid.
-    // Every get executes this.
+    /// Adds a get for each key to `reads` and returns the number of keys. Returns `None` when values separate
+    /// the keys, the key is missing, or the table does not allow a key.
+    // On the path of every get.
     #[inline(always)]
     pub(crate) fn read_keys(
         &self,
@@ -171,7 +171,8 @@ impl Command {
     }
 }
 
-/// Encodes a name in lower case as a number. Returns `None` if it is too long. Trailing zeros do not count.
+/// Packs a name in lower case into a number. Returns `None` when the name is too long. Trailing zero bytes do
+/// not change the result.
 #[inline]
 pub(crate) fn word(name: &[u8]) -> Option<u128> {
     Letters::of(name).map(|letters| u128::from_le_bytes(letters.in_lower_case()))

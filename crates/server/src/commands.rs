@@ -1,6 +1,5 @@
-//! The table of all commands.
+//! The command table: every command by number and by name.
 
-mod about;
 mod acl;
 mod bitfield;
 mod bitop;
@@ -8,6 +7,7 @@ mod bits;
 pub(crate) mod categories;
 mod client;
 mod client_filter;
+mod command;
 mod conditions;
 mod config;
 mod connection;
@@ -20,19 +20,19 @@ mod latency;
 mod lcs;
 mod memory;
 mod moving;
+mod mset;
 mod numbers;
 mod object;
 mod ordered;
 pub(crate) mod query;
 mod random;
 pub(crate) mod range;
-mod scanning;
 mod server;
-mod several;
+mod set;
 mod slow_log;
-mod storing;
 mod strings;
 mod subcommands;
+mod tables;
 pub(crate) mod transactions;
 pub(crate) mod watch;
 
@@ -44,15 +44,15 @@ use rustc_hash::FxBuildHasher;
 use crate::command::{Command, CommandRef, word};
 use crate::server_state::CommandTable;
 
-/// All commands in the order of their names. The number of a command is its position.
+/// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
     let groups: [&'static [Command]; 29] = [
-        about::COMMANDS,
         acl::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
         bits::COMMANDS,
         client::COMMANDS,
+        command::COMMANDS,
         conditions::COMMANDS,
         config::COMMANDS,
         connection::COMMANDS,
@@ -64,16 +64,16 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         lcs::COMMANDS,
         memory::COMMANDS,
         moving::COMMANDS,
+        mset::COMMANDS,
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
         random::COMMANDS,
-        scanning::COMMANDS,
         server::COMMANDS,
-        several::COMMANDS,
+        set::COMMANDS,
         slow_log::COMMANDS,
-        storing::COMMANDS,
         strings::COMMANDS,
+        tables::COMMANDS,
         transactions::COMMANDS,
         watch::COMMANDS,
     ];
@@ -82,14 +82,14 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
     commands
 });
 
-/// The same by encoded name.
+/// All commands, keyed by [`word`] of their names.
 static BY_NAME: LazyLock<HashMap<u128, CommandRef, FxBuildHasher>> = LazyLock::new(|| {
     let named = |(number, command): (usize, &&'static Command)| CommandRef { command, number };
     let by_word = |named: CommandRef| Some((word(named.name.as_bytes())?, named));
     BY_NUMBER.iter().enumerate().map(named).filter_map(by_word).collect()
 });
 
-/// Returns the command of a name, in upper or lower case.
+/// Returns the command with this name, ignoring case.
 #[inline]
 pub(crate) fn find(name: &[u8]) -> Option<CommandRef> {
     let named = BY_NAME.get(&word(name)?)?;
@@ -101,7 +101,7 @@ pub(crate) fn table() -> CommandTable {
     CommandTable { count: BY_NUMBER.len(), full_name: containers::full_name }
 }
 
-/// Returns the command of a number.
+/// Returns the command with this number.
 pub(crate) fn by_number(number: usize) -> CommandRef {
     CommandRef { command: BY_NUMBER[number], number }
 }
@@ -111,13 +111,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_found_by_its_name_alone() {
+    fn only_its_own_name_finds_a_command() {
         for (number, command) in BY_NUMBER.iter().enumerate() {
-            let of = |name: &str| find(name.as_bytes()).map(|found| found.number);
-            assert_eq!(of(command.name), Some(number));
-            assert_eq!(of(&command.name.to_uppercase()), Some(number));
-            assert_eq!(of(&format!("{}\0", command.name)), None);
-            assert_eq!(of(&command.name[1..]).filter(|other| *other == number), None);
+            let number_of = |name: &str| find(name.as_bytes()).map(|named| named.number);
+            assert_eq!(number_of(command.name), Some(number));
+            assert_eq!(number_of(&command.name.to_uppercase()), Some(number));
+            assert_eq!(number_of(&format!("{}\0", command.name)), None);
+            assert_eq!(number_of(&command.name[1..]).filter(|other| *other == number), None);
         }
         for unknown in ["", "nothing", "a name of seventeen"] {
             assert!(find(unknown.as_bytes()).is_none());

@@ -1,4 +1,4 @@
-//! Addresses: each belongs to one server.
+//! Listening addresses: at most one server can bind an address.
 #![allow(missing_docs)]
 
 mod common;
@@ -22,9 +22,9 @@ fn start(config: Config) -> Result<Server, Error> {
     Server::start(config, store, Box::new(SystemTime))
 }
 
-/// Which address a server that is not started cannot have: the parameter, and the whole error.
-fn refused(config: Config) -> (&'static str, SocketAddr, String) {
-    let error = start(config).expect_err("the address belongs to another server");
+/// Returns the parameter, the address and the message of the error that prevents a server from starting.
+fn start_error(config: Config) -> (&'static str, SocketAddr, String) {
+    let error = start(config).expect_err("another server has bound the address");
     let text = error.to_string();
     match error {
         Error::Listen { parameter, address, error } => {
@@ -36,14 +36,14 @@ fn refused(config: Config) -> (&'static str, SocketAddr, String) {
 }
 
 #[test]
-fn a_second_server_at_an_address_is_refused() {
+fn a_second_server_at_an_address_fails_to_start() {
     let first = start(config()).unwrap();
     let (address, metrics) = (first.address(), first.metrics().unwrap());
     let (ocsm, batch) = (first.ocsm_address().unwrap(), first.batch_address().unwrap());
     let any = |address: SocketAddr| SocketAddr::from(([0, 0, 0, 0], address.port()));
-    // One address is taken each time; the others are free.
-    for (parameter, taken) in [("address", address), ("metrics", metrics), ("ocsm", ocsm), ("batch", batch)] {
-        for address in [taken, any(taken)] {
+    // In each iteration one address is in use, and the others are free.
+    for (parameter, used) in [("address", address), ("metrics", metrics), ("ocsm", ocsm), ("batch", batch)] {
+        for address in [used, any(used)] {
             let mut second = config();
             match parameter {
                 "address" => second.address = address,
@@ -52,12 +52,12 @@ fn a_second_server_at_an_address_is_refused() {
                 _ => second.datagrams.batch = Some(address),
             }
             let expected = format!("cannot listen on {address} (parameter {parameter}): ");
-            let (named, at, text) = refused(second);
-            assert_eq!((named, at), (parameter, address));
+            let (name, at, text) = start_error(second);
+            assert_eq!((name, at), (parameter, address));
             assert!(text.starts_with(&expected), "{text}");
         }
     }
-    // The first one is as it was, and its addresses are free once it has ended.
+    // The first server still works, and its addresses are free after it has stopped.
     assert_serves(address);
     first.stop().unwrap();
     let datagrams = Datagrams { ocsm: Some(ocsm), batch: Some(batch), ..Datagrams::default() };
@@ -66,16 +66,16 @@ fn a_second_server_at_an_address_is_refused() {
 }
 
 #[test]
-fn one_server_has_each_address_once() {
+fn one_server_cannot_bind_an_address_twice() {
     let first = start(config()).unwrap();
     let address = first.address();
     first.stop().unwrap();
-    let (parameter, at, _) = refused(Config { address, metrics: Some(address), ..config() });
+    let (parameter, at, _) = start_error(Config { address, metrics: Some(address), ..config() });
     assert_eq!((parameter, at), ("metrics", address));
 }
 
 #[test]
-fn of_servers_that_start_together_one_has_the_address() {
+fn at_most_one_of_several_starting_servers_binds_an_address() {
     let address = {
         let server = start(config()).unwrap();
         server.address()
@@ -95,28 +95,27 @@ fn of_servers_that_start_together_one_has_the_address() {
 }
 
 #[test]
-fn a_server_starts_where_one_has_just_ended_with_clients() {
+fn a_server_starts_at_the_address_of_a_server_that_just_stopped() {
     let server = start(config()).unwrap();
     let address = server.address();
     let mut client = TcpStream::connect(address).unwrap();
     client.write_all(b"PING\r\n").unwrap();
     client.read_exact(&mut [0; 7]).unwrap();
-    // The server ends the connection, so it is the one with a socket that lingers.
+    // The server closes the connection first, so its socket stays in TIME_WAIT.
     server.stop().unwrap();
     assert_serves(start(Config { address, ..config() }).unwrap().address());
 }
 
 #[test]
-fn connections_are_dealt_out_to_all_cores() {
+fn connections_are_distributed_over_all_cores() {
     let running = start_with(Config { cores: 4, metrics: Some(ANY_PORT), ..Config::default() });
-    let mut clients: Vec<_> = (0..200).map(|_| Client::of(&running)).collect();
-    clients.iter_mut().for_each(|client| assert_eq!(client.shown("PING"), "PONG"));
-    // Each core reads as a batch what its connections ask for, so counts of batches say nothing; the list of
-    // clients says who serves whom.
-    let list = clients[0].shown("CLIENT LIST");
+    let mut clients: Vec<_> = (0..200).map(|_| Client::connect(&running)).collect();
+    clients.iter_mut().for_each(|client| assert_eq!(client.reply_text("PING"), "PONG"));
+    // CLIENT LIST shows the core of each connection.
+    let list = clients[0].reply_text("CLIENT LIST");
     for core in 0..4 {
-        let mine = list.matches(&format!("io-thread={core} ")).count();
-        assert!((20..100).contains(&mine), "core {core} has {mine} of 200 connections");
+        let connections = list.matches(&format!("io-thread={core} ")).count();
+        assert!((20..100).contains(&connections), "core {core} has {connections} of 200 connections");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What commands on bits answer.
+//! Commands on bits.
 #![allow(missing_docs)]
 
 mod common;
@@ -6,10 +6,10 @@ mod common;
 use common::{Client, dialogue, start};
 
 #[test]
-fn single_bits() {
+fn setbit_and_getbit() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SETBIT a 1 1", "0"),
             ("GET a", "'@'"),
@@ -34,10 +34,10 @@ fn single_bits() {
 }
 
 #[test]
-fn bits_are_counted() {
+fn bitcount() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SET a foobar", "OK"),
             ("BITCOUNT a", "26"),
@@ -59,11 +59,11 @@ fn bits_are_counted() {
 }
 
 #[test]
-fn bits_are_found() {
+fn bitpos() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.send(&[b"MSET", b"a", b"\xff\xf0\x00", b"b", b"\xff\xff", b"c", b"\x00\x00", b"empty", b""]);
-    client.answer();
+    client.receive();
     dialogue(
         &mut client,
         &[
@@ -90,11 +90,11 @@ fn bits_are_found() {
 }
 
 #[test]
-fn bits_of_several_values() {
+fn bitop() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.send(&[b"MSET", b"a", b"\x0f\x01", b"b", b"\x3c"]);
-    client.answer();
+    client.receive();
     dialogue(
         &mut client,
         &[
@@ -128,12 +128,12 @@ fn bits_of_several_values() {
 }
 
 #[test]
-fn fields_of_bits() {
+fn bitfield() {
     let running = start();
     let invalid = "!ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but \
                    i64 is.";
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("BITFIELD a SET i8 0 -100 SET i8 #1 101 GET i8 0 GET u8 #1", "[0 0 -100 101]"),
             ("BITFIELD a INCRBY u8 0 10 INCRBY u8 0 100", "[166 10]"),

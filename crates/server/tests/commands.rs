@@ -1,11 +1,11 @@
-//! What commands answer.
+//! The replies of commands.
 #![allow(missing_docs)]
 
 mod common;
 
 use common::{Client, dialogue, start};
 
-/// What the server is to have, beside what else it has.
+/// Commands that the server must have. It has others, too.
 const COMMANDS: &[&str] = &[
     "HELLO AUTH PING ECHO SELECT GET SET GETDEL GETEX DEL EXISTS MGET MSET MSETNX INCR DECR INCRBY DECRBY",
     "APPEND STRLEN GETRANGE SETRANGE EXPIRE PEXPIRE TTL PTTL PERSIST TYPE DBSIZE FLUSHDB KEYS SCAN MULTI",
@@ -14,14 +14,17 @@ const COMMANDS: &[&str] = &[
 ];
 
 #[test]
-fn every_command_is_there_and_has_its_documentation() {
+fn all_required_commands_exist_and_are_documented() {
     let running = start();
-    let mut client = Client::of(&running);
-    let listed = client.shown("COMMAND LIST");
-    for name in COMMANDS.iter().flat_map(|names| names.split(' ')) {
-        assert!(listed.contains(&format!("'{}'", name.to_lowercase())), "{name} in {listed}");
-        let documented = client.shown(&format!("COMMAND DOCS {name}"));
-        assert!(documented.contains("'summary'") && documented.contains("'usage'"), "{name}: {documented}");
+    let mut client = Client::connect(&running);
+    let names = client.reply_text("COMMAND LIST");
+    for name in COMMANDS.iter().flat_map(|line| line.split(' ')) {
+        assert!(names.contains(&format!("'{}'", name.to_lowercase())), "{name} in {names}");
+        let documentation = client.reply_text(&format!("COMMAND DOCS {name}"));
+        assert!(
+            documentation.contains("'summary'") && documentation.contains("'usage'"),
+            "{name}: {documentation}"
+        );
     }
 }
 
@@ -29,7 +32,7 @@ fn every_command_is_there_and_has_its_documentation() {
 fn strings() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("GET a", "nil"),
             ("SET a 1", "OK"),
@@ -70,11 +73,11 @@ fn strings() {
 }
 
 #[test]
-fn what_a_pair_is_beside_its_value() {
+fn encoding_and_memory_usage_of_pairs() {
     let running = start();
     let long = "x".repeat(469);
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("OBJECT ENCODING a", "nil"),
             ("MEMORY USAGE a", "nil"),
@@ -114,7 +117,7 @@ fn what_a_pair_is_beside_its_value() {
 fn numbers() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("INCR n", "1"),
             ("INCRBY n 41", "42"),
@@ -134,7 +137,7 @@ fn numbers() {
 #[test]
 fn pairs_expire() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -186,29 +189,29 @@ fn pairs_expire() {
 }
 
 #[test]
-fn expired_pairs_are_deleted_in_time() {
+fn expired_pairs_are_deleted_in_the_background() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for number in 0..600 {
-        client.ask(&format!("SET key{number} value PX 5"));
+        client.reply_to(&format!("SET key{number} value PX 5"));
     }
-    client.ask("SET lasting value");
+    client.reply_to("SET lasting value");
     assert_eq!(running.store.table("0").unwrap().pair_count(), 601);
     let began = std::time::Instant::now();
     while running.store.table("0").unwrap().pair_count() > 1 {
         running.time.advance(20);
-        client.ask("PING");
+        client.reply_to("PING");
         assert!(began.elapsed().as_secs() < 20);
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    assert_eq!(client.shown("GET lasting"), "'value'");
+    assert_eq!(client.reply_text("GET lasting"), "'value'");
 }
 
 #[test]
 fn keys() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("MSET user:1 a user:2 b admin c", "OK"),
             ("TYPE user:1", "string"),
@@ -234,15 +237,15 @@ fn keys() {
 #[test]
 fn a_scan_returns_every_key_once() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for number in 0..57 {
-        client.ask(&format!("SET key{number:02} {number}"));
+        client.reply_to(&format!("SET key{number:02} {number}"));
     }
     let (mut cursor, mut keys) = ("0".to_owned(), Vec::new());
     loop {
-        let page = client.shown(&format!("SCAN {cursor} MATCH key* COUNT 10"));
-        let (next, found) = page[2..page.len() - 2].split_once("' [").unwrap();
-        keys.extend(found.split_whitespace().map(str::to_owned));
+        let page = client.reply_text(&format!("SCAN {cursor} MATCH key* COUNT 10"));
+        let (next, page_keys) = page[2..page.len() - 2].split_once("' [").unwrap();
+        keys.extend(page_keys.split_whitespace().map(str::to_owned));
         cursor = next.to_owned();
         if cursor == "0" {
             break;
@@ -255,7 +258,7 @@ fn a_scan_returns_every_key_once() {
 #[test]
 fn ranges() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -298,7 +301,7 @@ fn ranges() {
 #[test]
 fn transactions() {
     let running = start();
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
     dialogue(
         &mut client,
         &[
@@ -328,22 +331,22 @@ fn transactions() {
             ("WATCH a nothing", "OK"),
         ],
     );
-    other.ask("SET a 3");
+    other.reply_to("SET a 3");
     dialogue(&mut client, &[("MULTI", "OK"), ("SET a 4", "QUEUED"), ("EXEC", "nil"), ("GET a", "'3'")]);
-    client.ask("WATCH a nothing");
+    client.reply_to("WATCH a nothing");
     for number in 0..200 {
-        other.ask(&format!("SET filler{number} {number}"));
+        other.reply_to(&format!("SET filler{number} {number}"));
     }
     dialogue(&mut client, &[("MULTI", "OK"), ("SET a 4", "QUEUED"), ("EXEC", "[OK]"), ("GET a", "'4'")]);
-    client.ask("WATCH a");
-    other.ask("SET a 5");
+    client.reply_to("WATCH a");
+    other.reply_to("SET a 5");
     dialogue(&mut client, &[("UNWATCH", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED"), ("EXEC", "['5']")]);
 }
 
 #[test]
-fn what_a_server_tells_of_itself() {
+fn connection_and_server_commands() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -363,18 +366,18 @@ fn what_a_server_tells_of_itself() {
             ("HELLO 4", "!NOPROTO unsupported protocol version"),
         ],
     );
-    assert!(client.shown("INFO").contains("# Keyspace"));
-    assert!(!client.shown("INFO server").contains("# Keyspace"));
-    assert!(client.shown("CLIENT LIST").contains("name=me"));
-    let hello = client.shown("HELLO 3");
+    assert!(client.reply_text("INFO").contains("# Keyspace"));
+    assert!(!client.reply_text("INFO server").contains("# Keyspace"));
+    assert!(client.reply_text("CLIENT LIST").contains("name=me"));
+    let hello = client.reply_text("HELLO 3");
     assert!(hello.starts_with("{'server': 'honeycomb'") && hello.contains("'proto': 3"), "{hello}");
     dialogue(&mut client, &[("GET nothing", "nil"), ("CONFIG GET databases", "{'databases': '16'}")]);
     dialogue(&mut client, &[("RESET", "RESET"), ("CONFIG GET databases", "['databases' '16']")]);
 }
 
-/// Found beside a Redis.
+/// Replies that were compared with those of a Redis server.
 #[test]
-fn what_redis_has_always_replied() {
+fn option_errors_match_those_of_redis() {
     let running = start();
     let lines = [
         ("SET k v NX NX EX 10 EX 1000", "OK"),
@@ -397,5 +400,5 @@ fn what_redis_has_always_replied() {
         ("GET k", "'v'"),
         ("FLUSHDB SYNC", "OK"),
     ];
-    dialogue(&mut Client::of(&running), &lines);
+    dialogue(&mut Client::connect(&running), &lines);
 }

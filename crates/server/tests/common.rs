@@ -1,4 +1,4 @@
-//! A server for tests, and clients for it.
+//! Servers and clients for the integration tests.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 use std::io::{ErrorKind, Read, Write};
@@ -12,13 +12,13 @@ use honeycomb_protocol::resp::{Reply, encode, parse_reply};
 use honeycomb_server::{Config, Server, Time};
 use honeycomb_store::Store;
 
-/// A time that stands still until it is set. From one look at its stopwatch to the next pass a thousand
-/// microseconds.
+/// A manual clock. The time of day changes only by `advance`. The monotonic clock advances by one millisecond
+/// at each call of `instant`.
 #[derive(Debug, Clone)]
 pub struct ManualTime {
     now: Arc<AtomicU64>,
-    looks: Arc<AtomicU64>,
-    began: Instant,
+    instant_calls: Arc<AtomicU64>,
+    origin: Instant,
 }
 
 impl ManualTime {
@@ -33,7 +33,7 @@ impl Time for ManualTime {
     }
 
     fn instant(&self) -> Instant {
-        self.began + Duration::from_millis(self.looks.fetch_add(1, Ordering::SeqCst))
+        self.origin + Duration::from_millis(self.instant_calls.fetch_add(1, Ordering::SeqCst))
     }
 }
 
@@ -43,7 +43,7 @@ pub struct Running {
     pub time: ManualTime,
 }
 
-/// When the time of tests begins, in milliseconds since 1970.
+/// The initial time of `ManualTime`, in milliseconds since 1970.
 pub const BEGIN: u64 = 1_700_000_000_000;
 
 pub fn start() -> Running {
@@ -53,23 +53,23 @@ pub fn start() -> Running {
 pub fn start_with(config: Config) -> Running {
     let config = Config { memory_bytes: 64 << 20, ..config };
     let store = config.open_store().unwrap();
-    start_of(config, store)
+    start_with_store(config, store)
 }
 
-/// A server of a store that is there already.
-pub fn start_of(config: Config, store: Store) -> Running {
+/// Starts a server on an existing store.
+pub fn start_with_store(config: Config, store: Store) -> Running {
     let config = Config { address: ([127, 0, 0, 1], 0).into(), ..config };
-    let (now, looks) = (Arc::new(AtomicU64::new(BEGIN)), Arc::default());
-    let time = ManualTime { now, looks, began: Instant::now() };
+    let (now, instant_calls) = (Arc::new(AtomicU64::new(BEGIN)), Arc::default());
+    let time = ManualTime { now, instant_calls, origin: Instant::now() };
     let server = Server::start(config, store.clone(), Box::new(time.clone())).unwrap();
     Running { server, store, time }
 }
 
-/// The same, in the time of the system.
-pub fn start_in_real_time(config: Config) -> Running {
+/// Starts a server that uses the system's clock. `Running::time` has no effect.
+pub fn start_with_system_time(config: Config) -> Running {
     let config = Config { address: ([127, 0, 0, 1], 0).into(), memory_bytes: 64 << 20, ..config };
     let store = config.open_store().unwrap();
-    let time = ManualTime { now: Arc::default(), looks: Arc::default(), began: Instant::now() };
+    let time = ManualTime { now: Arc::default(), instant_calls: Arc::default(), origin: Instant::now() };
     let server = Server::start(config, store.clone(), Box::new(honeycomb_server::SystemTime)).unwrap();
     Running { server, store, time }
 }
@@ -80,11 +80,11 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn of(running: &Running) -> Self {
-        Self::at(running.server.address())
+    pub fn connect(running: &Running) -> Self {
+        Self::connect_to(running.server.address())
     }
 
-    pub fn at(address: SocketAddr) -> Self {
+    pub fn connect_to(address: SocketAddr) -> Self {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
         Self { socket, received: Vec::new() }
@@ -100,59 +100,60 @@ impl Client {
         self.socket.write_all(bytes).unwrap();
     }
 
-    pub fn answer(&mut self) -> Reply {
+    pub fn receive(&mut self) -> Reply {
         loop {
-            if let Some((answer, length)) = parse_reply(&self.received).unwrap() {
+            if let Some((reply, length)) = parse_reply(&self.received).unwrap() {
                 self.received.drain(..length);
-                return answer;
+                return reply;
             }
             let mut buffer = [0; 4096];
             let bytes = match self.socket.read(&mut buffer) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 bytes => bytes.unwrap(),
             };
-            assert!(bytes > 0, "the server has ended the connection");
+            assert!(bytes > 0, "the server closed the connection");
             self.received.extend_from_slice(&buffer[..bytes]);
         }
     }
 
-    /// Sends the words of a line as a command: what was answered.
-    pub fn ask(&mut self, line: &str) -> Reply {
+    /// Sends the words of a line as a command and returns the reply.
+    pub fn reply_to(&mut self, line: &str) -> Reply {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         self.send(&words);
-        self.answer()
+        self.receive()
     }
 
-    /// The same, as a text that is easy to compare.
-    pub fn shown(&mut self, line: &str) -> String {
-        show(&self.ask(line))
+    /// Sends the words of a line as a command and returns the reply as text, as `show` formats it.
+    pub fn reply_text(&mut self, line: &str) -> String {
+        show(&self.reply_to(line))
     }
 
-    /// Whether the server ends the connection.
-    pub fn is_ended(&mut self) -> bool {
+    /// Returns whether the server has closed the connection.
+    pub fn is_closed(&mut self) -> bool {
         matches!(self.socket.read(&mut [0; 1]), Ok(0) | Err(_))
     }
 }
 
-/// Has some clients do something at the same time, each on a thread, with its number.
-pub fn at_once(running: &Running, clients: usize, run: impl Fn(usize, &mut Client) + Sync) {
+/// Runs a function concurrently for several clients, each on a thread of its own, with its index.
+pub fn run_concurrently(running: &Running, clients: usize, run: impl Fn(usize, &mut Client) + Sync) {
     thread::scope(|scope| {
         for number in 0..clients {
             let run = &run;
-            scope.spawn(move || run(number, &mut Client::of(running)));
+            scope.spawn(move || run(number, &mut Client::connect(running)));
         }
     });
 }
 
-pub fn show(answer: &Reply) -> String {
-    let all = |answers: &[Reply]| answers.iter().map(show).collect::<Vec<_>>().join(" ");
-    match answer {
+/// Formats a reply: errors begin with `!`, bulk strings are in quotes, and null is `nil`.
+pub fn show(reply: &Reply) -> String {
+    let all = |replies: &[Reply]| replies.iter().map(show).collect::<Vec<_>>().join(" ");
+    match reply {
         Reply::Simple(text) => text.clone(),
         Reply::Error(text) => format!("!{text}"),
         Reply::Integer(number) => number.to_string(),
         Reply::Bulk(bytes) => format!("'{}'", bytes.escape_ascii()),
         Reply::Null => "nil".to_owned(),
-        Reply::Array(answers) => format!("[{}]", all(answers)),
+        Reply::Array(replies) => format!("[{}]", all(replies)),
         Reply::Map(pairs) => {
             let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", show(key), show(value)));
             format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
@@ -160,14 +161,14 @@ pub fn show(answer: &Reply) -> String {
     }
 }
 
-/// The number that a reply holds, as an integer or as text.
-pub fn number(answer: &Reply) -> i64 {
-    show(answer).trim_matches('\'').parse().unwrap()
+/// Parses the number in a reply, which is an integer or a bulk string.
+pub fn number(reply: &Reply) -> i64 {
+    show(reply).trim_matches('\'').parse().unwrap()
 }
 
-/// Asks line after line and compares what is answered.
+/// Sends line after line and compares each reply with the expected one.
 pub fn dialogue(client: &mut Client, lines: &[(&str, &str)]) {
     for (number, (line, expected)) in lines.iter().enumerate() {
-        assert_eq!(client.shown(line), *expected, "line {number}: {line}");
+        assert_eq!(client.reply_text(line), *expected, "line {number}: {line}");
     }
 }

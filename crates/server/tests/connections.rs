@@ -1,4 +1,4 @@
-//! Many clients, odd clients, and the end of a server.
+//! Pipelines, concurrent clients, malformed requests, limits, authentication and shutdown.
 #![allow(missing_docs)]
 
 mod common;
@@ -15,7 +15,7 @@ use honeycomb_server::Config;
 #[test]
 fn replies_come_in_the_order_of_commands() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let (mut bytes, mut expected) = (Vec::new(), Vec::new());
     for number in 0..3000 {
         let (key, value) = (format!("key{}", number % 7), number.to_string());
@@ -36,89 +36,91 @@ fn replies_come_in_the_order_of_commands() {
     }
     client.socket.write_all(&bytes).unwrap();
     for answer in expected {
-        assert_eq!(show(&client.answer()), answer);
+        assert_eq!(show(&client.receive()), answer);
     }
 }
 
 #[test]
-fn a_request_that_has_to_wait_is_carried_out_as_it_came() {
-    // One byte of replies ends the turn: what was found already is found anew.
+fn a_request_that_waits_is_executed_unchanged() {
+    // One byte of replies ends the iteration, so the server parses the remaining requests again.
     let running = start_with(Config { cores: 1, unsent_bytes_max: 1, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
     let lines = b"GET a\r\nSET a 'b  c'\r\nGET a\r\nECHO \"d\\x41 e\"\r\nGET a\r\n";
     client.socket.write_all(lines).unwrap();
     for answer in ["nil", "OK", "'b  c'", "'dA e'", "'b  c'"] {
-        assert_eq!(show(&client.answer()), answer);
+        assert_eq!(show(&client.receive()), answer);
     }
 }
 
 #[test]
-fn ranges_of_any_size_are_replied_whole() {
+fn ranges_of_any_size_are_returned_completely() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let value = vec![b'v'; 1000];
     for number in 0..1500 {
         client.send(&[b"SET", format!("key{number:04}").as_bytes(), &value]);
     }
-    (0..1500).for_each(|_| assert_eq!(show(&client.answer()), "OK"));
-    for (count, found) in [("10", 10), ("600", 600), ("1024", 1024), ("1400", 1400), ("9999", 1500)] {
+    (0..1500).for_each(|_| assert_eq!(show(&client.receive()), "OK"));
+    for (count, expected) in [("10", 10), ("600", 600), ("1024", 1024), ("1400", 1400), ("9999", 1500)] {
         for _ in 0..3 {
             client.send(&[b"RI.RANGE", b"-", b"+", b"COUNT", count.as_bytes()]);
         }
         for _ in 0..3 {
-            let Reply::Array(fields) = client.answer() else { panic!("no array") };
-            assert_eq!(fields.len(), 2 * found);
-            assert_eq!(fields[2 * found - 2], Reply::Bulk(format!("key{:04}", found - 1).into_bytes()));
+            let Reply::Array(fields) = client.receive() else { panic!("no array") };
+            assert_eq!(fields.len(), 2 * expected);
+            assert_eq!(fields[2 * expected - 2], Reply::Bulk(format!("key{:04}", expected - 1).into_bytes()));
             assert!(fields.iter().skip(1).step_by(2).all(|field| *field == Reply::Bulk(value.clone())));
         }
     }
 }
 
 #[test]
-fn counters_lose_nothing() {
+fn concurrent_increments_are_not_lost() {
     let running = start();
     thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                let mut client = Client::of(&running);
+                let mut client = Client::connect(&running);
                 (0..500).for_each(|_| client.send(&[b"INCR", b"counter"]));
-                (0..500).for_each(|_| assert!(matches!(client.answer(), Reply::Integer(1..))));
+                (0..500).for_each(|_| assert!(matches!(client.receive(), Reply::Integer(1..))));
             });
         }
     });
-    assert_eq!(Client::of(&running).shown("GET counter"), "'3000'");
+    assert_eq!(Client::connect(&running).reply_text("GET counter"), "'3000'");
 }
 
 #[test]
-fn transfers_keep_the_sum() {
+fn concurrent_transfers_preserve_the_sum() {
     let running = start();
-    Client::of(&running).ask("MSET a 1000 b 1000");
+    Client::connect(&running).reply_to("MSET a 1000 b 1000");
     thread::scope(|scope| {
         for (from, to) in [("a", "b"), ("b", "a"), ("a", "b")] {
             let running = &running;
             scope.spawn(move || {
-                let mut client = Client::of(running);
+                let mut client = Client::connect(running);
                 for _ in 0..200 {
                     let [from, to] = [format!("DECR {from}"), format!("INCR {to}")];
                     for line in ["MULTI", &from, &to, "EXEC"] {
-                        client.ask(line);
+                        client.reply_to(line);
                     }
                 }
             });
         }
-        let mut reader = Client::of(&running);
+        let mut reader = Client::connect(&running);
         for _ in 0..200 {
-            let Reply::Array(values) = reader.ask("RI.RANGE [a [b FIELDS VALUE") else { panic!("no pairs") };
+            let Reply::Array(values) = reader.reply_to("RI.RANGE [a [b FIELDS VALUE") else {
+                panic!("no pairs")
+            };
             let number = |value: &Reply| show(value).trim_matches('\'').parse::<i64>().unwrap();
             assert_eq!(values.iter().map(number).sum::<i64>(), 2000);
         }
     });
-    dialogue(&mut Client::of(&running), &[("MGET a b", "['800' '1200']")]);
+    dialogue(&mut Client::connect(&running), &[("MGET a b", "['800' '1200']")]);
 }
 
 #[test]
-fn what_is_no_request_ends_the_connection_with_an_error() {
+fn a_malformed_request_closes_the_connection_with_an_error() {
     let request =
         Limits { arguments_max: 3, argument_bytes_max: 100, line_bytes_max: 100, ..Limits::default() };
     let running = start_with(Config { cores: 1, request, ..Config::default() });
@@ -129,54 +131,57 @@ fn what_is_no_request_ends_the_connection_with_an_error() {
         (b"GET 'a\r\n", "!ERR Protocol error: unbalanced quotes in request"),
     ];
     for (bytes, error) in cases {
-        let mut client = Client::of(&running);
+        let mut client = Client::connect(&running);
         client.socket.write_all(b"PING\r\n").unwrap();
         client.socket.write_all(bytes).unwrap();
-        assert_eq!(show(&client.answer()), "PONG");
-        assert_eq!(show(&client.answer()), error);
-        assert!(client.is_ended());
+        assert_eq!(show(&client.receive()), "PONG");
+        assert_eq!(show(&client.receive()), error);
+        assert!(client.is_closed());
     }
-    assert_eq!(Client::of(&running).shown("PING"), "PONG");
+    assert_eq!(Client::connect(&running).reply_text("PING"), "PONG");
 }
 
 #[test]
-fn a_client_that_dies_in_the_middle_of_its_pipeline_leaves_a_beginning_of_it() {
+fn the_server_executes_a_prefix_of_the_pipeline_of_a_client_that_dies() {
     const DYING: usize = 50;
     const COMMANDS: usize = 500;
     let running = start();
-    let mut other = Client::of(&running);
+    let mut other = Client::connect(&running);
     for number in 0..DYING {
-        let (mut dying, mut bytes) = (Client::of(&running), Vec::new());
+        let (mut dying, mut bytes) = (Client::connect(&running), Vec::new());
         for at in 0..COMMANDS {
             encode(&[&b"SET"[..], format!("{number}:{at}").as_bytes(), b"v"], &mut bytes);
         }
-        // A part of the end does not arrive. Replies that nobody has read have the system reset connections.
+        // The end of the pipeline does not arrive. The system resets a connection with unread replies.
         dying.send_bytes(&bytes[..bytes.len() - 1 - number]);
         if number % 2 == 0 {
             dying.socket.read_exact(&mut [0; 1]).unwrap();
         }
         drop(dying);
-        assert_eq!(other.shown("PING"), "PONG");
+        assert_eq!(other.reply_text("PING"), "PONG");
     }
     let began = Instant::now();
-    while other.shown("CLIENT LIST").matches("id=").count() > 1 {
-        assert!(began.elapsed() < Duration::from_secs(20), "who is dead is listed");
+    while other.reply_text("CLIENT LIST").matches("id=").count() > 1 {
+        assert!(began.elapsed() < Duration::from_secs(20), "CLIENT LIST still shows dead clients");
         thread::sleep(Duration::from_millis(1));
     }
     for number in 0..DYING {
-        let mut found = (0..COMMANDS).map(|at| other.shown(&format!("EXISTS {number}:{at}")) == "1");
-        let beginning = found.by_ref().take_while(|exists| *exists).count();
-        assert!(beginning < COMMANDS && !found.any(|exists| exists), "{number}: {beginning}");
-        assert!(beginning > 0 || number % 2 == 1, "{number} was replied to");
+        let mut exists = (0..COMMANDS).map(|at| other.reply_text(&format!("EXISTS {number}:{at}")) == "1");
+        let prefix = exists.by_ref().take_while(|exists| *exists).count();
+        assert!(prefix < COMMANDS && !exists.any(|exists| exists), "{number}: {prefix}");
+        assert!(
+            prefix > 0 || number % 2 == 1,
+            "{number} received a reply but none of its commands was executed"
+        );
     }
 }
 
-/// What the documentation of the protocol, of pipelines and of transactions shows of a server, byte by byte.
+/// The examples in the Redis documentation of the protocol, pipelines and transactions, byte by byte.
 #[test]
-fn a_server_replies_as_the_documentation_shows() {
+fn replies_match_the_examples_in_the_redis_documentation() {
     let running = start();
     let mut socket = TcpStream::connect(running.server.address()).unwrap();
-    for (sent, replied) in [
+    for (sent, expected) in [
         ("PING\r\n", "+PONG\r\n"),
         ("EXISTS somekey\r\n", ":0\r\n"),
         ("PING\r\nPING\r\nPING\r\n", "+PONG\r\n+PONG\r\n+PONG\r\n"),
@@ -187,66 +192,69 @@ fn a_server_replies_as_the_documentation_shows() {
         ("SELECT foo\r\n", "-ERR value is not an integer or out of range\r\n"),
     ] {
         socket.write_all(sent.as_bytes()).unwrap();
-        let mut received = vec![0; replied.len()];
+        let mut received = vec![0; expected.len()];
         socket.read_exact(&mut received).unwrap();
-        assert_eq!(String::from_utf8_lossy(&received), replied, "{sent:?}");
+        assert_eq!(String::from_utf8_lossy(&received), expected, "{sent:?}");
     }
 }
 
 #[test]
 fn keys_at_and_above_their_limit() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let (longest, longer) = ("k".repeat(460), "k".repeat(461));
-    assert_eq!(client.shown(&format!("SET {longest} v")), "OK");
-    assert_eq!(client.shown(&format!("GET {longest}")), "'v'");
+    assert_eq!(client.reply_text(&format!("SET {longest} v")), "OK");
+    assert_eq!(client.reply_text(&format!("GET {longest}")), "'v'");
     let error = "!ERR key of 461 bytes: a key has 1 to 460 bytes";
     for command in [format!("SET {longer} v"), format!("INCR {longer}")] {
-        assert_eq!(client.shown(&command), error);
+        assert_eq!(client.reply_text(&command), error);
     }
-    assert_eq!(client.shown(&format!("GET {longer}")), "nil");
-    assert_eq!(client.shown("PING"), "PONG");
+    assert_eq!(client.reply_text(&format!("GET {longer}")), "nil");
+    assert_eq!(client.reply_text("PING"), "PONG");
 }
 
 #[test]
 fn values_at_and_above_their_limit() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let value = vec![b'v'; 16_777_207];
     client.send(&[b"SET", b"key", &value]);
-    assert_eq!(show(&client.answer()), "OK");
-    assert_eq!(client.shown("STRLEN key"), "16777207");
+    assert_eq!(show(&client.receive()), "OK");
+    assert_eq!(client.reply_text("STRLEN key"), "16777207");
     client.send(&[b"SET", b"key", &[&value[..], b"v"].concat()]);
-    assert_eq!(show(&client.answer()), "!ERR string exceeds maximum allowed size (16777207 bytes)");
-    assert_eq!(client.shown("APPEND key v"), "!ERR string exceeds maximum allowed size (16777207 bytes)");
-    assert_eq!(client.shown("STRLEN key"), "16777207");
+    assert_eq!(show(&client.receive()), "!ERR string exceeds maximum allowed size (16777207 bytes)");
+    assert_eq!(
+        client.reply_text("APPEND key v"),
+        "!ERR string exceeds maximum allowed size (16777207 bytes)"
+    );
+    assert_eq!(client.reply_text("STRLEN key"), "16777207");
 }
 
 #[test]
-fn a_full_store_refuses_and_goes_on() {
+fn a_full_store_rejects_writes_and_keeps_working() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let value = vec![b'v'; 1 << 20];
     let mut stored = 0;
-    let refused = loop {
+    let error = loop {
         client.send(&[b"SET", format!("key{stored}").as_bytes(), &value]);
-        match client.answer() {
+        match client.receive() {
             Reply::Simple(_) => stored += 1,
             other => break show(&other),
         }
     };
-    assert!(refused.starts_with("!OOM"), "{refused}");
+    assert!(error.starts_with("!OOM"), "{error}");
     assert!(stored > 20);
-    assert_eq!(client.shown("STRLEN key0"), "1048576");
-    assert_eq!(client.shown("DEL key0"), "1");
+    assert_eq!(client.reply_text("STRLEN key0"), "1048576");
+    assert_eq!(client.reply_text("DEL key0"), "1");
 }
 
 #[test]
-fn who_has_not_said_the_password_may_do_nothing() {
+fn an_unauthenticated_client_can_only_authenticate() {
     let password = Some("secret".to_owned());
     let running = start_with(Config { cores: 1, password, ..Config::default() });
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("GET a", "!NOAUTH Authentication required."),
             (
@@ -267,9 +275,9 @@ fn who_has_not_said_the_password_may_do_nothing() {
 }
 
 #[test]
-fn a_client_that_ends_its_side_gets_its_replies() {
+fn a_client_that_closes_its_write_side_receives_its_replies() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.socket.write_all(&b"SET a 1\r\n".repeat(1000)).unwrap();
     client.socket.shutdown(Shutdown::Write).unwrap();
     let mut replies = Vec::new();
@@ -278,38 +286,38 @@ fn a_client_that_ends_its_side_gets_its_replies() {
 }
 
 #[test]
-fn a_client_that_reads_late_holds_up_nobody_and_gets_all() {
+fn a_slow_reader_does_not_delay_others_and_receives_all_replies() {
     let running = start_with(Config { cores: 1, unsent_bytes_max: 10_000, ..Config::default() });
-    let (mut late, mut other) = (Client::of(&running), Client::of(&running));
-    late.send(&[b"SET", b"big", &vec![b'v'; 100_000]]);
-    late.answer();
-    (0..300).for_each(|_| late.send(&[b"GET", b"big"]));
+    let (mut slow, mut other) = (Client::connect(&running), Client::connect(&running));
+    slow.send(&[b"SET", b"big", &vec![b'v'; 100_000]]);
+    slow.receive();
+    (0..300).for_each(|_| slow.send(&[b"GET", b"big"]));
     for number in 0..100 {
-        assert_eq!(other.shown(&format!("ECHO {number}")), format!("'{number}'"));
+        assert_eq!(other.reply_text(&format!("ECHO {number}")), format!("'{number}'"));
     }
     for _ in 0..300 {
-        assert!(matches!(late.answer(), Reply::Bulk(value) if value.len() == 100_000));
+        assert!(matches!(slow.receive(), Reply::Bulk(value) if value.len() == 100_000));
     }
 }
 
 #[test]
-fn further_clients_are_told_that_there_are_too_many() {
+fn clients_above_the_limit_receive_an_error() {
     let running = start_with(Config { cores: 1, connections_max: 2, ..Config::default() });
-    let mut clients = [Client::of(&running), Client::of(&running)];
-    clients.iter_mut().for_each(|client| assert_eq!(client.shown("PING"), "PONG"));
-    assert_eq!(show(&Client::of(&running).answer()), "!ERR max number of clients reached");
-    assert_eq!(clients[0].shown("QUIT"), "OK");
-    assert!(clients[0].is_ended());
-    assert_eq!(Client::of(&running).shown("PING"), "PONG");
+    let mut clients = [Client::connect(&running), Client::connect(&running)];
+    clients.iter_mut().for_each(|client| assert_eq!(client.reply_text("PING"), "PONG"));
+    assert_eq!(show(&Client::connect(&running).receive()), "!ERR max number of clients reached");
+    assert_eq!(clients[0].reply_text("QUIT"), "OK");
+    assert!(clients[0].is_closed());
+    assert_eq!(Client::connect(&running).reply_text("PING"), "PONG");
 }
 
 #[test]
-fn a_server_that_stops_sends_the_replies_it_owes() {
+fn a_stopping_server_keeps_acknowledged_writes() {
     let running = start();
-    let mut client = Client::of(&running);
-    assert_eq!(client.shown("SET a 1"), "OK");
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("SET a 1"), "OK");
     running.server.stop().unwrap();
-    assert!(client.is_ended());
+    assert!(client.is_closed());
     let value = running.store.table("0").unwrap().get(b"a").unwrap().unwrap();
     assert_eq!(value, b"\x001");
 }

@@ -1,4 +1,4 @@
-//! Datagrams over real sockets: both protocols, beside Redis clients, with loss, duplicates and ill will.
+//! Datagrams over real sockets: both protocols next to Redis clients, loss, duplicates and attacks.
 #![allow(missing_docs)]
 
 mod common;
@@ -19,14 +19,14 @@ fn running() -> Running {
     start_with(Config { cores: 2, datagrams, ..Config::default() })
 }
 
-/// A socket, and where it sends.
-struct Raw {
+/// A socket and the server's address.
+struct Peer {
     socket: UdpSocket,
     server: SocketAddr,
 }
 
-impl Raw {
-    fn to(server: Option<SocketAddr>) -> Self {
+impl Peer {
+    fn new(server: Option<SocketAddr>) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Self { socket, server: server.unwrap() }
@@ -44,23 +44,23 @@ impl Raw {
         buffer
     }
 
-    fn ask(&self, datagram: &[u8]) -> Vec<u8> {
+    fn reply_to(&self, datagram: &[u8]) -> Vec<u8> {
         self.send(datagram);
         self.receive()
     }
 
-    fn ask_header(&self, header: Header) -> Header {
-        let answer = self.ask(&header.bytes());
+    fn reply_header(&self, header: Header) -> Header {
+        let answer = self.reply_to(&header.bytes());
         let (header, rest) = Header::parse(&answer).unwrap();
         assert!(rest.is_empty());
         header
     }
 
-    /// The name of a new session.
-    fn session(&self) -> u64 {
-        let token = self.ask_header(Header::of(Kind::Hello));
+    /// Opens a session and returns its ID.
+    fn open_session(&self) -> u64 {
+        let token = self.reply_header(Header::of(Kind::Hello));
         assert_eq!(token.kind, Kind::Token);
-        let session = self.ask_header(Header { identifier: token.identifier, ..Header::of(Kind::Hello) });
+        let session = self.reply_header(Header { identifier: token.identifier, ..Header::of(Kind::Hello) });
         assert_eq!(session.kind, Kind::Session);
         session.session
     }
@@ -74,7 +74,7 @@ fn message(operation: ocsm::Operation, key: &[u8; 12], value: &[u8], form: ocsm:
     requests.bytes().to_vec()
 }
 
-fn told(reply: &[u8]) -> (ocsm::Status, Vec<u8>) {
+fn status_and_value(reply: &[u8]) -> (ocsm::Status, Vec<u8>) {
     let packet = ocsm::Packet::parse(reply).unwrap();
     assert!(packet.header().is_reply);
     let message = packet.messages().next().unwrap();
@@ -89,37 +89,37 @@ fn storage_messages_and_redis_clients_see_the_same_pairs() {
     use ocsm::Status::{Absent, Done, Exists, TooLong};
 
     let running = running();
-    let (raw, mut redis) = (Raw::to(running.server.ocsm_address()), RedisClient::of(&running));
-    let ask = |operation, value: &[u8], form| {
+    let (peer, mut redis) = (Peer::new(running.server.ocsm_address()), RedisClient::connect(&running));
+    let execute = |operation, value: &[u8], form| {
         let request = message(operation, b"twelve-bytes", value, form);
-        let reply = raw.ask(&request);
+        let reply = peer.reply_to(&request);
         assert_eq!(reply.len(), request.len());
-        told(&reply)
+        status_and_value(&reply)
     };
-    assert_eq!(ask(Search, b"", Short).0, Absent);
-    assert_eq!(ask(Modify, b"red", Short).0, Absent);
-    assert_eq!(ask(Insert, b"red", Short).0, Done);
-    assert_eq!(ask(Insert, b"green", Short).0, Exists);
-    assert_eq!(redis.shown("GET twelve-bytes"), "'red'");
-    assert_eq!(ask(Modify, b"orange", Short).0, Done);
-    assert_eq!(ask(Search, b"", Short), (Done, b"orange".to_vec()));
-    assert_eq!(redis.shown("SET twelve-bytes this-is-longer-than-twelve"), "OK");
-    assert_eq!(ask(Search, b"", Short).0, TooLong);
-    assert_eq!(ask(Search, b"", Long), (Done, b"this-is-longer-than-twelve".to_vec()));
-    assert_eq!(ask(Delete, b"", Long).0, Done);
-    assert_eq!(ask(Delete, b"", Long).0, Absent);
-    assert_eq!(redis.shown("GET twelve-bytes"), "nil");
-    assert_eq!(redis.shown("SET twelve-bytes gone PX 10"), "OK");
+    assert_eq!(execute(Search, b"", Short).0, Absent);
+    assert_eq!(execute(Modify, b"red", Short).0, Absent);
+    assert_eq!(execute(Insert, b"red", Short).0, Done);
+    assert_eq!(execute(Insert, b"green", Short).0, Exists);
+    assert_eq!(redis.reply_text("GET twelve-bytes"), "'red'");
+    assert_eq!(execute(Modify, b"orange", Short).0, Done);
+    assert_eq!(execute(Search, b"", Short), (Done, b"orange".to_vec()));
+    assert_eq!(redis.reply_text("SET twelve-bytes this-is-longer-than-twelve"), "OK");
+    assert_eq!(execute(Search, b"", Short).0, TooLong);
+    assert_eq!(execute(Search, b"", Long), (Done, b"this-is-longer-than-twelve".to_vec()));
+    assert_eq!(execute(Delete, b"", Long).0, Done);
+    assert_eq!(execute(Delete, b"", Long).0, Absent);
+    assert_eq!(redis.reply_text("GET twelve-bytes"), "nil");
+    assert_eq!(redis.reply_text("SET twelve-bytes gone PX 10"), "OK");
     running.time.advance(11);
-    assert_eq!(ask(Search, b"", Short).0, Absent);
-    assert_eq!(ask(Insert, b"new", Short).0, Done);
-    assert_eq!(redis.shown("GET twelve-bytes"), "'new'");
+    assert_eq!(execute(Search, b"", Short).0, Absent);
+    assert_eq!(execute(Insert, b"new", Short).0, Done);
+    assert_eq!(redis.reply_text("GET twelve-bytes"), "'new'");
 }
 
 #[test]
 fn a_full_packet_of_messages_is_answered_in_order() {
     let running = running();
-    let raw = Raw::to(running.server.ocsm_address());
+    let peer = Peer::new(running.server.ocsm_address());
     let packet = |operation: ocsm::Operation| {
         let mut requests =
             ocsm::RequestPacket::new(operation.message_type(), ocsm::Form::Short, 3, PAYLOAD_BYTES);
@@ -139,8 +139,8 @@ fn a_full_packet_of_messages_is_answered_in_order() {
         }
         requests.bytes().to_vec()
     };
-    raw.ask(&packet(ocsm::Operation::Insert));
-    let replies = raw.ask(&packet(ocsm::Operation::Search));
+    peer.reply_to(&packet(ocsm::Operation::Insert));
+    let replies = peer.reply_to(&packet(ocsm::Operation::Search));
     let replies = ocsm::Packet::parse(&replies).unwrap();
     for (number, reply) in replies.messages().enumerate() {
         assert_eq!(usize::from(reply.sequence_number()), number);
@@ -153,40 +153,40 @@ fn a_full_packet_of_messages_is_answered_in_order() {
 }
 
 #[test]
-fn messages_that_make_no_sense_are_told_so_or_passed_over() {
+fn malformed_messages_are_rejected_or_ignored() {
     let running = running();
-    let raw = Raw::to(running.server.ocsm_address());
+    let peer = Peer::new(running.server.ocsm_address());
     let search = message(ocsm::Operation::Search, b"twelve-bytes", b"", ocsm::Form::Short);
     let with = |at: usize, byte: u8| {
         let mut bytes = search.clone();
         bytes[at] = byte;
         bytes
     };
-    // An unknown opcode, one of the other type, a table that is not there.
+    // An unknown opcode, an opcode of the other message type, a nonexistent table.
     for (at, byte, status) in [(13, 9, ocsm::Status::NotAllowed), (4, 2, ocsm::Status::NotAllowed)] {
-        assert_eq!(told(&raw.ask(&with(at, byte))).0, status);
+        assert_eq!(status_and_value(&peer.reply_to(&with(at, byte))).0, status);
     }
-    assert_eq!(told(&raw.ask(&with(2, 200))).0, ocsm::Status::Failed);
+    assert_eq!(status_and_value(&peer.reply_to(&with(2, 200))).0, ocsm::Status::Failed);
     let mut insert = message(ocsm::Operation::Insert, b"twelve-bytes", b"", ocsm::Form::Short);
     insert[12] = 13;
-    raw.send(&insert);
-    let packet = raw.receive();
+    peer.send(&insert);
+    let packet = peer.receive();
     let reply = ocsm::Packet::parse(&packet).unwrap().messages().next().unwrap().status();
     assert_eq!(reply, Some(ocsm::Status::NotAllowed));
-    // What is short or long, of no type, or a reply itself gets none: the next answer is that of a good one.
+    // Truncated, oversized and untyped packets and replies get no answer. The next answer is for a valid one.
     let long = [&search[..], &[0; 2000]].concat();
-    for bad in [&[][..], &search[..5], &search[..37], &long, &with(4, 7), &with(5, 2), &with(5, 0x80)] {
-        raw.send(bad);
+    for invalid in [&[][..], &search[..5], &search[..37], &long, &with(4, 7), &with(5, 2), &with(5, 0x80)] {
+        peer.send(invalid);
     }
-    let answer = raw.ask(&with(6, 99));
-    let good = ocsm::Packet::parse(&answer).unwrap().messages().next().unwrap();
-    assert_eq!((good.sequence_number(), good.status()), (99, Some(ocsm::Status::Absent)));
+    let answer = peer.reply_to(&with(6, 99));
+    let valid = ocsm::Packet::parse(&answer).unwrap().messages().next().unwrap();
+    assert_eq!((valid.sequence_number(), valid.status()), (99, Some(ocsm::Status::Absent)));
 }
 
 #[test]
 fn batches_and_redis_clients_see_the_same_pairs() {
     let running = running();
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     let mut client =
         Client::connect(running.server.batch_address().unwrap(), ClientConfig::default()).unwrap();
     client.put(b"apple", b"red").unwrap();
@@ -203,11 +203,11 @@ fn batches_and_redis_clients_see_the_same_pairs() {
     assert!(client.insert(b"pear", b"yellow").unwrap());
     dialogue(&mut redis, &[("GET pear", "'yellow'"), ("GET apple", "'brown'"), ("TTL pear", "-1")]);
     assert!(client.delete(b"apple").unwrap() && !client.delete(b"apple").unwrap());
-    assert_eq!(redis.shown("EXISTS apple"), "0");
+    assert_eq!(redis.reply_text("EXISTS apple"), "0");
     assert!(client.get(&[b'k'; 461]).is_err() && client.put(b"", b"").is_err());
 }
 
-/// The outcomes of operations, shown.
+/// Executes operations and returns their outcomes as text.
 fn outcomes(client: &mut Client, operations: &[Operation<'_>]) -> Vec<String> {
     let mut outcomes = vec![String::new(); operations.len()];
     let show = |outcome: Outcome<'_>| match outcome {
@@ -218,23 +218,23 @@ fn outcomes(client: &mut Client, operations: &[Operation<'_>]) -> Vec<String> {
         }
         other => format!("{other:?}"),
     };
-    client.call(operations, |place, outcome| outcomes[place] = show(outcome)).unwrap();
+    client.call(operations, |index, outcome| outcomes[index] = show(outcome)).unwrap();
     outcomes
 }
 
 #[test]
-fn ranges_pass_over_what_has_expired() {
+fn ranges_omit_expired_pairs() {
     let running = running();
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     for line in ["MSET b 22 d 4444 e 55555", "SET a 1 PX 10", "SET c 333 PX 10"] {
-        assert_eq!(redis.shown(line), "OK");
+        assert_eq!(redis.reply_text(line), "OK");
     }
     running.time.advance(11);
     let mut client =
         Client::connect(running.server.batch_address().unwrap(), ClientConfig::default()).unwrap();
     let range =
         |from, pairs_max, floor_start, backward| Operation::Range { from, pairs_max, floor_start, backward };
-    let asked = [
+    let operations = [
         range(b"", 2, false, false),
         range(b"c", 1, true, false),
         range(b"cc", 9, false, false),
@@ -243,16 +243,19 @@ fn ranges_pass_over_what_has_expired() {
         range(b"x", 9, false, false),
         Operation::Get(b"d"),
     ];
-    assert_eq!(outcomes(&mut client, &asked), ["b=2,d=4+", "b=2+", "d=4,e=5", "e=5+", "b=2", "", "4444"]);
+    assert_eq!(
+        outcomes(&mut client, &operations),
+        ["b=2,d=4+", "b=2+", "d=4,e=5", "e=5+", "b=2", "", "4444"]
+    );
 }
 
 #[test]
-fn writes_of_one_key_are_carried_out_in_their_order() {
+fn writes_of_one_key_are_executed_in_order() {
     let running = running();
     let mut client =
         Client::connect(running.server.batch_address().unwrap(), ClientConfig::default()).unwrap();
     let key = b"key";
-    let asked = [
+    let operations = [
         Operation::Update { key, value: b"no" },
         Operation::Put { key, value: b"1" },
         Operation::CompareAndSwap { key, expected: b"1", value: b"2" },
@@ -266,22 +269,22 @@ fn writes_of_one_key_are_carried_out_in_their_order() {
     ];
     let expected =
         ["Absent", "Done", "Done", "Exists", "Done", "Done", "Absent", "Done", "Differs", "Absent"];
-    assert_eq!(outcomes(&mut client, &asked), expected);
+    assert_eq!(outcomes(&mut client, &operations), expected);
     assert_eq!(client.get(key).unwrap().as_deref(), Some(&b"3"[..]));
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn values_that_do_not_fit_are_reported() {
     let running = running();
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     let set = |redis: &mut RedisClient, key: &str, bytes: usize| {
-        assert_eq!(redis.shown(&format!("SET {key} {}", "v".repeat(bytes))), "OK");
+        assert_eq!(redis.reply_text(&format!("SET {key} {}", "v".repeat(bytes))), "OK");
     };
     (0..6).for_each(|number| set(&mut redis, &format!("k{number}"), 1000));
     set(&mut redis, "large", 2000);
     let mut client =
         Client::connect(running.server.batch_address().unwrap(), ClientConfig::default()).unwrap();
-    // Values that differ: what is as before would be left out.
+    // The values are distinct, so that the test can tell the replies apart.
     for number in 0..6_u8 {
         client.put(format!("k{number}").as_bytes(), &[b'a' + number; 1000]).unwrap();
     }
@@ -294,18 +297,18 @@ fn what_does_not_fit_is_told() {
     assert_eq!(outcomes(&mut client, &gets), expected);
     let range = Operation::Range { from: b"k", pairs_max: 100, floor_start: false, backward: false };
     assert_eq!(outcomes(&mut client, &[range]), ["k0=1000,k1=1000,k2=1000,k3=1000+"]);
-    let of_large = Operation::Range { from: b"l", pairs_max: 1, floor_start: false, backward: false };
-    assert_eq!(outcomes(&mut client, &[of_large]), ["TooLarge"]);
+    let large = Operation::Range { from: b"l", pairs_max: 1, floor_start: false, backward: false };
+    assert_eq!(outcomes(&mut client, &[large]), ["TooLarge"]);
     let long = client.put(b"k", &[0; 1472]).unwrap_err().to_string();
     assert_eq!(long, "the operation does not fit into a datagram of 1472 bytes");
 }
 
 #[test]
-fn ranges_of_large_values_read_no_more_than_a_reply_holds() {
+fn ranges_of_large_values_are_cut_at_the_length_of_a_reply() {
     let running = running();
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     for number in 10..40 {
-        assert_eq!(redis.shown(&format!("SET k{number} {number}{}", "v".repeat(998))), "OK");
+        assert_eq!(redis.reply_text(&format!("SET k{number} {number}{}", "v".repeat(998))), "OK");
     }
     let mut client =
         Client::connect(running.server.batch_address().unwrap(), ClientConfig::default()).unwrap();
@@ -313,14 +316,14 @@ fn ranges_of_large_values_read_no_more_than_a_reply_holds() {
     loop {
         let range =
             Operation::Range { from: &from, pairs_max: u16::MAX, floor_start: false, backward: false };
-        let (mut goes_on, mut last) = (false, Vec::new());
-        let each = |_, outcome: Outcome<'_>| {
+        let (mut has_more, mut last) = (false, Vec::new());
+        let collect = |_, outcome: Outcome<'_>| {
             let Outcome::Pairs { pairs, more } = outcome else { panic!("{outcome:?}") };
             seen.extend(pairs.iter().map(|(key, value)| (key.to_vec(), value.len())));
-            (goes_on, last) = (more, pairs.last().map_or(Vec::new(), |(key, _)| key.to_vec()));
+            (has_more, last) = (more, pairs.last().map_or(Vec::new(), |(key, _)| key.to_vec()));
         };
-        client.call(&[range], each).unwrap();
-        if !goes_on {
+        client.call(&[range], collect).unwrap();
+        if !has_more {
             break;
         }
         last.push(0);
@@ -342,10 +345,10 @@ fn long_datagrams_carry_long_values() {
     }
     let gets: Vec<[u8; 1]> = (0..9).map(|number| [number]).collect();
     let gets: Vec<Operation<'_>> = gets.iter().map(|key| Operation::Get(key)).collect();
-    let mut found = [0; 9];
+    let mut lengths = [0; 9];
     let length = |outcome: Outcome<'_>| if let Outcome::Value(value) = outcome { value.len() } else { 0 };
-    client.call(&gets, |place, outcome| found[place] = length(outcome)).unwrap();
-    assert_eq!((&found[..8], found[8]), (&[50_000; 8][..], 0));
+    client.call(&gets, |index, outcome| lengths[index] = length(outcome)).unwrap();
+    assert_eq!((&lengths[..8], lengths[8]), (&[50_000; 8][..], 0));
 }
 
 #[test]
@@ -358,13 +361,13 @@ fn many_operations_are_in_flight_together() {
     let mut done = 0;
     client.call(&puts, |_, outcome| done += usize::from(outcome == Outcome::Done)).unwrap();
     let gets: Vec<Operation<'_>> = keys.iter().map(|key| Operation::Get(key)).collect();
-    let mut right = 0;
-    let is_right = |place: usize, outcome: Outcome<'_>| outcome == Outcome::Value(&keys[place]);
-    client.call(&gets, |place, outcome| right += usize::from(is_right(place, outcome))).unwrap();
-    assert_eq!((done, right), (keys.len(), keys.len()));
+    let mut correct = 0;
+    let is_correct = |index: usize, outcome: Outcome<'_>| outcome == Outcome::Value(&keys[index]);
+    client.call(&gets, |index, outcome| correct += usize::from(is_correct(index, outcome))).unwrap();
+    assert_eq!((done, correct), (keys.len(), keys.len()));
 }
 
-/// A generator of numbers that need not be good.
+/// A pseudorandom number generator (xorshift) of low quality.
 struct Numbers(u64);
 
 impl Numbers {
@@ -376,9 +379,9 @@ impl Numbers {
     }
 }
 
-/// Sends and receives for an exchange, and loses or doubles a part of that.
+/// Transfers the datagrams of an exchange, and drops or duplicates some of them.
 struct Lossy {
-    raw: Raw,
+    peer: Peer,
     exchange: Exchange,
     numbers: Numbers,
     outcomes: BTreeMap<Ticket, String>,
@@ -386,34 +389,38 @@ struct Lossy {
 
 impl Lossy {
     fn step(&mut self) {
-        let Self { raw, exchange, numbers, outcomes } = self;
+        let Self { peer, exchange, numbers, outcomes } = self;
         let now = Instant::now();
-        let mut each = |ticket, outcome: Outcome<'_>| {
-            assert_eq!(outcomes.insert(ticket, format!("{outcome:?}")), None, "an outcome is told once");
+        let mut record = |ticket, outcome: Outcome<'_>| {
+            assert_eq!(
+                outcomes.insert(ticket, format!("{outcome:?}")),
+                None,
+                "an operation has two outcomes"
+            );
         };
         exchange.flush(now);
-        let send = |datagram: &[u8]| (0..numbers.next() % 3).for_each(|_| raw.send(datagram));
-        exchange.transmit(now, send, &mut each);
+        let send = |datagram: &[u8]| (0..numbers.next() % 3).for_each(|_| peer.send(datagram));
+        exchange.transmit(now, send, &mut record);
         let mut buffer = [0; 2048];
-        while let Ok(bytes) = raw.socket.recv(&mut buffer) {
+        while let Ok(bytes) = peer.socket.recv(&mut buffer) {
             for _ in 0..numbers.next() % 3 {
-                exchange.receive(&buffer[..bytes], now, &mut each);
+                exchange.receive(&buffer[..bytes], now, &mut record);
             }
         }
     }
 }
 
 #[test]
-fn what_is_lost_is_sent_again_and_carried_out_once() {
+fn lost_requests_are_retransmitted_and_executed_once() {
     let running = running();
-    let raw = Raw::to(running.server.batch_address());
-    raw.socket.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
+    let peer = Peer::new(running.server.batch_address());
+    peer.socket.set_read_timeout(Some(Duration::from_millis(2))).unwrap();
     let timeout = Duration::from_millis(4);
     let config = ClientConfig { timeout, requests_max: 16, payload_bytes: 128, ..ClientConfig::default() };
     let exchange = Exchange::new(ClientConfig { reply_deadline: Duration::from_secs(60), ..config });
-    let mut lossy = Lossy { raw, exchange, numbers: Numbers(0x9e37_79b9), outcomes: BTreeMap::new() };
+    let mut lossy = Lossy { peer, exchange, numbers: Numbers(0x9e37_79b9), outcomes: BTreeMap::new() };
     let mut tickets = Vec::new();
-    // Were an insert carried out twice, the second would say that the key exists.
+    // If an insert were executed twice, the second execution would report that the key exists.
     for number in 0..400_u32 {
         let key = number.to_be_bytes();
         let insert = Operation::Insert { key: &key, value: b"value" };
@@ -432,17 +439,17 @@ fn what_is_lost_is_sent_again_and_carried_out_once() {
     assert_eq!(running.store.table("0").unwrap().pair_count(), 400);
 }
 
-/// The items of an answer.
+/// Parses an answer into header and items.
 fn items(answer: &[u8]) -> (Header, Vec<Item<'_>>) {
     let (header, rest) = Header::parse(answer).unwrap();
     (header, Items::new(header.count, rest).collect::<Result<_, _>>().unwrap())
 }
 
 #[test]
-fn a_request_that_comes_again_is_answered_and_not_carried_out() {
+fn a_repeated_request_is_answered_but_not_executed_again() {
     let running = running();
-    let raw = Raw::to(running.server.batch_address());
-    let session = raw.session();
+    let peer = Peer::new(running.server.batch_address());
+    let session = peer.open_session();
     let request = |identifier, attempt| {
         let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
         assert!(requests.push(&Operation::Insert { key: b"key", value: b"value" }));
@@ -450,55 +457,56 @@ fn a_request_that_comes_again_is_answered_and_not_carried_out() {
         let header = Header { session, identifier, attempt, ..Header::of(Kind::Request) };
         requests.datagram(header).to_vec()
     };
-    // The reads of the first attempt came before its insert.
+    // A request executes its reads before its writes.
     let cases = [
         (5, 1, [Item::Done { more: false }, Item::Absent]),
         (5, 2, [Item::Done { more: false }, Item::Found(b"value")]),
         (70, 1, [Item::Exists, Item::Found(b"value")]),
     ];
     for (identifier, attempt, expected) in cases {
-        let answer = raw.ask(&request(identifier, attempt));
+        let answer = peer.reply_to(&request(identifier, attempt));
         let (header, items) = items(&answer);
         assert_eq!((header.identifier, header.attempt, header.kind), (identifier, attempt, Kind::ReplyEnd));
         assert_eq!(items, expected);
     }
     for too_old in [5, 6, 0] {
-        assert_eq!(items(&raw.ask(&request(too_old, 1))).0.kind, Kind::Rejected(Rejection::Identifier));
+        assert_eq!(items(&peer.reply_to(&request(too_old, 1))).0.kind, Kind::Rejected(Rejection::Identifier));
     }
-    assert_eq!(items(&raw.ask(&request(7, 1))).1, [Item::Exists, Item::Found(b"value")]);
+    assert_eq!(items(&peer.reply_to(&request(7, 1))).1, [Item::Exists, Item::Found(b"value")]);
 }
 
 #[test]
-fn sessions_are_their_clients_own_and_not_without_end() {
+fn sessions_are_bound_to_their_client_and_limited_in_number() {
     let here = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     let datagrams = Datagrams { batch: here, sessions_max: 2, ..Datagrams::default() };
     let running = start_with(Config { cores: 1, datagrams, ..Config::default() });
-    let (raw, other) = (Raw::to(running.server.batch_address()), Raw::to(running.server.batch_address()));
-    let (session, empty) = (raw.session(), Header::of(Kind::Request));
-    assert_eq!(raw.ask_header(Header { session, ..empty }).kind, Kind::ReplyEnd);
-    assert_eq!(other.ask_header(Header { session, ..empty }).kind, Kind::Rejected(Rejection::Session));
-    // A token of another address leads to another token.
-    let token = raw.ask_header(Header::of(Kind::Hello)).identifier;
-    let answer = other.ask_header(Header { identifier: token, ..Header::of(Kind::Hello) });
+    let (peer, other) =
+        (Peer::new(running.server.batch_address()), Peer::new(running.server.batch_address()));
+    let (session, empty) = (peer.open_session(), Header::of(Kind::Request));
+    assert_eq!(peer.reply_header(Header { session, ..empty }).kind, Kind::ReplyEnd);
+    assert_eq!(other.reply_header(Header { session, ..empty }).kind, Kind::Rejected(Rejection::Session));
+    // A token of another address is answered with a new token.
+    let token = peer.reply_header(Header::of(Kind::Hello)).identifier;
+    let answer = other.reply_header(Header { identifier: token, ..Header::of(Kind::Hello) });
     assert_eq!(answer.kind, Kind::Token);
-    let (second, third) = (raw.session(), raw.session());
+    let (second, third) = (peer.open_session(), peer.open_session());
     for (session, kind) in
         [(session, Kind::Rejected(Rejection::Session)), (second, Kind::ReplyEnd), (third, Kind::ReplyEnd)]
     {
-        assert_eq!(raw.ask_header(Header { session, ..empty }).kind, kind);
+        assert_eq!(peer.reply_header(Header { session, ..empty }).kind, kind);
     }
-    let refused = raw.ask_header(Header { session: third, table: 16, ..empty });
-    assert_eq!(refused.kind, Kind::Rejected(Rejection::Table));
-    let malformed = raw.ask_header(Header { session: third, count: 1, ..empty });
+    let rejected = peer.reply_header(Header { session: third, table: 16, ..empty });
+    assert_eq!(rejected.kind, Kind::Rejected(Rejection::Table));
+    let malformed = peer.reply_header(Header { session: third, count: 1, ..empty });
     assert_eq!(malformed.kind, Kind::Rejected(Rejection::Malformed));
 }
 
 #[test]
-fn whoever_is_not_known_gets_no_more_than_was_sent() {
+fn unknown_senders_receive_no_more_bytes_than_they_sent() {
     let running = running();
-    RedisClient::of(&running).ask(&format!("SET key {}", "v".repeat(1400)));
-    let raw = Raw::to(running.server.batch_address());
-    raw.socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    RedisClient::connect(&running).reply_to(&format!("SET key {}", "v".repeat(1400)));
+    let peer = Peer::new(running.server.batch_address());
+    peer.socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
     (0..50).for_each(|_| assert!(requests.push(&Operation::Get(b"key"))));
     let get = requests.datagram(Header { session: 12345, ..Header::of(Kind::Request) }).to_vec();
@@ -509,11 +517,11 @@ fn whoever_is_not_known_gets_no_more_than_was_sent() {
             let at = numbers.next() as usize % datagram.len().max(1);
             datagram.get_mut(at).into_iter().for_each(|byte| *byte = numbers.next() as u8);
         }
-        raw.send(&datagram);
+        peer.send(&datagram);
         sent += datagram.len();
         let mut buffer = [0; 4096];
         if datagram.len() >= Header::SIZE
-            && let Ok(bytes) = raw.socket.recv(&mut buffer)
+            && let Ok(bytes) = peer.socket.recv(&mut buffer)
         {
             assert!(bytes <= datagram.len(), "{bytes} for {}", datagram.len());
             answers += bytes;
@@ -523,33 +531,33 @@ fn whoever_is_not_known_gets_no_more_than_was_sent() {
 }
 
 #[test]
-fn floods_that_nobody_reads_the_answers_of_hold_up_nobody() {
+fn floods_of_datagrams_do_not_delay_other_clients() {
     let running = running();
-    let (ocsm, batch) = (Raw::to(running.server.ocsm_address()), Raw::to(running.server.batch_address()));
+    let (ocsm, batch) = (Peer::new(running.server.ocsm_address()), Peer::new(running.server.batch_address()));
     let search = message(ocsm::Operation::Search, b"twelve-bytes", b"", ocsm::Form::Short);
-    let (hello, mut redis) = (Header::of(Kind::Hello).bytes(), RedisClient::of(&running));
+    let (hello, mut redis) = (Header::of(Kind::Hello).bytes(), RedisClient::connect(&running));
     for _ in 0..20 {
         for _ in 0..500 {
             ocsm.send(&search);
             batch.send(&hello);
-            [&ocsm, &batch].iter().for_each(|raw| raw.send(&[0xa5; PAYLOAD_BYTES]));
+            [&ocsm, &batch].iter().for_each(|peer| peer.send(&[0xa5; PAYLOAD_BYTES]));
         }
-        assert_eq!(redis.shown("PING"), "PONG");
+        assert_eq!(redis.reply_text("PING"), "PONG");
     }
-    // What comes in a flood may be dropped, so whoever asks does it again.
-    let answers = |raw: &Raw, request: &[u8]| {
-        raw.socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    // The server may drop datagrams during a flood, so clients repeat their requests.
+    let answers = |peer: &Peer, request: &[u8]| {
+        peer.socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         (0..100).any(|_| {
-            raw.send(request);
-            raw.socket.recv_from(&mut [0; PAYLOAD_BYTES]).is_ok()
+            peer.send(request);
+            peer.socket.recv_from(&mut [0; PAYLOAD_BYTES]).is_ok()
         })
     };
-    assert!(answers(&Raw::to(running.server.ocsm_address()), &search));
-    assert!(answers(&Raw::to(running.server.batch_address()), &hello));
+    assert!(answers(&Peer::new(running.server.ocsm_address()), &search));
+    assert!(answers(&Peer::new(running.server.batch_address()), &hello));
 }
 
 #[test]
-fn a_server_with_a_password_takes_no_datagrams() {
+fn a_server_with_a_password_rejects_datagrams() {
     let datagrams = Datagrams { ocsm: Some(([127, 0, 0, 1], 0).into()), ..Datagrams::default() };
     let password = Some("secret".to_owned());
     let config = Config { address: ([127, 0, 0, 1], 0).into(), datagrams, password, ..Config::default() };
@@ -557,13 +565,13 @@ fn a_server_with_a_password_takes_no_datagrams() {
         memory_bytes: 16 << 20,
         ..honeycomb_store::Config::default()
     });
-    let refused =
+    let outcome =
         honeycomb_server::Server::start(config, store.unwrap(), Box::new(honeycomb_server::SystemTime));
     let expected =
         "requirepass and datagrams: only one of them is allowed, because datagrams carry no password";
-    assert_eq!(refused.unwrap_err().to_string(), expected);
+    assert_eq!(outcome.unwrap_err().to_string(), expected);
     let running = running();
     let expected = format!("!ERR {expected}");
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     dialogue(&mut redis, &[("CONFIG SET requirepass secret", &expected), ("PING", "PONG")]);
 }

@@ -1,4 +1,4 @@
-//! What holds of commands holds of datagrams: a full store refuses their writes, and they count as uses.
+//! Datagrams follow the rules of commands: maxmemory applies to them, and they update access statistics.
 #![allow(missing_docs)]
 
 mod common;
@@ -18,11 +18,11 @@ fn start() -> (Running, Client) {
 }
 
 #[test]
-fn writes_beyond_maxmemory_are_refused() {
+fn writes_above_maxmemory_are_rejected() {
     let (running, mut client) = start();
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     client.put(b"apple", b"red").unwrap();
-    assert_eq!(redis.shown("CONFIG SET maxmemory 1"), "OK");
+    assert_eq!(redis.reply_text("CONFIG SET maxmemory 1"), "OK");
     let operations = [
         Operation::Put { key: b"pear", value: b"green" },
         Operation::Insert { key: b"pear", value: b"green" },
@@ -31,32 +31,32 @@ fn writes_beyond_maxmemory_are_refused() {
         Operation::Delete(b"apple"),
     ];
     let mut outcomes = vec![String::new(); operations.len()];
-    client.call(&operations, |place, outcome| outcomes[place] = shown(&outcome)).unwrap();
+    client.call(&operations, |index, outcome| outcomes[index] = format_outcome(&outcome)).unwrap();
     assert_eq!(outcomes, ["OutOfMemory", "OutOfMemory", "OutOfMemory", "red", "Done"]);
     dialogue(&mut redis, &[("EXISTS apple pear", "0"), ("CONFIG SET maxmemory 0", "OK")]);
     client.put(b"apple", b"red").unwrap();
 }
 
 #[test]
-fn operations_are_uses_of_pairs() {
+fn operations_update_access_statistics() {
     let (running, mut client) = start();
-    let mut redis = RedisClient::of(&running);
+    let mut redis = RedisClient::connect(&running);
     dialogue(&mut redis, &[("MSET a 1 b 1 c 1", "OK"), ("OBJECT IDLETIME a", "0")]);
     running.time.advance(9000);
-    // Uses are noted with the time of the turn before.
-    redis.ask("PING");
+    // An access is recorded with the time of the previous event-loop iteration.
+    redis.reply_to("PING");
     client.get(b"a").unwrap();
     client.put(b"b", b"2").unwrap();
     dialogue(
         &mut redis,
         &[("OBJECT IDLETIME a", "0"), ("OBJECT IDLETIME b", "0"), ("OBJECT IDLETIME c", "9")],
     );
-    redis.ask("CONFIG SET maxmemory-policy allkeys-lfu");
+    redis.reply_to("CONFIG SET maxmemory-policy allkeys-lfu");
     (0..200).for_each(|_| drop(client.get(b"a").unwrap()));
-    assert!(common::number(&redis.ask("OBJECT FREQ a")) > 6);
+    assert!(common::number(&redis.reply_to("OBJECT FREQ a")) > 6);
 }
 
-fn shown(outcome: &Outcome<'_>) -> String {
+fn format_outcome(outcome: &Outcome<'_>) -> String {
     match outcome {
         Outcome::Value(value) => value.escape_ascii().to_string(),
         other => format!("{other:?}"),

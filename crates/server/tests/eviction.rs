@@ -1,29 +1,29 @@
-//! What goes when there is no memory left.
+//! Eviction: which pairs the server deletes when memory is full, and which writes it rejects.
 #![allow(missing_docs)]
 
 mod common;
 
-use common::{Client, Running, dialogue, start_of};
+use common::{Client, Running, dialogue, start_with_store};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Eviction, Policy};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-const REFUSED: &str = "!OOM command not allowed when used memory > 'maxmemory'.";
-const TOGETHER: usize = 100;
+const REJECTED: &str = "!OOM command not allowed when used memory > 'maxmemory'.";
+const BATCH: usize = 100;
 
 fn start(policy: Policy, memory_bytes: usize) -> Running {
     let eviction = Eviction { policy, ..Eviction::default() };
     let config = Config { cores: 1, memory_bytes, eviction, ..Config::default() };
     let store = config.open_store().unwrap();
-    start_of(config, store)
+    start_with_store(config, store)
 }
 
-/// Sets pairs with numbers, with what is said after the value: how many were refused.
+/// Sends a `SET` with these options for each number, in batches. Returns how many the server rejected.
 fn set(client: &mut Client, numbers: std::ops::Range<usize>, name: &str, options: &[&str]) -> usize {
-    let mut refused = 0;
-    for first in numbers.clone().step_by(TOGETHER) {
-        let numbers = first..(first + TOGETHER).min(numbers.end);
+    let mut rejected = 0;
+    for first in numbers.clone().step_by(BATCH) {
+        let numbers = first..(first + BATCH).min(numbers.end);
         let mut bytes = Vec::new();
         for number in numbers.clone() {
             let key = format!("{name}:{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -32,89 +32,89 @@ fn set(client: &mut Client, numbers: std::ops::Range<usize>, name: &str, options
             encode(&words, &mut bytes);
         }
         client.send_bytes(&bytes);
-        refused += numbers.filter(|_| matches!(client.answer(), Reply::Error(_))).count();
+        rejected += numbers.filter(|_| matches!(client.receive(), Reply::Error(_))).count();
     }
-    refused
+    rejected
 }
 
-/// A write that finds no room between others.
-fn long() -> String {
+/// A write that is too large for the space that small writes leave.
+fn long_set() -> String {
     format!("SET a {}", "v".repeat(20_000))
 }
 
-/// How many pairs have a name. While pairs are evicted, a count may lose its snapshot for want of memory.
+/// Counts the pairs with a name. During eviction a count may lose its snapshot because memory is short.
 fn count(client: &mut Client, name: &str) -> u64 {
     for _ in 0..1000 {
-        if let Reply::Integer(count) = client.ask(&format!("RI.COUNT [{name}: ({name};")) {
+        if let Reply::Integer(count) = client.reply_to(&format!("RI.COUNT [{name}: ({name};")) {
             return count as u64;
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    panic!("pairs are not counted")
+    panic!("RI.COUNT keeps failing")
 }
 
 fn info(client: &mut Client, field: &str) -> u64 {
-    let shown = client.shown("INFO");
-    let rest = shown.split(&format!("{field}:")).nth(1).unwrap_or_else(|| panic!("no {field} in {shown}"));
+    let text = client.reply_text("INFO");
+    let rest = text.split(&format!("{field}:")).nth(1).unwrap_or_else(|| panic!("no {field} in {text}"));
     rest.split("\\r").next().unwrap().parse().unwrap()
 }
 
 #[test]
-fn what_has_expired_goes_before_a_write_is_refused() {
+fn expired_pairs_are_deleted_before_a_write_is_rejected() {
     let running = start(Policy::NoEviction, 16 << 20);
-    let mut client = Client::of(&running);
-    assert!(set(&mut client, 0..65_000, "old", &["PX", "1000"]) > 0, "it is full");
-    assert_eq!(client.shown(&long()), REFUSED);
-    // Those that were refused have left no entries in the index of deadlines.
+    let mut client = Client::connect(&running);
+    assert!(set(&mut client, 0..65_000, "old", &["PX", "1000"]) > 0, "the store is not full");
+    assert_eq!(client.reply_text(&long_set()), REJECTED);
+    // Rejected writes have left no entries in the index of deadlines.
     let entries = running.store.table(".deadlines").unwrap();
-    assert_eq!(entries.pair_count(), client.shown("DBSIZE").parse::<u64>().unwrap());
-    let held: usize = client.shown("DBSIZE").parse().unwrap();
+    assert_eq!(entries.pair_count(), client.reply_text("DBSIZE").parse::<u64>().unwrap());
+    let remaining: usize = client.reply_text("DBSIZE").parse().unwrap();
     running.time.advance(1000);
-    assert_eq!(set(&mut client, 0..held / 2, "new", &[]), 0);
+    assert_eq!(set(&mut client, 0..remaining / 2, "new", &[]), 0);
     assert_eq!(info(&mut client, "evicted_keys"), 0);
 }
 
 #[test]
-fn no_write_is_refused_if_all_pairs_may_go() {
+fn no_write_is_rejected_if_all_pairs_may_be_evicted() {
     for policy in [Policy::AllKeysLru, Policy::AllKeysLfu, Policy::AllKeysRandom] {
         let running = start(policy, 16 << 20);
-        let mut client = Client::of(&running);
+        let mut client = Client::connect(&running);
         assert_eq!(set(&mut client, 0..150_000, "pair", &[]), 0, "{policy:?}");
         assert_eq!(set(&mut client, 0..20_000, "late", &["EX", "100"]), 0, "{policy:?}");
-        let (evicted, held) =
-            (info(&mut client, "evicted_keys"), client.shown("DBSIZE").parse::<u64>().unwrap());
-        // Between the two questions some more may have gone.
-        assert!((169_000..=170_000).contains(&(evicted + held)), "{evicted} {held}");
-        assert!(held > 10_000, "{policy:?} has left {held}");
-        // So does a command that reads and then writes, and one of several pairs.
+        let (evicted, remaining) =
+            (info(&mut client, "evicted_keys"), client.reply_text("DBSIZE").parse::<u64>().unwrap());
+        // More pairs may have been evicted between the two queries.
+        assert!((169_000..=170_000).contains(&(evicted + remaining)), "{evicted} {remaining}");
+        assert!(remaining > 10_000, "{policy:?}: {remaining} pairs remain");
+        // The same is true for a command that reads and then writes, and for one that writes several pairs.
         for number in 0..2000 {
             let value = "v".repeat(2000);
-            assert_eq!(client.shown(&format!("APPEND long{number} {value}")), "2000");
-            assert_eq!(client.shown(&format!("MSET m{number} {value} n{number} {value}")), "OK");
+            assert_eq!(client.reply_text(&format!("APPEND long{number} {value}")), "2000");
+            assert_eq!(client.reply_text(&format!("MSET m{number} {value} n{number} {value}")), "OK");
         }
     }
 }
 
 #[test]
-fn only_pairs_that_expire_go_if_the_policy_says_so() {
+fn volatile_policies_evict_only_pairs_with_a_deadline() {
     for policy in [Policy::VolatileLru, Policy::VolatileLfu, Policy::VolatileRandom, Policy::VolatileTtl] {
         let running = start(policy, 16 << 20);
-        let mut client = Client::of(&running);
+        let mut client = Client::connect(&running);
         assert_eq!(set(&mut client, 0..10_000, "lasting", &[]), 0);
         assert_eq!(set(&mut client, 0..60_000, "volatile", &["EX", "1000"]), 0, "{policy:?}");
         assert!(info(&mut client, "evicted_keys") > 10_000);
         assert_eq!(count(&mut client, "lasting"), 10_000);
-        // Once none of them is left, writes are refused.
+        // Once no such pair is left, writes are rejected.
         assert!(set(&mut client, 10_000..62_000, "lasting", &[]) > 0);
-        assert_eq!(client.shown(&long()), REFUSED);
+        assert_eq!(client.reply_text(&long_set()), REJECTED);
         assert_eq!(count(&mut client, "volatile"), 0);
     }
 }
 
 #[test]
-fn the_pair_that_expires_first_goes_first() {
+fn volatile_ttl_evicts_the_pair_that_expires_first() {
     let running = start(Policy::VolatileTtl, 16 << 20);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for (name, seconds) in [("soon", "1000"), ("late", "2000"), ("soonest", "500")] {
         assert_eq!(set(&mut client, 0..10_000, name, &["EX", seconds]), 0);
     }
@@ -128,45 +128,45 @@ fn the_pair_that_expires_first_goes_first() {
     assert!(soon == 0 || late == 10_000, "{soon} {late}");
 }
 
-/// The part of a skewed workload's reads that a cache of a policy finds.
+/// Returns the hit rate of a cache with this policy under a skewed workload.
 fn hit_rate(policy: Policy) -> f64 {
     let running = start(policy, 4 << 20);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let mut random = SmallRng::seed_from_u64(7);
     let (mut hits, mut reads) = (0, 0);
     for round in 0..1500 {
-        // Ranks of a Zipf distribution of exponent 1, about: uniform in the logarithm.
-        let ranks: Vec<_> = (0..TOGETHER).map(|_| 200_000_f64.powf(random.random::<f64>()) as u64).collect();
+        // Ranks that approximate a Zipf distribution of exponent 1: their logarithm is uniform.
+        let ranks: Vec<_> = (0..BATCH).map(|_| 200_000_f64.powf(random.random::<f64>()) as u64).collect();
         let key = |rank: &u64| format!("{:016x}", rank.wrapping_mul(0x9e37_79b9_7f4a_7c15)).into_bytes();
         let mut bytes = Vec::new();
         ranks.iter().for_each(|rank| encode(&[&b"GET"[..], &key(rank)], &mut bytes));
         client.send_bytes(&bytes);
-        let missing: Vec<_> = ranks.iter().filter(|_| client.answer() == Reply::Null).collect();
+        let missing: Vec<_> = ranks.iter().filter(|_| client.receive() == Reply::Null).collect();
         if round >= 1000 {
-            reads += TOGETHER;
-            hits += TOGETHER - missing.len();
+            reads += BATCH;
+            hits += BATCH - missing.len();
         }
         bytes.clear();
         missing.iter().for_each(|rank| encode(&[&b"SET"[..], &key(rank), &[b'v'; 300]], &mut bytes));
         client.send_bytes(&bytes);
-        missing.iter().for_each(|_| assert_eq!(client.answer(), Reply::Simple("OK".to_owned())));
+        missing.iter().for_each(|_| assert_eq!(client.receive(), Reply::Simple("OK".to_owned())));
         running.time.advance(100);
     }
     hits as f64 / reads as f64
 }
 
 #[test]
-fn what_is_used_stays() {
+fn lru_and_lfu_have_a_higher_hit_rate_than_random() {
     let [random, lru, lfu] = [Policy::AllKeysRandom, Policy::AllKeysLru, Policy::AllKeysLfu].map(hit_rate);
-    println!("hit rates: any {random:.3}, least recently used {lru:.3}, least frequently used {lfu:.3}");
+    println!("hit rates: random {random:.3}, least recently used {lru:.3}, least frequently used {lfu:.3}");
     assert!(lru > random + 0.02, "{lru} {random}");
     assert!(lfu > random + 0.02, "{lfu} {random}");
 }
 
 #[test]
-fn when_and_how_often_a_pair_was_used() {
+fn idle_time_and_frequency_of_pairs() {
     let running = start(Policy::NoEviction, 16 << 20);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     running.time.advance(5000);
     dialogue(
         &mut client,
@@ -186,7 +186,9 @@ fn when_and_how_often_a_pair_was_used() {
         ],
     );
     assert!(
-        client.shown("OBJECT FREQ a").starts_with("!ERR An LFU maxmemory policy is not selected, access")
+        client
+            .reply_text("OBJECT FREQ a")
+            .starts_with("!ERR An LFU maxmemory policy is not selected, access")
     );
     dialogue(
         &mut client,
@@ -197,22 +199,23 @@ fn when_and_how_often_a_pair_was_used() {
     );
     dialogue(&mut client, &[("SET a 1", "OK"), ("OBJECT FREQ a", "6"), ("OBJECT FREQ b", "0")]);
     assert!(
-        client.shown("OBJECT IDLETIME a").starts_with("!ERR An LFU maxmemory policy is selected, idle time")
+        client
+            .reply_text("OBJECT IDLETIME a")
+            .starts_with("!ERR An LFU maxmemory policy is selected, idle time")
     );
-    let refused = client.shown("CONFIG SET maxmemory-policy some");
+    let error = client.reply_text("CONFIG SET maxmemory-policy some");
     assert!(
-        refused
-            .contains("maxmemory-policy') - maxmemory-policy is some: allowed are noeviction, allkeys-lru,"),
-        "{refused}"
+        error.contains("maxmemory-policy') - maxmemory-policy is some: allowed are noeviction, allkeys-lru,"),
+        "{error}"
     );
 }
 
 #[test]
-fn writes_beyond_a_lower_limit_are_refused() {
+fn writes_above_a_lowered_limit_are_rejected() {
     let running = start(Policy::NoEviction, 16 << 20);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     assert_eq!(set(&mut client, 0..20_000, "pair", &[]), 0);
-    let aborted = REFUSED.replace("!", "!EXECABORT Transaction discarded because of: ");
+    let aborted = REJECTED.replace("!", "!EXECABORT Transaction discarded because of: ");
     dialogue(
         &mut client,
         &[
@@ -225,33 +228,33 @@ fn writes_beyond_a_lower_limit_are_refused() {
             ),
             ("CONFIG SET maxmemory 2mb", "OK"),
             ("CONFIG GET maxmemory", "['maxmemory' '2097152']"),
-            ("SET a 2", REFUSED),
-            ("SET a 2 EX 10", REFUSED),
-            ("APPEND a 2", REFUSED),
-            ("INCR a", REFUSED),
-            ("MSET a 2 b 2", REFUSED),
-            ("COPY a b", REFUSED),
+            ("SET a 2", REJECTED),
+            ("SET a 2 EX 10", REJECTED),
+            ("APPEND a 2", REJECTED),
+            ("INCR a", REJECTED),
+            ("MSET a 2 b 2", REJECTED),
+            ("COPY a b", REJECTED),
             ("GET a", "'1'"),
             ("EXPIRE a 100", "1"),
             ("PERSIST a", "1"),
             ("RENAME a b", "OK"),
             ("GETDEL b", "'1'"),
             ("MULTI", "OK"),
-            ("SET a 1", REFUSED),
+            ("SET a 1", REJECTED),
             ("EXEC", "!EXECABORT Transaction discarded because of previous errors."),
             ("CONFIG SET maxmemory 0", "OK"),
             ("MULTI", "OK"),
             ("SET a 1", "QUEUED"),
         ],
     );
-    let mut other = Client::of(&running);
+    let mut other = Client::connect(&running);
     dialogue(&mut other, &[("CONFIG SET maxmemory 1", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED")]);
     dialogue(&mut client, &[("EXEC", &aborted), ("EXEC", "!ERR EXEC without MULTI"), ("GET a", "nil")]);
     dialogue(&mut other, &[("EXEC", "[nil]"), ("MULTI", "OK"), ("DISCARD", "OK")]);
-    dialogue(&mut other, &[("CONFIG SET maxmemory 4mb", "OK"), ("SET a 1", REFUSED), ("FLUSHALL", "OK")]);
+    dialogue(&mut other, &[("CONFIG SET maxmemory 4mb", "OK"), ("SET a 1", REJECTED), ("FLUSHALL", "OK")]);
     assert_eq!(info(&mut client, "maxmemory"), 4 << 20);
-    // The memory comes back once nobody reads it any more.
-    while client.shown("SET a 1") == REFUSED {
+    // The memory is reclaimed once no operation reads it.
+    while client.reply_text("SET a 1") == REJECTED {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     assert!(set(&mut client, 0..40_000, "pair", &[]) > 10_000);
@@ -259,16 +262,16 @@ fn writes_beyond_a_lower_limit_are_refused() {
 }
 
 #[test]
-fn pairs_go_for_others_at_a_lower_limit() {
+fn pairs_are_evicted_at_a_lowered_limit() {
     for policy in [Policy::AllKeysLru, Policy::AllKeysLfu, Policy::AllKeysRandom, Policy::VolatileTtl] {
         let running = start(policy, 32 << 20);
-        let mut client = Client::of(&running);
-        client.ask("CONFIG SET maxmemory 8mb");
+        let mut client = Client::connect(&running);
+        client.reply_to("CONFIG SET maxmemory 8mb");
         assert_eq!(set(&mut client, 0..80_000, "pair", &["EX", "1000"]), 0, "{policy:?}");
-        let (used, held) = (info(&mut client, "used_memory_dataset"), count(&mut client, "pair"));
-        assert!(used <= 9 << 20 && held > 10_000, "{policy:?} {used} {held}");
-        // A lower limit takes effect without any write.
-        client.ask("CONFIG SET maxmemory 4mb");
+        let (used, remaining) = (info(&mut client, "used_memory_dataset"), count(&mut client, "pair"));
+        assert!(used <= 9 << 20 && remaining > 10_000, "{policy:?} {used} {remaining}");
+        // A lower limit takes effect without a write.
+        client.reply_to("CONFIG SET maxmemory 4mb");
         let began = std::time::Instant::now();
         while info(&mut client, "used_memory_dataset") > 4 << 20 {
             assert!(began.elapsed().as_secs() < 20, "{policy:?}");
@@ -279,19 +282,19 @@ fn pairs_go_for_others_at_a_lower_limit() {
 }
 
 #[test]
-fn lookups_of_a_no_touch_client_are_no_uses() {
+fn lookups_of_a_no_touch_client_do_not_update_access_statistics() {
     let running = start(Policy::NoEviction, 16 << 20);
-    let (mut client, mut watcher) = (Client::of(&running), Client::of(&running));
+    let (mut client, mut watcher) = (Client::connect(&running), Client::connect(&running));
     dialogue(
         &mut client,
         &[("SET a 1", "OK"), ("OBJECT IDLETIME a", "0"), ("GET a", "'1'"), ("CLIENT NO-TOUCH ON", "OK")],
     );
     running.time.advance(3000);
     for line in ["GET a", "MGET a b", "GETEX a", "STRLEN a", "APPEND a", "MULTI", "GET a", "EXEC"] {
-        client.ask(line);
-        assert_eq!(watcher.shown("OBJECT IDLETIME a"), "3", "{line}");
+        client.reply_to(line);
+        assert_eq!(watcher.reply_text("OBJECT IDLETIME a"), "3", "{line}");
     }
-    // What it stores is new, and TOUCH says what it does.
+    // Writes and TOUCH update the access statistics.
     dialogue(&mut client, &[("SET a 1", "OK"), ("OBJECT IDLETIME a", "0")]);
     running.time.advance(4000);
     dialogue(&mut client, &[("GET a", "'1'"), ("OBJECT IDLETIME a", "4"), ("TOUCH a", "1")]);
@@ -305,34 +308,34 @@ fn lookups_of_a_no_touch_client_are_no_uses() {
         &[("PING", "PONG"), ("GET a", "'1'"), ("OBJECT IDLETIME a", "0"), ("CLIENT NO-TOUCH ON", "OK")],
     );
     dialogue(&mut client, &[("CONFIG SET maxmemory-policy allkeys-lfu", "OK"), ("SET b 1", "OK")]);
-    let before = watcher.shown("OBJECT FREQ b");
-    (0..100).for_each(|_| drop(client.ask("GET b")));
-    assert_eq!(watcher.shown("OBJECT FREQ b"), before);
+    let before = watcher.reply_text("OBJECT FREQ b");
+    (0..100).for_each(|_| drop(client.reply_to("GET b")));
+    assert_eq!(watcher.reply_text("OBJECT FREQ b"), before);
 }
 
 #[test]
-fn restored_pairs_have_the_idle_time_and_frequency_they_are_given() {
+fn restore_sets_idle_time_and_frequency() {
     let running = start(Policy::NoEviction, 16 << 20);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     running.time.advance(5000);
-    client.ask("SET a 1");
-    let Reply::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    client.reply_to("SET a 1");
+    let Reply::Bulk(payload) = client.reply_to("DUMP a") else { panic!("no payload") };
     let restore = |client: &mut Client, key: &str, options: &str| {
         let mut words = vec![&b"RESTORE"[..], key.as_bytes(), b"0", &payload, b"REPLACE"];
         words.extend(options.split(' ').map(str::as_bytes));
         client.send(&words);
-        assert_eq!(client.answer(), Reply::Simple("OK".to_owned()));
+        assert_eq!(client.receive(), Reply::Simple("OK".to_owned()));
     };
-    // Nobody has asked for idle times yet.
+    // No client has requested an idle time yet.
     restore(&mut client, "b", "IDLETIME 1000");
-    assert_eq!(client.shown("OBJECT IDLETIME b"), "1000");
+    assert_eq!(client.reply_text("OBJECT IDLETIME b"), "1000");
     restore(&mut client, "c", "IDLETIME 77");
     restore(&mut client, "d", "FREQ 200");
     restore(&mut client, "e", "IDLETIME 9223372036854775807");
     dialogue(&mut client, &[("OBJECT IDLETIME c", "77"), ("OBJECT IDLETIME d", "0")]);
-    assert!(client.shown("OBJECT IDLETIME e").parse::<u64>().unwrap() > 100 * 86_400);
+    assert!(client.reply_text("OBJECT IDLETIME e").parse::<u64>().unwrap() > 100 * 86_400);
     dialogue(&mut client, &[("GET b", "'1'"), ("OBJECT IDLETIME b", "0")]);
-    client.ask("CONFIG SET maxmemory-policy allkeys-lfu");
+    client.reply_to("CONFIG SET maxmemory-policy allkeys-lfu");
     restore(&mut client, "c", "FREQ 200");
     restore(&mut client, "d", "FREQ 0");
     restore(&mut client, "e", "IDLETIME 5");

@@ -1,4 +1,4 @@
-//! Writes of pairs that expire, many at once.
+//! Pipelined writes of pairs that expire.
 #![allow(missing_docs)]
 
 mod common;
@@ -8,24 +8,24 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, at_once, start_in_real_time, start_with};
+use common::{Client, Running, run_concurrently, start_with, start_with_system_time};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-/// Sends lines at once: the replies.
-fn together(client: &mut Client, lines: &[&str]) -> Vec<String> {
+/// Sends lines in one pipeline and returns the replies.
+fn pipeline(client: &mut Client, lines: &[&str]) -> Vec<String> {
     let mut bytes = Vec::new();
     for line in lines {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
         encode(&words, &mut bytes);
     }
     client.send_bytes(&bytes);
-    lines.iter().map(|_| common::show(&client.answer())).collect()
+    lines.iter().map(|_| common::show(&client.receive())).collect()
 }
 
-/// The number of writes that were carried out in batches, and the number of batches.
+/// Returns the number of batched writes and the number of batches.
 fn batches(running: &Running) -> (u64, u64) {
     let mut socket = TcpStream::connect(running.server.metrics().unwrap()).unwrap();
     socket.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
@@ -39,15 +39,15 @@ fn batches(running: &Running) -> (u64, u64) {
 }
 
 #[test]
-fn they_are_carried_out_together() {
+fn writes_that_expire_are_batched() {
     let metrics = Some(([127, 0, 0, 1], 0).into());
     let running = start_with(Config { cores: 1, metrics, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let forms =
         ["SET k v EX 10", "SETEX k 10 v", "PSETEX k 10 v", "SET k v PX 10", "SET k v EXAT 2000000000"];
     for line in forms {
         let before = batches(&running);
-        assert_eq!(together(&mut client, &[line; 100]), ["OK"; 100]);
+        assert_eq!(pipeline(&mut client, &[line; 100]), ["OK"; 100]);
         let after = batches(&running);
         assert_eq!(after.0 - before.0, 100, "{line}");
         assert!(after.1 - before.1 < 10, "{line} took {} batches", after.1 - before.1);
@@ -55,9 +55,9 @@ fn they_are_carried_out_together() {
 }
 
 #[test]
-fn their_order_and_errors_are_those_of_commands_one_by_one() {
+fn batched_writes_have_the_order_and_errors_of_single_commands() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let (expiry, not_integer) =
         ("!ERR invalid expire time in 'set' command", "!ERR value is not an integer or out of range");
     let setex = "!ERR invalid expire time in 'setex' command";
@@ -79,31 +79,31 @@ fn their_order_and_errors_are_those_of_commands_one_by_one() {
         (&["MULTI", "SET k 8 EX 9", "EXEC", "TTL k"], &["OK", "QUEUED", "['OK']", "9"]),
     ] {
         let expected: Vec<_> = expected.iter().map(|reply| reply.replace("['OK']", "[OK]")).collect();
-        assert_eq!(together(&mut client, lines), expected, "{lines:?}");
+        assert_eq!(pipeline(&mut client, lines), expected, "{lines:?}");
     }
 }
 
 #[test]
-fn all_of_them_are_deleted_without_being_read() {
+fn expired_pairs_are_deleted_without_being_read() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for round in 0..20 {
         let lines: Vec<_> =
             (0..500).map(|key| format!("SET key:{key} {round} PX {}", 1 + key % 97)).collect();
         let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-        assert_eq!(together(&mut client, &lines), ["OK"; 500]);
+        assert_eq!(pipeline(&mut client, &lines), ["OK"; 500]);
         running.time.advance(1 + round % 30);
     }
     running.time.advance(100);
     until_empty(&mut client);
 }
 
-/// Several clients write the same keys while others' entries are looked at: no entry is taken for stale while
-/// its pair is about to be put.
+/// Several clients write the same keys while the reaper examines their entries. It must not consider an entry
+/// stale while its pair is about to be put.
 #[test]
-fn none_loses_its_entry_to_the_reaper() {
-    let running = start_in_real_time(Config { cores: 2, ..Config::default() });
-    at_once(&running, 4, |seed, client| {
+fn the_reaper_removes_no_entry_of_a_pair_being_written() {
+    let running = start_with_system_time(Config { cores: 2, ..Config::default() });
+    run_concurrently(&running, 4, |seed, client| {
         let mut random = SmallRng::seed_from_u64(seed as u64);
         let end = Instant::now() + Duration::from_secs(2);
         while Instant::now() < end {
@@ -111,18 +111,19 @@ fn none_loses_its_entry_to_the_reaper() {
                 |_| format!("SET k{} v PX {}", random.random_range(0..300), random.random_range(1..40));
             let lines: Vec<_> = (0..200).map(line).collect();
             let lines: Vec<_> = lines.iter().map(String::as_str).collect();
-            assert_eq!(together(client, &lines), ["OK"; 200]);
+            assert_eq!(pipeline(client, &lines), ["OK"; 200]);
         }
     });
     thread::sleep(Duration::from_millis(50));
-    until_empty(&mut Client::of(&running));
+    until_empty(&mut Client::connect(&running));
 }
 
-/// Waits until there are no pairs: nobody reads them, so that only the index of deadlines leads to them.
+/// Waits until the table is empty. No client reads the pairs, so the server finds them only in the index of
+/// deadlines.
 fn until_empty(client: &mut Client) {
     let began = Instant::now();
-    while client.ask("DBSIZE") != Reply::Integer(0) {
-        assert!(began.elapsed() < Duration::from_secs(10), "{} pairs stay", client.shown("DBSIZE"));
+    while client.reply_to("DBSIZE") != Reply::Integer(0) {
+        assert!(began.elapsed() < Duration::from_secs(10), "{} pairs remain", client.reply_text("DBSIZE"));
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,45 +1,45 @@
-//! Pairs that expire: none is in the way of others for long, whatever else the store holds.
+//! Expiry: the server deletes expired pairs soon, independent of the other contents of the store.
 #![allow(missing_docs)]
 
 mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, dialogue, start, start_of, start_with};
+use common::{Client, Running, dialogue, start, start_with, start_with_store};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Server, SystemTime};
 
-/// Commands that are sent together.
-const TOGETHER: usize = 100;
-/// Expiring sets a second, and how long their pairs are there.
+/// Number of commands in a pipeline.
+const BATCH: usize = 100;
+/// Expiring sets per second, and the time to live of their pairs.
 const RATE: usize = 10_000;
 const SECONDS: usize = 5;
 
-fn alone(memory_bytes: usize) -> Running {
+fn start_with_memory(memory_bytes: usize) -> Running {
     let config = Config { cores: 1, memory_bytes, ..Config::default() };
     let store = config.open_store().unwrap();
-    start_of(config, store)
+    start_with_store(config, store)
 }
 
 fn entries(running: &Running) -> u64 {
     running.store.table(".deadlines").unwrap().pair_count()
 }
 
-/// Waits until something is so, while the time of the server stands still.
-fn until(mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition is true. The server's time does not advance meanwhile.
+fn until(mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < end, "it has not come to that");
+    while !condition() {
+        assert!(Instant::now() < end, "the condition is still false");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 fn size(client: &mut Client) -> usize {
-    client.shown("DBSIZE").parse().unwrap()
+    client.reply_text("DBSIZE").parse().unwrap()
 }
 
-/// Sends commands made from numbers, together, and counts those that were refused.
-fn all(
+/// Sends a command for each number in one pipeline. Returns how many the server rejected.
+fn pipeline(
     client: &mut Client,
     numbers: std::ops::Range<usize>,
     command: impl Fn(usize) -> Vec<Vec<u8>>,
@@ -50,7 +50,7 @@ fn all(
         encode(&words.iter().map(|word| &word[..]).collect::<Vec<_>>(), &mut bytes);
     }
     client.send_bytes(&bytes);
-    numbers.filter(|_| matches!(client.answer(), Reply::Error(_))).count()
+    numbers.filter(|_| matches!(client.receive(), Reply::Error(_))).count()
 }
 
 fn words(line: &str) -> Vec<Vec<u8>> {
@@ -70,98 +70,98 @@ fn persistent(number: usize) -> Vec<Vec<u8>> {
     words(&format!("SET persistent:{number:012} {number:016}"))
 }
 
-/// Pairs that are there beside those that have a right to: past their time by more than a second, in percent.
-fn past_percent(client: &mut Client, persistent: usize, second: usize) -> f64 {
+/// Returns the percentage of expiring pairs that are overdue by more than a second.
+fn overdue_percent(client: &mut Client, persistent: usize, second: usize) -> f64 {
     let all = size(client) - persistent;
-    let rightly = RATE * (SECONDS + 1).min(second);
-    100.0 * all.saturating_sub(rightly) as f64 / all.max(1) as f64
+    let expected = RATE * (SECONDS + 1).min(second);
+    100.0 * all.saturating_sub(expected) as f64 / all.max(1) as f64
 }
 
 #[test]
-fn expiring_sets_are_not_refused_in_little_memory() {
-    let running = alone(24 << 20);
-    let mut client = Client::of(&running);
+fn expiring_sets_are_not_rejected_when_memory_is_scarce() {
+    let running = start_with_memory(24 << 20);
+    let mut client = Client::connect(&running);
     for second in 0..30 {
-        for batch in 0..RATE / TOGETHER {
-            let first = second * RATE + batch * TOGETHER;
-            assert_eq!(all(&mut client, first..first + TOGETHER, expiring), 0, "second {second}");
-            running.time.advance((1000 * TOGETHER / RATE) as u64);
+        for batch in 0..RATE / BATCH {
+            let first = second * RATE + batch * BATCH;
+            assert_eq!(pipeline(&mut client, first..first + BATCH, expiring), 0, "second {second}");
+            running.time.advance((1000 * BATCH / RATE) as u64);
         }
-        let past = past_percent(&mut client, 0, second + 1);
-        assert!(past <= 2.0, "second {second}: {past} % are past their time by more than a second");
+        let overdue = overdue_percent(&mut client, 0, second + 1);
+        assert!(overdue <= 2.0, "second {second}: {overdue} % are overdue by more than a second");
     }
     assert!(entries(&running) <= 2 * 61_200, "{} entries", entries(&running));
     running.time.advance(6000);
     until(|| size(&mut client) == 0 && entries(&running) == 0);
 }
 
-/// In real time: `HONEYCOMB_SOAK_SECONDS`, beside `HONEYCOMB_PERSISTENT_PAIRS`.
+/// Runs with the system's clock for `HONEYCOMB_SOAK_SECONDS`, next to `HONEYCOMB_PERSISTENT_PAIRS` pairs.
 #[test]
-fn expiring_sets_beside_pairs_that_last() {
+fn expiring_sets_next_to_persistent_pairs() {
     let number =
         |name: &str, default: usize| std::env::var(name).map_or(default, |text| text.parse().unwrap());
-    let (seconds, lasting) =
+    let (seconds, persistent_pairs) =
         (number("HONEYCOMB_SOAK_SECONDS", 0).min(60), number("HONEYCOMB_PERSISTENT_PAIRS", 1_000_000));
-    let (seconds, lasting) = if seconds == 0 { (8, 50_000) } else { (seconds, lasting) };
-    let memory_bytes = (24 << 20) + lasting * 120;
+    let (seconds, persistent_pairs) = if seconds == 0 { (8, 50_000) } else { (seconds, persistent_pairs) };
+    let memory_bytes = (24 << 20) + persistent_pairs * 120;
     let config = Config { cores: 1, memory_bytes, address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
     let server = Server::start(config.clone(), config.open_store().unwrap(), Box::new(SystemTime)).unwrap();
-    let mut client = Client::at(server.address());
-    for first in (0..lasting).step_by(TOGETHER) {
-        assert_eq!(all(&mut client, first..(first + TOGETHER).min(lasting), persistent), 0);
+    let mut client = Client::connect_to(server.address());
+    for first in (0..persistent_pairs).step_by(BATCH) {
+        assert_eq!(pipeline(&mut client, first..(first + BATCH).min(persistent_pairs), persistent), 0);
     }
     let began = Instant::now();
     let (mut worst, mut longest) = (0.0_f64, Duration::ZERO);
-    for batch in 0..seconds * RATE / TOGETHER {
-        let due = Duration::from_millis((batch * 1000 * TOGETHER / RATE) as u64);
+    for batch in 0..seconds * RATE / BATCH {
+        let due = Duration::from_millis((batch * 1000 * BATCH / RATE) as u64);
         std::thread::sleep(due.saturating_sub(began.elapsed()));
-        let first = batch * TOGETHER;
+        let first = batch * BATCH;
         let sent = Instant::now();
-        assert_eq!(all(&mut client, first..first + TOGETHER, expiring), 0);
+        assert_eq!(pipeline(&mut client, first..first + BATCH, expiring), 0);
         longest = longest.max(sent.elapsed());
         if first.is_multiple_of(RATE) {
-            worst = worst.max(past_percent(&mut client, lasting, first / RATE + 1));
+            worst = worst.max(overdue_percent(&mut client, persistent_pairs, first / RATE + 1));
         }
     }
-    let stale = client.shown("INFO stats").split("expired_stale_perc:").nth(1).unwrap()[..4].to_owned();
+    let stale = client.reply_text("INFO stats").split("expired_stale_perc:").nth(1).unwrap()[..4].to_owned();
     println!(
-        "{lasting} last: {worst:.2} % past their time by a second, {stale} % past it, {longest:?} for a batch"
+        "{persistent_pairs} pairs: {worst:.2} % overdue by a second, {stale} % overdue, {longest:?} per batch"
     );
-    assert!(worst <= 2.0, "{worst} % are past their time by more than a second");
+    assert!(worst <= 2.0, "{worst} % are overdue by more than a second");
 }
 
 #[test]
 fn a_pair_that_is_written_often_has_few_entries() {
-    let running = alone(16 << 20);
-    let mut client = Client::of(&running);
+    let running = start_with_memory(16 << 20);
+    let mut client = Client::connect(&running);
     let deadline =
         |number: usize| words(&format!("SET k v PXAT {}", common::BEGIN as usize + 100_000_000 + number));
-    for first in (0..200_000).step_by(TOGETHER) {
-        assert_eq!(all(&mut client, first..first + TOGETHER, deadline), 0);
+    for first in (0..200_000).step_by(BATCH) {
+        assert_eq!(pipeline(&mut client, first..first + BATCH, deadline), 0);
     }
     until(|| entries(&running) <= 1000);
-    // One that is read before it is written takes its entry with it.
+    // A command that reads the pair before it writes removes the old entry.
     let before = entries(&running);
     for seconds in 1000..2000 {
-        assert_eq!(client.shown(&format!("EXPIRE k {seconds}")), "1");
+        assert_eq!(client.reply_text(&format!("EXPIRE k {seconds}")), "1");
     }
     assert!(entries(&running) <= before + 1);
-    assert_eq!(client.shown("PERSIST k"), "1");
+    assert_eq!(client.reply_text("PERSIST k"), "1");
     running.time.advance(1_000_000_000);
     until(|| entries(&running) == 0);
-    assert_eq!(client.shown("GET k"), "'v'");
+    assert_eq!(client.reply_text("GET k"), "'v'");
 }
 
 #[test]
-fn entries_of_pairs_that_were_deleted_go() {
-    let running = alone(64 << 20);
-    let mut client = Client::of(&running);
+fn entries_of_deleted_pairs_are_removed() {
+    let running = start_with_memory(64 << 20);
+    let mut client = Client::connect(&running);
     let long = |number: usize| words(&format!("SET long:{number:06} v EX 100000"));
-    for first in (0..20_000).step_by(TOGETHER) {
-        assert_eq!(all(&mut client, first..first + TOGETHER, long), 0);
+    for first in (0..20_000).step_by(BATCH) {
+        assert_eq!(pipeline(&mut client, first..first + BATCH, long), 0);
     }
     assert_eq!(entries(&running), 20_000);
-    assert_eq!(client.shown("FLUSHALL"), "OK");
+    assert_eq!(client.reply_text("FLUSHALL"), "OK");
     until(|| {
         running.time.advance(10);
         entries(&running) == 0
@@ -171,16 +171,16 @@ fn entries_of_pairs_that_were_deleted_go() {
 #[test]
 fn keys_of_all_lengths_expire_in_their_tables() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for length in [1, 443, 444, 452, 453, 459, 460] {
         let (key, other) = (vec![b'k'; length], [&vec![b'k'; length - 1][..], b"l"].concat());
-        for (command, shown) in [
+        for (command, expected) in [
             (&[b"SET", &key[..], b"v", b"EX", b"10"][..], "OK"),
             (&[b"SET", &other, b"v"], "OK"),
             (&[b"EXPIRE", &other, b"10"], "1"),
         ] {
             client.send(command);
-            assert_eq!(common::show(&client.answer()), shown);
+            assert_eq!(common::show(&client.receive()), expected);
         }
     }
     dialogue(&mut client, &[("SELECT 15", "OK"), ("SET k v PX 9999", "OK"), ("SET l v", "OK")]);
@@ -189,11 +189,11 @@ fn keys_of_all_lengths_expire_in_their_tables() {
     dialogue(&mut client, &[("SELECT 0", "OK"), ("DBSIZE", "14")]);
     running.time.advance(10);
     until(|| size(&mut client) == 0 && entries(&running) == 0);
-    assert!(client.shown("INFO stats").contains("expired_keys:15\\r"));
+    assert!(client.reply_text("INFO stats").contains("expired_keys:15\\r"));
 }
 
 #[test]
-fn pairs_that_were_there_before_the_server_expire() {
+fn pairs_written_before_the_server_started_expire() {
     let config = Config { cores: 1, memory_bytes: 64 << 20, ..Config::default() };
     let store = config.open_store().unwrap();
     let sealed = |expiry: u64| [&[1][..], &expiry.to_le_bytes(), b"value"].concat();
@@ -201,8 +201,8 @@ fn pairs_that_were_there_before_the_server_expire() {
         let table = store.table(&(number % 3).to_string()).unwrap();
         table.put(&number.to_be_bytes(), &sealed(common::BEGIN + 1000 + number % 2 * 1000)).unwrap();
     }
-    let running = start_of(config, store);
-    let mut client = Client::of(&running);
+    let running = start_with_store(config, store);
+    let mut client = Client::connect(&running);
     running.time.advance(1000);
     until(|| size(&mut client) == 500);
     running.time.advance(1000);
@@ -210,44 +210,44 @@ fn pairs_that_were_there_before_the_server_expire() {
 }
 
 #[test]
-fn a_pair_that_is_found_expired_is_deleted() {
-    let running = alone(64 << 20);
-    let mut client = Client::of(&running);
-    assert_eq!(client.shown("GET a"), "nil");
-    // Without an entry: the reaper does not find it.
+fn a_read_of_an_expired_pair_deletes_it() {
+    let running = start_with_memory(64 << 20);
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("GET a"), "nil");
+    // The pair has no entry, so the reaper does not find it.
     let (table, value) =
         (running.store.table("0").unwrap(), [&[1][..], &1_u64.to_le_bytes(), b"value"].concat());
     table.put(b"a", &value).unwrap();
-    assert_eq!(client.shown("GET a"), "nil");
+    assert_eq!(client.reply_text("GET a"), "nil");
     until(|| table.pair_count() == 0);
 }
 
 #[test]
-fn info_says_what_expires() {
+fn info_reports_expiring_pairs() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[("SET a 1 EX 10", "OK"), ("SET b 1 EX 20", "OK"), ("SET c 1", "OK"), ("SELECT 1", "OK")],
     );
     dialogue(&mut client, &[("SET d 1 EX 10", "OK"), ("SET d 2", "OK")]);
-    let shown = client.shown("INFO keyspace");
-    assert!(shown.contains("db0:keys=3,expires=2,avg_ttl=15000\\r"), "{shown}");
-    assert!(shown.contains("db1:keys=1,expires=0,avg_ttl=0\\r"), "{shown}");
-    assert!(client.shown("INFO stats").contains("expired_stale_perc:0.00\\r"));
-    // Of many pairs it says so about.
-    client.ask("SELECT 2");
+    let info = client.reply_text("INFO keyspace");
+    assert!(info.contains("db0:keys=3,expires=2,avg_ttl=15000\\r"), "{info}");
+    assert!(info.contains("db1:keys=1,expires=0,avg_ttl=0\\r"), "{info}");
+    assert!(client.reply_text("INFO stats").contains("expired_stale_perc:0.00\\r"));
+    // For many pairs the numbers are estimates.
+    client.reply_to("SELECT 2");
     let many = |number: usize| words(&format!("SET many:{number:06} v PX {}", 10_000 + 2 * number));
-    for first in (0..10_000).step_by(TOGETHER) {
-        assert_eq!(all(&mut client, first..first + TOGETHER, many), 0);
+    for first in (0..10_000).step_by(BATCH) {
+        assert_eq!(pipeline(&mut client, first..first + BATCH, many), 0);
     }
-    let shown = client.shown("INFO keyspace");
+    let info = client.reply_text("INFO keyspace");
     let field = |name: &str| {
-        let line = shown.split("db2:").nth(1).unwrap();
+        let line = info.split("db2:").nth(1).unwrap();
         let rest = line.split(&format!("{name}=")).nth(1).unwrap();
         rest.split([',', '\\']).next().unwrap().parse::<u64>().unwrap()
     };
     assert_eq!(field("keys"), 10_000);
-    assert!((9000..=10_003).contains(&field("expires")), "{shown}");
-    assert!((18_000..22_000).contains(&field("avg_ttl")), "{shown}");
+    assert!((9000..=10_003).contains(&field("expires")), "{info}");
+    assert!((18_000..22_000).contains(&field("avg_ttl")), "{info}");
 }

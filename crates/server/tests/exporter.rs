@@ -1,4 +1,4 @@
-//! Metrics over HTTP: formats, methods, and clients that dawdle.
+//! Metrics over HTTP: formats, methods, limits and slow clients.
 #![allow(missing_docs)]
 
 mod common;
@@ -22,8 +22,8 @@ fn address(running: &Running) -> SocketAddr {
     running.server.metrics().unwrap()
 }
 
-/// The head and the body of the answer to a request.
-fn ask(running: &Running, method: &str, path: &str, accept: &str) -> (String, String) {
+/// Sends a request and returns the head and the body of the answer.
+fn request(running: &Running, method: &str, path: &str, accept: &str) -> (String, String) {
     let mut socket = TcpStream::connect(address(running)).unwrap();
     write!(socket, "{method} {path} HTTP/1.1\r\nHost: bees\r\nAccept: {accept}\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -33,13 +33,13 @@ fn ask(running: &Running, method: &str, path: &str, accept: &str) -> (String, St
 }
 
 #[test]
-fn requests_get_the_format_that_they_ask_for() {
+fn responses_have_the_requested_format() {
     let running = running();
-    Client::of(&running).ask("GET a");
-    let (head, body) = ask(&running, "GET", "/metrics", "application/openmetrics-text;version=1.0.0");
+    Client::connect(&running).reply_to("GET a");
+    let (head, body) = request(&running, "GET", "/metrics", "application/openmetrics-text;version=1.0.0");
     assert!(head.starts_with("http/1.1 200 ok\r\n") && head.contains(OPEN_METRICS), "{head}");
     assert!(body.contains("\n# TYPE honeycomb_sent_bytes counter\n") && body.ends_with("# EOF\n"), "{body}");
-    let (head, body) = ask(&running, "GET", "/metrics", "*/*");
+    let (head, body) = request(&running, "GET", "/metrics", "*/*");
     assert!(head.starts_with("http/1.1 200 ok\r\n") && head.contains(PROMETHEUS), "{head}");
     assert!(
         body.contains("\n# TYPE honeycomb_sent_bytes_total counter\n") && !body.contains("# EOF"),
@@ -50,26 +50,26 @@ fn requests_get_the_format_that_they_ask_for() {
 #[test]
 fn methods_and_paths() {
     let running = running();
-    let (head, body) = ask(&running, "HEAD", "/metrics", "*/*");
+    let (head, body) = request(&running, "HEAD", "/metrics", "*/*");
     assert!(head.starts_with("http/1.1 200 ok\r\n") && head.contains(PROMETHEUS), "{head}");
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     assert!(length.parse::<usize>().unwrap() > 1000 && body.is_empty(), "{head}");
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-        let (head, _) = ask(&running, method, "/metrics", "*/*");
+        let (head, _) = request(&running, method, "/metrics", "*/*");
         assert!(head.starts_with("http/1.1 405 ") && head.contains("\r\nallow: get, head"), "{head}");
     }
-    let (head, body) = ask(&running, "GET", "/other", "*/*");
+    let (head, body) = request(&running, "GET", "/other", "*/*");
     assert!(head.starts_with("http/1.1 404 ") && body.contains("/metrics"), "{head}");
 }
 
 #[test]
-fn histograms_end_in_infinity_and_ascend() {
+fn histogram_buckets_ascend_and_end_at_infinity() {
     let running = running();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for line in ["SET a 1", "GET a", "GET a", "INCR a"] {
-        client.ask(line);
+        client.reply_to(line);
     }
-    let (_, body) = ask(&running, "GET", "/metrics", "*/*");
+    let (_, body) = request(&running, "GET", "/metrics", "*/*");
     let mut buckets: HashMap<String, Vec<(String, u64)>> = HashMap::new();
     let mut counts = HashMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
@@ -92,13 +92,13 @@ fn histograms_end_in_infinity_and_ascend() {
 }
 
 #[test]
-fn clients_that_say_or_read_nothing_delay_no_other() {
+fn silent_clients_do_not_delay_others() {
     let running = running();
     for silent in [5, 50, 500] {
         let silent: Vec<_> = (0..silent).map(|_| TcpStream::connect(address(&running)).unwrap()).collect();
-        // Half of them have begun with a request, or have sent one whose answer they do not read.
+        // Half of them send a part of a request, or a whole request whose answer they do not read.
         for (number, mut socket) in silent.iter().enumerate() {
-            // The server may have ended the connection: there are others.
+            // The server may have closed this connection. The others are enough.
             let _ = match number % 4 {
                 0 => socket.write_all(b"GET /metr"),
                 1 => socket.write_all(b"GET /metrics HTTP/1.1\r\n\r\n"),
@@ -107,7 +107,7 @@ fn clients_that_say_or_read_nothing_delay_no_other() {
         }
         let before = Instant::now();
         for _ in 0..5 {
-            assert!(ask(&running, "GET", "/metrics", "*/*").0.starts_with("http/1.1 200 "));
+            assert!(request(&running, "GET", "/metrics", "*/*").0.starts_with("http/1.1 200 "));
         }
         assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
     }
@@ -117,12 +117,12 @@ fn clients_that_say_or_read_nothing_delay_no_other() {
 }
 
 #[test]
-fn heads_and_times_have_limits() {
+fn request_heads_are_limited_in_length_and_time() {
     let running = running();
     let mut long = TcpStream::connect(address(&running)).unwrap();
     let mut half = TcpStream::connect(address(&running)).unwrap();
     half.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
-    // The server may have ended the connection before all is sent.
+    // The server may close the connection before the whole request is sent.
     let _ = write!(long, "GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
     let mut answer = Vec::new();
     let _ = long.read_to_end(&mut answer);

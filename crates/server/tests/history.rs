@@ -1,5 +1,5 @@
-//! Histories of clients that ask a running server for all kinds of things at once, many ahead, are
-//! linearizable: ranges and transactions included. `HONEYCOMB_SOAK_SECONDS=3600` goes on for an hour.
+//! Histories of concurrent, pipelining clients are linearizable, including ranges and transactions.
+//! `HONEYCOMB_SOAK_SECONDS=3600` runs the test for an hour.
 #![allow(missing_docs)]
 
 #[path = "history/checker.rs"]
@@ -17,8 +17,8 @@ use honeycomb_protocol::resp::{Reply, encode};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Operations that a client sends at once, at most.
-const AHEAD_MAX: usize = 6;
+/// Maximum number of operations in a pipeline.
+const PIPELINE_MAX: usize = 6;
 const OPERATIONS_MIN: usize = 100_000;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -26,11 +26,11 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn what_clients_are_answered_is_linearizable() {
+fn answers_are_linearizable() {
     let first_seed = number("HONEYCOMB_SEED", 1);
     let until = Instant::now() + Duration::from_secs(number("HONEYCOMB_SOAK_SECONDS", 0));
     let running = start();
-    let mut clients: [Client; CLIENTS] = std::array::from_fn(|_| Client::of(&running));
+    let mut clients: [Client; CLIENTS] = std::array::from_fn(|_| Client::connect(&running));
     let (mut checked, mut seed) = (0, first_seed);
     while checked < OPERATIONS_MIN || Instant::now() < until {
         let begin = state(&running);
@@ -42,17 +42,17 @@ fn what_clients_are_answered_is_linearizable() {
     println!("{checked} operations checked, seeds {first_seed} to {}", seed - 1);
 }
 
-/// The pairs while nobody writes.
+/// Reads the pairs while no client writes.
 fn state(running: &Running) -> State {
-    let mut client = Client::of(running);
-    let mut value = |key: &&str| match client.ask(&format!("GET {key}")) {
+    let mut client = Client::connect(running);
+    let mut value = |key: &&str| match client.reply_to(&format!("GET {key}")) {
         Reply::Bulk(bytes) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
         _ => None,
     };
     State::of(std::array::from_fn(|key| value(&KEYS[key])))
 }
 
-/// Has all clients do something at once, twice.
+/// Sends two pipelines from each client, concurrently, and returns their history.
 fn round(clients: &mut [Client; CLIENTS], seed: u64) -> [Vec<Event>; CLIENTS] {
     let (clock, barrier) = (&AtomicU64::new(0), &Barrier::new(CLIENTS));
     let mut history = [const { Vec::new() }; CLIENTS];
@@ -68,7 +68,7 @@ fn round(clients: &mut [Client; CLIENTS], seed: u64) -> [Vec<Event>; CLIENTS] {
     history
 }
 
-/// Sends some operations ahead of their answers.
+/// Sends some operations in one pipeline and records them.
 fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64) -> Vec<Event> {
     let operations = operations(rng);
     let lines: Vec<Vec<String>> = operations.iter().map(lines).collect();
@@ -80,19 +80,19 @@ fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64) -> Vec<Eve
     let began = tick();
     client.send_bytes(&bytes);
     let events = operations.into_iter().zip(lines).map(|(operation, lines)| {
-        // The last line's answer is that of the operation: those before are told that they wait.
-        let answer = lines.iter().map(|_| client.answer()).last().expect("a line");
+        // The answer to the last line is that of the operation. Earlier lines are only queued.
+        let answer = lines.iter().map(|_| client.receive()).last().expect("a line");
         Event { operation, began, ended: tick(), answer: show(&answer) }
     });
     events.collect()
 }
 
-/// Some operations; at times what is watched is read between, and then a transaction follows.
+/// Returns random operations. Some begin with a watch and end with a transaction.
 fn operations(rng: &mut StdRng) -> Vec<Operation> {
-    let mut operations: Vec<_> = (0..rng.random_range(1..AHEAD_MAX)).map(|_| operation(rng)).collect();
+    let mut operations: Vec<_> = (0..rng.random_range(1..PIPELINE_MAX)).map(|_| operation(rng)).collect();
     if rng.random_bool(0.3) {
         operations.insert(0, Operation::Watch(rng.random_range(0..KEYS.len())));
-        let queued = (0..rng.random_range(1..4)).map(|_| operation_of_a_key(rng)).collect();
+        let queued = (0..rng.random_range(1..4)).map(|_| single_key_operation(rng)).collect();
         operations.push(Operation::Execute(queued));
     }
     operations
@@ -101,12 +101,12 @@ fn operations(rng: &mut StdRng) -> Vec<Operation> {
 fn operation(rng: &mut StdRng) -> Operation {
     match rng.random_range(0..6) {
         0 => Operation::Range,
-        1 => Operation::Execute((0..rng.random_range(1..4)).map(|_| operation_of_a_key(rng)).collect()),
-        _ => operation_of_a_key(rng),
+        1 => Operation::Execute((0..rng.random_range(1..4)).map(|_| single_key_operation(rng)).collect()),
+        _ => single_key_operation(rng),
     }
 }
 
-fn operation_of_a_key(rng: &mut StdRng) -> Operation {
+fn single_key_operation(rng: &mut StdRng) -> Operation {
     let key = rng.random_range(0..KEYS.len());
     match rng.random_range(0..5) {
         0 => Operation::Get(key),
@@ -116,7 +116,7 @@ fn operation_of_a_key(rng: &mut StdRng) -> Operation {
     }
 }
 
-/// The commands of an operation; the answer to the last one is its answer.
+/// Returns the commands of an operation. The answer to the last one is that of the operation.
 fn lines(operation: &Operation) -> Vec<String> {
     let line = match operation {
         Operation::Get(key) => format!("GET {}", KEYS[*key]),
@@ -133,7 +133,7 @@ fn lines(operation: &Operation) -> Vec<String> {
     vec![line]
 }
 
-/// Two clients, of whom the second reads after the first has written.
+/// Returns a history of two clients: the second reads after the write of the first has ended.
 fn written_then_read(read: &str) -> [Vec<Event>; CLIENTS] {
     let event =
         |operation, began, answer: &str| Event { operation, began, ended: began + 1, answer: answer.into() };
@@ -142,21 +142,21 @@ fn written_then_read(read: &str) -> [Vec<Event>; CLIENTS] {
 }
 
 #[test]
-fn the_checker_knows_what_is_not() {
+fn the_checker_rejects_histories_that_are_not_linearizable() {
     assert!(is_linearizable(&written_then_read("'7'"), State::default()));
     assert!(
         !is_linearizable(&written_then_read("nil"), State::default()),
-        "a write that was answered is seen"
+        "an acknowledged write must be visible"
     );
-    let mut at_once = written_then_read("nil");
-    at_once[1][0].began = 0;
-    assert!(is_linearizable(&at_once, State::default()), "one that was not yet may be seen or not");
-    // A range that shows a half of a transaction.
+    let mut concurrent = written_then_read("nil");
+    concurrent[1][0].began = 0;
+    assert!(is_linearizable(&concurrent, State::default()), "a pending write may be visible or not");
+    // A range must not show half of a transaction.
     let event = |operation, answer: &str| Event { operation, began: 0, ended: 1, answer: answer.into() };
     let both = Operation::Execute(vec![Operation::Increment(0), Operation::Increment(1)]);
-    for (range, is) in [("[]", true), ("['a' '1']", false), ("['a' '1' 'b' '1']", true)] {
+    for (range, expected) in [("[]", true), ("['a' '1']", false), ("['a' '1' 'b' '1']", true)] {
         let writer = vec![event(both.clone(), "[1 1]")];
         let history = [writer, vec![event(Operation::Range, range)], Vec::new(), Vec::new()];
-        assert_eq!(is_linearizable(&history, State::default()), is, "{range}");
+        assert_eq!(is_linearizable(&history, State::default()), expected, "{range}");
     }
 }

@@ -1,4 +1,4 @@
-//! What clients are told of the server, of commands and of each other, and what they do to each other.
+//! Commands that describe the server, commands and clients, and commands that affect other clients.
 #![allow(missing_docs)]
 
 mod common;
@@ -11,32 +11,32 @@ use common::{Client, Running, dialogue, show, start_with};
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 
-/// With two cores, so that many clients are on different ones.
+/// Starts a server with two cores, so that the clients are on different ones.
 fn start() -> Running {
     start_with(Config { cores: 2, ..Config::default() })
 }
 
-/// Waits until something is so.
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition is true.
+fn wait_for(description: &str, mut condition: impl FnMut() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
-    while !is_so() {
-        assert!(Instant::now() < until, "{what}");
+    while !condition() {
+        assert!(Instant::now() < until, "{description}");
         sleep(Duration::from_millis(2));
     }
 }
 
-/// The value of a field of a line about a client.
+/// Returns the value of a field in a line of `CLIENT LIST`.
 fn field<'l>(line: &'l str, name: &str) -> &'l str {
     let value = line.split(' ').find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
     value.unwrap_or_else(|| panic!("{name} is not in {line}"))
 }
 
 #[test]
-fn a_line_about_a_client_has_the_fields_of_redis_in_their_order() {
+fn client_info_has_the_fields_of_redis_in_order() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.send_bytes(b"*2\r\n$6\r\nclient\r\n$4\r\ninfo\r\n");
-    let answer = common::show(&client.answer());
+    let answer = common::show(&client.receive());
     let line = answer.trim_matches('\'').trim_end_matches("\\n");
     let names: Vec<_> = line.split(' ').map(|field| field.split('=').next().unwrap()).collect();
     let expected = "id addr laddr fd name age idle flags db sub psub ssub multi watch qbuf qbuf-free \
@@ -56,22 +56,22 @@ fn a_line_about_a_client_has_the_fields_of_redis_in_their_order() {
 }
 
 #[test]
-fn a_line_about_a_client_follows_what_it_does() {
+fn client_list_shows_the_state_of_a_client() {
     let running = start();
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
-    let id = client.shown("CLIENT ID");
-    client.ask("HELLO 3 SETNAME bee");
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
+    let id = client.reply_text("CLIENT ID");
+    client.reply_to("HELLO 3 SETNAME bee");
     for line in
         ["CLIENT SETINFO LIB-NAME lib", "CLIENT SETINFO lib-ver 1.2", "CLIENT NO-TOUCH on", "SELECT 2"]
     {
-        assert_eq!(client.shown(line), "OK");
+        assert_eq!(client.reply_text(line), "OK");
     }
     for line in ["WATCH a b", "MULTI", "SET a 1"] {
-        client.ask(line);
+        client.reply_to(line);
     }
     let mut line = String::new();
-    wait_for("the line follows", || {
-        line = other.shown(&format!("CLIENT LIST ID {id}"));
+    wait_for("the line does not show the last command", || {
+        line = other.reply_text(&format!("CLIENT LIST ID {id}"));
         line.contains("cmd=set ") && line.contains("multi=1 ")
     });
     for (name, value) in [("name", "bee"), ("flags", "xT"), ("db", "2"), ("multi", "1"), ("watch", "2")] {
@@ -80,22 +80,22 @@ fn a_line_about_a_client_follows_what_it_does() {
     for (name, value) in [("resp", "3"), ("lib-name", "lib"), ("lib-ver", "1.2"), ("tot-cmds", "9")] {
         assert!(field(&line, name).starts_with(value), "{line}");
     }
-    assert_eq!(client.shown("RESET"), "RESET");
-    wait_for("a reset is seen", || {
-        line = other.shown(&format!("CLIENT LIST ID {id}"));
+    assert_eq!(client.reply_text("RESET"), "RESET");
+    wait_for("the line does not show the reset", || {
+        line = other.reply_text(&format!("CLIENT LIST ID {id}"));
         line.contains("cmd=reset ") && line.contains("multi=-1 ")
     });
-    // As in Redis, the library stays.
+    // As in Redis, RESET keeps the library.
     for (name, value) in [("name", ""), ("flags", "N"), ("db", "0"), ("multi", "-1"), ("lib-name", "lib")] {
         assert_eq!(field(&line, name), value, "{line}");
     }
 }
 
 #[test]
-fn wrong_forms_of_client_are_named() {
+fn invalid_client_commands_return_errors() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("CLIENT KILL", "!ERR wrong number of arguments for 'client|kill' command"),
             ("CLIENT KILL id 10 wrong", "!ERR syntax error"),
@@ -129,7 +129,7 @@ fn wrong_forms_of_client_are_named() {
             ("CLIENT TRACKING off optout", "OK"),
             (
                 "CLIENT TRACKING on",
-                "!ERR CLIENT TRACKING ON: this server does not tell clients of keys that change",
+                "!ERR CLIENT TRACKING ON: this server does not notify clients of changed keys",
             ),
             (
                 "CLIENT CACHING yes",
@@ -144,80 +144,82 @@ fn wrong_forms_of_client_are_named() {
 }
 
 #[test]
-fn clients_end_others_and_themselves() {
+fn client_kill_disconnects_matching_clients() {
     let running = start();
-    let mut clients: Vec<_> = (0..12).map(|_| Client::of(&running)).collect();
-    let ids: Vec<_> = clients.iter_mut().map(|client| client.shown("CLIENT ID")).collect();
+    let mut clients: Vec<_> = (0..12).map(|_| Client::connect(&running)).collect();
+    let ids: Vec<_> = clients.iter_mut().map(|client| client.reply_text("CLIENT ID")).collect();
     let address = clients[0].socket.local_addr().unwrap();
-    let mut other = Client::of(&running);
-    assert_eq!(other.shown(&format!("CLIENT KILL {address}")), "OK");
-    assert!(clients[0].is_ended());
-    assert_eq!(other.shown(&format!("CLIENT KILL ID {} {}", ids[1], ids[2])), "2");
-    assert!(clients[1].is_ended() && clients[2].is_ended());
+    let mut other = Client::connect(&running);
+    assert_eq!(other.reply_text(&format!("CLIENT KILL {address}")), "OK");
+    assert!(clients[0].is_closed());
+    assert_eq!(other.reply_text(&format!("CLIENT KILL ID {} {}", ids[1], ids[2])), "2");
+    assert!(clients[1].is_closed() && clients[2].is_closed());
     let address = clients[3].socket.local_addr().unwrap();
-    assert_eq!(other.shown(&format!("CLIENT KILL ADDR {address} ID {}", ids[4])), "0");
-    assert_eq!(other.shown(&format!("CLIENT KILL ADDR {address} ID {}", ids[3])), "1");
-    assert!(clients[3].is_ended());
+    assert_eq!(other.reply_text(&format!("CLIENT KILL ADDR {address} ID {}", ids[4])), "0");
+    assert_eq!(other.reply_text(&format!("CLIENT KILL ADDR {address} ID {}", ids[3])), "1");
+    assert!(clients[3].is_closed());
     running.time.advance(10_000);
-    let mut young = Client::of(&running);
-    assert_eq!(young.shown("CLIENT KILL MAXAGE 10 SKIPME no ID 1000"), "0");
-    assert_eq!(young.shown(&format!("CLIENT KILL MAXAGE 10 ID {}", ids[5])), "1");
-    assert!(clients[5].is_ended());
-    wait_for("ended clients are gone", || young.shown("CLIENT LIST").matches(" addr=").count() == 9);
-    assert_eq!(young.shown("CLIENT KILL TYPE normal USER default"), "8");
-    assert!(clients[6..].iter_mut().all(Client::is_ended) && other.is_ended());
-    // A client that ends itself has its reply, and nothing that follows is carried out.
+    let mut young = Client::connect(&running);
+    assert_eq!(young.reply_text("CLIENT KILL MAXAGE 10 SKIPME no ID 1000"), "0");
+    assert_eq!(young.reply_text(&format!("CLIENT KILL MAXAGE 10 ID {}", ids[5])), "1");
+    assert!(clients[5].is_closed());
+    wait_for("CLIENT LIST still shows killed clients", || {
+        young.reply_text("CLIENT LIST").matches(" addr=").count() == 9
+    });
+    assert_eq!(young.reply_text("CLIENT KILL TYPE normal USER default"), "8");
+    assert!(clients[6..].iter_mut().all(Client::is_closed) && other.is_closed());
+    // A client that kills itself receives the reply. The server does not execute its later commands.
     young.send_bytes(b"CLIENT KILL SKIPME no\r\nSET a 1\r\n");
-    assert_eq!(common::show(&young.answer()), "1");
-    assert!(young.is_ended());
-    assert_eq!(Client::of(&running).shown("GET a"), "nil");
+    assert_eq!(common::show(&young.receive()), "1");
+    assert!(young.is_closed());
+    assert_eq!(Client::connect(&running).reply_text("GET a"), "nil");
 }
 
 #[test]
-fn replies_are_left_out() {
+fn client_reply_suppresses_replies() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.send_bytes(
         b"CLIENT REPLY OFF\r\nSET a 1\r\nGET a\r\nNONSENSE\r\nINCR a\r\nCLIENT REPLY SKIP\r\nGET a\r\n",
     );
     client.send_bytes(b"CLIENT REPLY ON\r\nGET a\r\n");
-    assert_eq!(["OK", "'2'"], [(); 2].map(|()| common::show(&client.answer())).each_ref().map(|s| &**s));
+    assert_eq!(["OK", "'2'"], [(); 2].map(|()| common::show(&client.receive())).each_ref().map(|s| &**s));
     client.send_bytes(b"CLIENT REPLY SKIP\r\nGET a\r\nINCR a\r\nCLIENT REPLY SKIP\r\nCLIENT REPLY ON\r\n");
-    assert_eq!(["3", "OK"], [(); 2].map(|()| common::show(&client.answer())).each_ref().map(|s| &**s));
+    assert_eq!(["3", "OK"], [(); 2].map(|()| common::show(&client.receive())).each_ref().map(|s| &**s));
     client.send_bytes(b"CLIENT REPLY OFF\r\nRESET\r\nPING\r\n");
-    // As in Redis, RESET is the first that is replied to.
-    assert_eq!(["RESET", "PONG"], [(); 2].map(|()| common::show(&client.answer())).each_ref().map(|s| &**s));
+    // As in Redis, RESET is the first command with a reply.
+    assert_eq!(["RESET", "PONG"], [(); 2].map(|()| common::show(&client.receive())).each_ref().map(|s| &**s));
 }
 
 #[test]
-fn commands_wait_for_the_end_of_a_pause() {
+fn commands_wait_until_a_pause_ends() {
     let running = start();
     let (mut client, mut reader, mut writer) =
-        (Client::of(&running), Client::of(&running), Client::of(&running));
-    assert_eq!(client.shown("CLIENT PAUSE 100000 WRITE"), "OK");
+        (Client::connect(&running), Client::connect(&running), Client::connect(&running));
+    assert_eq!(client.reply_text("CLIENT PAUSE 100000 WRITE"), "OK");
     writer.send_bytes(b"GET a\r\nSET a 1\r\nINCR a\r\nMULTI\r\nSET a 5\r\nEXEC\r\nGET a\r\n");
-    assert_eq!(common::show(&writer.answer()), "nil");
+    assert_eq!(common::show(&writer.receive()), "nil");
     for _ in 0..20 {
-        assert_eq!(reader.shown("GET a"), "nil");
-        assert_eq!(reader.shown("PING"), "PONG");
+        assert_eq!(reader.reply_text("GET a"), "nil");
+        assert_eq!(reader.reply_text("PING"), "PONG");
     }
-    assert_eq!(client.shown("CLIENT UNPAUSE"), "OK");
-    let answers: Vec<_> = (0..6).map(|_| common::show(&writer.answer())).collect();
+    assert_eq!(client.reply_text("CLIENT UNPAUSE"), "OK");
+    let answers: Vec<_> = (0..6).map(|_| common::show(&writer.receive())).collect();
     assert_eq!(answers, ["OK", "2", "OK", "QUEUED", "[OK]", "'5'"]);
-    // By the time of tests the pause ends when that goes on.
-    assert_eq!(client.shown("CLIENT PAUSE 1000"), "OK");
+    // The pause ends when the manual clock advances.
+    assert_eq!(client.reply_text("CLIENT PAUSE 1000"), "OK");
     reader.send_bytes(b"GET a\r\n");
     reader.socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     assert!(reader.socket.read(&mut [0; 1]).is_err());
     running.time.advance(1000);
     reader.socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    assert_eq!(common::show(&reader.answer()), "'5'");
+    assert_eq!(common::show(&reader.receive()), "'5'");
 }
 
 #[test]
-fn commands_tell_of_themselves() {
+fn command_describes_commands() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -250,10 +252,10 @@ fn commands_tell_of_themselves() {
             ("COMMAND NOTHING", "!ERR unknown subcommand 'NOTHING'. Try COMMAND HELP."),
         ],
     );
-    let all = client.shown("COMMAND LIST");
+    let all = client.reply_text("COMMAND LIST");
     assert!(all.contains("'get'") && all.contains("'config|get'"), "{all}");
-    let count: usize = client.shown("COMMAND COUNT").parse().unwrap();
-    let described = client.shown("COMMAND");
+    let count: usize = client.reply_text("COMMAND COUNT").parse().unwrap();
+    let described = client.reply_text("COMMAND");
     assert_eq!(all.split(' ').filter(|name| !name.contains('|')).count(), count);
     assert!(described.contains("['config' -2 "), "{described}");
 }
@@ -261,22 +263,22 @@ fn commands_tell_of_themselves() {
 #[test]
 fn every_container_has_help() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for name in ["ACL", "CLIENT", "COMMAND", "CONFIG", "LATENCY", "MEMORY", "OBJECT", "SLOWLOG"] {
-        let help = client.shown(&format!("{name} HELP"));
+        let help = client.reply_text(&format!("{name} HELP"));
         let begin = format!("[{name} <subcommand> [<arg> [value] [opt] ...]. Subcommands are: ");
         assert!(help.starts_with(&begin) && help.ends_with("HELP     This text.]"), "{help}");
-        let unknown = client.shown(&format!("{name} NOTHING"));
+        let unknown = client.reply_text(&format!("{name} NOTHING"));
         assert!(unknown.contains(&format!("Try {name} HELP")), "{unknown}");
     }
 }
 
 #[test]
-fn info_has_sections_and_the_fields_that_tools_read() {
+fn info_has_the_sections_and_fields_that_tools_expect() {
     let running = start();
-    let mut client = Client::of(&running);
-    client.ask("SET a 1");
-    let default = client.shown("INFO");
+    let mut client = Client::connect(&running);
+    client.reply_to("SET a 1");
+    let default = client.reply_text("INFO");
     for part in [
         "# Server\\r\\nredis_version:8.0.0\\r\\n",
         "\\r\\nredis_mode:standalone\\r\\n",
@@ -303,54 +305,55 @@ fn info_has_sections_and_the_fields_that_tools_read() {
     assert!(used > 1 << 14 && resident > 1 << 20 && peak >= used, "{default}");
     let run_id = default.split("run_id:").nth(1).unwrap().split("\\r").next().unwrap();
     assert!(run_id.len() == 40 && run_id.bytes().all(|digit| digit.is_ascii_hexdigit()), "{run_id}");
-    let some = client.shown("INFO commandstats CPU nothing latencystats");
-    assert!(some.starts_with("'# CPU\\r\\n") && some.contains("cmdstat_set:calls=1,"), "{some}");
-    assert!(some.contains("latency_percentiles_usec_set:p50=1024.000,p99=1024.000"), "{some}");
-    assert!(!some.contains("# Server"), "{some}");
+    let sections = client.reply_text("INFO commandstats CPU nothing latencystats");
+    assert!(sections.starts_with("'# CPU\\r\\n") && sections.contains("cmdstat_set:calls=1,"), "{sections}");
+    assert!(sections.contains("latency_percentiles_usec_set:p50=1024.000,p99=1024.000"), "{sections}");
+    assert!(!sections.contains("# Server"), "{sections}");
     assert!(
-        client.shown("INFO everything").contains("# Modules") && client.shown("INFO all").contains("cmdstat")
+        client.reply_text("INFO everything").contains("# Modules")
+            && client.reply_text("INFO all").contains("cmdstat")
     );
-    wait_for("commands a second are counted", || {
-        (0..100).for_each(|_| drop(client.ask("GET a")));
+    wait_for("instantaneous_ops_per_sec stays 0", || {
+        (0..100).for_each(|_| drop(client.reply_to("GET a")));
         running.time.advance(1000);
         sleep(Duration::from_millis(150));
-        number(&client.shown("INFO stats"), "instantaneous_ops_per_sec") > 0
+        number(&client.reply_text("INFO stats"), "instantaneous_ops_per_sec") > 0
     });
 }
 
 #[test]
-fn hello_does_all_or_nothing() {
+fn hello_takes_effect_completely_or_not_at_all() {
     let running = start_with(Config { cores: 1, password: Some("secret".into()), ..Config::default() });
-    let mut client = Client::of(&running);
-    let unauthenticated = client.shown("HELLO 3");
+    let mut client = Client::connect(&running);
+    let unauthenticated = client.reply_text("HELLO 3");
     assert!(unauthenticated.starts_with("!NOAUTH HELLO must be called"), "{unauthenticated}");
-    assert!(client.shown("HELLO 3 AUTH default wrong SETNAME bee").starts_with("!WRONGPASS"));
-    assert!(client.shown("HELLO 3 AUTH nobody secret").starts_with("!WRONGPASS"));
-    assert_eq!(client.shown("HELLO three"), "!ERR Protocol version is not an integer or out of range");
-    assert_eq!(client.shown("HELLO 4"), "!NOPROTO unsupported protocol version");
-    let wrong = "!ERR Syntax error in HELLO option 'SETNAME'";
-    assert_eq!(client.shown("HELLO 3 AUTH default secret SETNAME"), wrong);
-    assert_eq!(client.shown("GET a"), "!NOAUTH Authentication required.");
-    let hello = client.shown("HELLO 3 SETNAME bee AUTH default secret");
+    assert!(client.reply_text("HELLO 3 AUTH default wrong SETNAME bee").starts_with("!WRONGPASS"));
+    assert!(client.reply_text("HELLO 3 AUTH nobody secret").starts_with("!WRONGPASS"));
+    assert_eq!(client.reply_text("HELLO three"), "!ERR Protocol version is not an integer or out of range");
+    assert_eq!(client.reply_text("HELLO 4"), "!NOPROTO unsupported protocol version");
+    let error = "!ERR Syntax error in HELLO option 'SETNAME'";
+    assert_eq!(client.reply_text("HELLO 3 AUTH default secret SETNAME"), error);
+    assert_eq!(client.reply_text("GET a"), "!NOAUTH Authentication required.");
+    let hello = client.reply_text("HELLO 3 SETNAME bee AUTH default secret");
     assert!(hello.contains("'version': '8.0.0', 'proto': 3") && hello.contains("'modules': []"), "{hello}");
-    assert_eq!(client.shown("CLIENT GETNAME"), "'bee'");
-    assert!(client.shown("HELLO").contains("'proto': 3"));
-    assert_eq!(client.shown("RESET"), "RESET");
-    assert_eq!(client.shown("GET a"), "!NOAUTH Authentication required.");
-    assert_eq!(client.shown("AUTH default secret"), "OK");
-    assert_eq!(client.shown("CLIENT GETNAME"), "nil");
+    assert_eq!(client.reply_text("CLIENT GETNAME"), "'bee'");
+    assert!(client.reply_text("HELLO").contains("'proto': 3"));
+    assert_eq!(client.reply_text("RESET"), "RESET");
+    assert_eq!(client.reply_text("GET a"), "!NOAUTH Authentication required.");
+    assert_eq!(client.reply_text("AUTH default secret"), "OK");
+    assert_eq!(client.reply_text("CLIENT GETNAME"), "nil");
 }
 
 #[test]
 fn reset_works_in_all_states() {
     let running = start();
-    let mut client = Client::of(&running);
-    client.ask("WATCH a");
-    client.ask("MULTI");
-    client.ask("SET a 1");
+    let mut client = Client::connect(&running);
+    client.reply_to("WATCH a");
+    client.reply_to("MULTI");
+    client.reply_to("SET a 1");
     dialogue(&mut client, &[("RESET", "RESET"), ("EXEC", "!ERR EXEC without MULTI"), ("GET a", "nil")]);
     dialogue(&mut client, &[("MONITOR", "OK"), ("RESET", "RESET")]);
-    Client::of(&running).ask("SET b 1");
+    Client::connect(&running).reply_to("SET b 1");
     dialogue(
         &mut client,
         &[
@@ -366,9 +369,9 @@ fn reset_works_in_all_states() {
 }
 
 #[test]
-fn what_a_server_without_replicas_and_files_says() {
+fn commands_about_replication_persistence_and_users() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -379,26 +382,26 @@ fn what_a_server_without_replicas_and_files_says() {
             ("WAITAOF 0 0 0", "[0 0]"),
             ("WAITAOF 1 0 0", "!ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."),
             ("REPLICAOF no one", "OK"),
-            ("SLAVEOF localhost 1", "!ERR this server cannot be a replica; allowed is REPLICAOF NO ONE"),
+            ("SLAVEOF localhost 1", "!ERR this server cannot be a replica; only REPLICAOF NO ONE is allowed"),
             ("ACL USERS", "['default']"),
             ("ACL LIST", "['user default on nopass ~* &* +@all']"),
             ("ACL CAT nothing", "!ERR Unknown category 'nothing'"),
             ("TIME", "['1700000000' '0']"),
             ("SHUTDOWN maybe", "!ERR syntax error"),
             ("SHUTDOWN ABORT", "!ERR No shutdown in progress."),
-            ("SHUTDOWN", "!ERR SHUTDOWN: the program around this server does not let clients end it"),
+            ("SHUTDOWN", "!ERR SHUTDOWN: the embedding program does not allow clients to stop this server"),
             ("MEMORY PURGE", "OK"),
         ],
     );
-    assert!(client.shown("ACL CAT transaction").contains("'exec'"));
-    assert!(client.shown("ACL CAT").contains("'keyspace'"));
+    assert!(client.reply_text("ACL CAT transaction").contains("'exec'"));
+    assert!(client.reply_text("ACL CAT").contains("'keyspace'"));
 }
 
 #[test]
 fn latency_has_events_and_histograms() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
-    // By the time of tests a command takes a millisecond.
+    let mut client = Client::connect(&running);
+    // On the manual clock each command takes a millisecond.
     dialogue(
         &mut client,
         &[
@@ -415,24 +418,24 @@ fn latency_has_events_and_histograms() {
             ("LATENCY HISTOGRAM nothing", "[]"),
         ],
     );
-    assert!(client.shown("LATENCY GRAPH command").contains("command - high 1 ms"));
-    assert!(client.shown("LATENCY DOCTOR").contains("is not monitored"));
-    assert_eq!(client.shown("LATENCY RESET"), "1");
-    assert_eq!(client.shown("LATENCY LATEST"), "[]");
+    assert!(client.reply_text("LATENCY GRAPH command").contains("command - high 1 ms"));
+    assert!(client.reply_text("LATENCY DOCTOR").contains("Latency monitoring is off"));
+    assert_eq!(client.reply_text("LATENCY RESET"), "1");
+    assert_eq!(client.reply_text("LATENCY LATEST"), "[]");
 }
 
 #[test]
-fn memory_is_told_as_a_whole_and_of_a_pair() {
+fn memory_usage_of_the_server_and_of_a_pair() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for number in 0..100 {
-        client.ask(&format!("SET key{number} {}", "v".repeat(1000)));
+        client.reply_to(&format!("SET key{number} {}", "v".repeat(1000)));
     }
-    client.ask("HELLO 3");
-    let Reply::Map(fields) = client.ask("MEMORY STATS") else { panic!("no map") };
+    client.reply_to("HELLO 3");
+    let Reply::Map(fields) = client.reply_to("MEMORY STATS") else { panic!("no map") };
     let field = |name: &str| {
-        let found = fields.iter().find(|(key, _)| *key == Reply::Bulk(name.into()));
-        let text = show(&found.unwrap_or_else(|| panic!("no {name} in {fields:?}")).1);
+        let entry = fields.iter().find(|(key, _)| *key == Reply::Bulk(name.into()));
+        let text = show(&entry.unwrap_or_else(|| panic!("no {name} in {fields:?}")).1);
         text.trim_matches('\'').parse::<f64>().unwrap()
     };
     assert_eq!(field("keys.count"), 100.0);
@@ -441,7 +444,7 @@ fn memory_is_told_as_a_whole_and_of_a_pair() {
     assert!(field("peak.allocated") >= field("total.allocated") && field("peak.percentage") <= 100.0);
     assert_eq!(field("allocator.active"), 67_108_864.0);
     assert!(field("allocator.resident") > field("allocator.allocated") && field("clients.normal") > 0.0);
-    client.ask("HELLO 2");
+    client.reply_to("HELLO 2");
     dialogue(
         &mut client,
         &[
@@ -452,7 +455,7 @@ fn memory_is_told_as_a_whole_and_of_a_pair() {
             ("MEMORY USAGE a SAMPLES x", "!ERR value is not an integer or out of range"),
             ("MEMORY USAGE", "!ERR wrong number of arguments for 'memory|usage' command"),
             ("MEMORY PURGE", "OK"),
-            ("MEMORY DOCTOR", "'No problem with memory was found.\\n'"),
+            ("MEMORY DOCTOR", "'The server found no memory problems.\\n'"),
             ("MULTI", "OK"),
             ("APPEND a 22", "QUEUED"),
             ("MEMORY USAGE a", "QUEUED"),
@@ -461,7 +464,7 @@ fn memory_is_told_as_a_whole_and_of_a_pair() {
             ("LOLWUT VERSION x", "!ERR value is not an integer or out of range"),
         ],
     );
-    assert!(client.shown("MEMORY MALLOC-STATS").contains("nodes: "));
-    assert!(client.shown("LOLWUT").contains("Redis ver. 8."));
-    assert!(client.shown("INFO commandstats").contains("cmdstat_memory:calls="));
+    assert!(client.reply_text("MEMORY MALLOC-STATS").contains("nodes: "));
+    assert!(client.reply_text("LOLWUT").contains("Redis ver. 8."));
+    assert!(client.reply_text("INFO commandstats").contains("cmdstat_memory:calls="));
 }

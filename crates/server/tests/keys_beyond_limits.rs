@@ -1,28 +1,28 @@
-//! Keys that no pair can have: for who reads, they are absent; for who writes, an error names the limit.
+//! Keys of invalid length: reads treat them as absent; writes return an error that names the limit.
 #![allow(missing_docs)]
 
 mod common;
 
 use common::{Client, Running, show, start};
 
-/// Sends a command in which `?` stands for the key: what is answered.
-fn asked(client: &mut Client, line: &str, key: &[u8]) -> String {
+/// Sends a command in which `?` stands for the key, and returns the reply.
+fn reply_with_key(client: &mut Client, line: &str, key: &[u8]) -> String {
     let words = line.split(' ').map(|word| if word == "?" { key } else { word.as_bytes() });
     client.send(&words.collect::<Vec<_>>());
-    show(&client.answer())
+    show(&client.receive())
 }
 
 fn with_each_key(test: impl Fn(&Running, &mut Client, &[u8])) {
     for key in [&b""[..], &[b'x'; 461], &[b'x'; 100_000]] {
         let running = start();
-        let mut client = Client::of(&running);
-        client.ask("MSET a 1 b 2");
+        let mut client = Client::connect(&running);
+        client.reply_to("MSET a 1 b 2");
         test(&running, &mut client, key);
     }
 }
 
 #[test]
-fn reads_find_nothing_and_the_other_keys_of_a_command() {
+fn reads_treat_such_keys_as_absent() {
     with_each_key(|_, client, key| {
         for (line, expected) in [
             ("GET ?", "nil"),
@@ -54,15 +54,15 @@ fn reads_find_nothing_and_the_other_keys_of_a_command() {
             ("DEL ? a ?", "1"),
             ("DBSIZE", "0"),
         ] {
-            assert_eq!(asked(client, line, key), expected, "{line}");
+            assert_eq!(reply_with_key(client, line, key), expected, "{line}");
         }
     });
 }
 
 #[test]
-fn writes_are_refused_and_change_nothing() {
+fn writes_are_rejected_and_change_nothing() {
     with_each_key(|_, client, key| {
-        let refused = format!("!ERR key of {} bytes: a key has 1 to 460 bytes", key.len());
+        let error = format!("!ERR key of {} bytes: a key has 1 to 460 bytes", key.len());
         for line in [
             "SET ? 1",
             "SET ? 1 EX 10",
@@ -81,27 +81,27 @@ fn writes_are_refused_and_change_nothing() {
             "RENAME a ?",
             "COPY a ?",
         ] {
-            assert_eq!(asked(client, line, key), refused, "{line}");
+            assert_eq!(reply_with_key(client, line, key), error, "{line}");
         }
-        assert_eq!(client.shown("MGET a b c"), "['1' '2' nil]");
+        assert_eq!(client.reply_text("MGET a b c"), "['1' '2' nil]");
     });
 }
 
 #[test]
 fn in_a_transaction_only_the_command_fails() {
     with_each_key(|_, client, key| {
-        client.ask("MULTI");
+        client.reply_to("MULTI");
         for line in ["MGET a ?", "SET ? 1", "MSET a 9 ? 9", "DEL ? b", "GET a"] {
-            assert_eq!(asked(client, line, key), "QUEUED");
+            assert_eq!(reply_with_key(client, line, key), "QUEUED");
         }
-        let refused = format!("!ERR key of {} bytes: a key has 1 to 460 bytes", key.len());
-        assert_eq!(client.shown("EXEC"), format!("[['1' nil] {refused} {refused} 1 '1']"));
+        let error = format!("!ERR key of {} bytes: a key has 1 to 460 bytes", key.len());
+        assert_eq!(client.reply_text("EXEC"), format!("[['1' nil] {error} {error} 1 '1']"));
     });
 }
 
-/// Reads with and without such a key go out together, and each has its own reply.
+/// Reads with and without such a key are batched, and each returns its own reply.
 #[test]
-fn replies_of_reads_that_go_together_stay_in_order() {
+fn replies_of_batched_reads_stay_in_order() {
     with_each_key(|_, client, key| {
         for _ in 0..50 {
             client.send(&[b"GET", b"a"]);
@@ -109,7 +109,7 @@ fn replies_of_reads_that_go_together_stay_in_order() {
             client.send(&[b"GET", b"b"]);
         }
         for _ in 0..50 {
-            let answers: Vec<_> = (0..3).map(|_| show(&client.answer())).collect();
+            let answers: Vec<_> = (0..3).map(|_| show(&client.receive())).collect();
             assert_eq!(answers, ["'1'", "['2' nil '1']", "'2'"]);
         }
     });

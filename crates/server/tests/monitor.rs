@@ -1,4 +1,4 @@
-//! `MONITOR`.
+//! `MONITOR`: order of commands, redaction of secrets, and monitors that do not read.
 #![allow(missing_docs)]
 
 mod common;
@@ -13,31 +13,31 @@ fn start() -> Running {
 }
 
 fn monitor(running: &Running) -> Client {
-    let mut monitor = Client::of(running);
-    assert_eq!(monitor.shown("MONITOR"), "OK");
+    let mut monitor = Client::connect(running);
+    assert_eq!(monitor.reply_text("MONITOR"), "OK");
     monitor
 }
 
-/// The lines that a monitor is shown next, without time and address.
+/// Returns the next lines that a monitor receives, without time and address.
 fn lines(monitor: &mut Client, count: usize) -> Vec<String> {
-    let line = |_| show(&monitor.answer()).split_once("] ").unwrap().1.to_owned();
+    let line = |_| show(&monitor.receive()).split_once("] ").unwrap().1.to_owned();
     (0..count).map(line).collect()
 }
 
 #[test]
-fn monitors_are_shown_all_commands_in_their_order() {
+fn monitors_receive_all_commands_in_order() {
     let running = start();
     let mut monitors: Vec<_> = (0..3).map(|_| monitor(&running)).collect();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let address = client.socket.local_addr().unwrap();
-    client.ask("SELECT 3");
+    client.reply_to("SELECT 3");
     client.send(&[b"SET", b"a", b"\"\x00\n\\ \xff"]);
-    client.answer();
+    client.receive();
     client.send_bytes(b"GET a\r\nMULTI\r\nINCR b\r\nEXEC\r\nNONSENSE\r\nGET\r\nDEL a b\r\n");
-    (0..7).for_each(|_| drop(client.answer()));
+    (0..7).for_each(|_| drop(client.receive()));
     for monitor in &mut monitors {
-        // The monitors that came later were noted by those that were there.
-        assert_eq!(show(&monitor.answer()), format!("1700000000.000000 [3 {address}] \"SELECT\" \"3\""));
+        // Monitors do not receive MONITOR commands, because these are administrative.
+        assert_eq!(show(&monitor.receive()), format!("1700000000.000000 [3 {address}] \"SELECT\" \"3\""));
         let set = r#""SET" "a" "\"\x00\n\\ \xff""#;
         let rest = [set, r#""GET" "a""#, r#""MULTI""#, r#""INCR" "b""#, r#""EXEC""#, r#""DEL" "a" "b""#];
         assert_eq!(lines(monitor, 6), rest);
@@ -45,15 +45,15 @@ fn monitors_are_shown_all_commands_in_their_order() {
 }
 
 #[test]
-fn monitors_are_shown_no_secrets() {
+fn monitors_receive_no_secrets() {
     let running = start();
     let mut monitor = monitor(&running);
-    let mut client = Client::of(&running);
-    client.ask("AUTH secret");
-    client.ask("AUTH default secret");
-    client.ask("HELLO 2 SETNAME bee AUTH default secret");
-    client.ask("CONFIG SET requirepass secret");
-    client.ask("PING secret");
+    let mut client = Client::connect(&running);
+    client.reply_to("AUTH secret");
+    client.reply_to("AUTH default secret");
+    client.reply_to("HELLO 2 SETNAME bee AUTH default secret");
+    client.reply_to("CONFIG SET requirepass secret");
+    client.reply_to("PING secret");
     let auth = r#""AUTH" "(redacted)""#;
     let hello = r#""HELLO" "2" "SETNAME" "bee" "AUTH" "(redacted)" "(redacted)""#;
     let pair = format!("{auth} \"(redacted)\"");
@@ -61,35 +61,35 @@ fn monitors_are_shown_no_secrets() {
 }
 
 #[test]
-fn who_monitors_no_more_is_shown_nothing() {
+fn a_former_monitor_receives_nothing() {
     let running = start();
     let mut monitor = monitor(&running);
-    let mut client = Client::of(&running);
-    client.ask("GET a");
+    let mut client = Client::connect(&running);
+    client.reply_to("GET a");
     assert_eq!(lines(&mut monitor, 1), [r#""GET" "a""#]);
-    assert!(client.shown("CLIENT LIST").contains("flags=O "));
-    // This is the command above, and then what RESET replies.
+    assert!(client.reply_text("CLIENT LIST").contains("flags=O "));
+    // This line is CLIENT LIST above. The reply to RESET follows.
     assert_eq!(lines(&mut monitor, 1), [r#""CLIENT" "LIST""#]);
-    assert_eq!(monitor.shown("RESET"), "RESET");
-    client.ask("GET b");
-    assert_eq!(monitor.shown("PING"), "PONG");
-    assert!(!client.shown("CLIENT LIST").contains("flags=O "));
+    assert_eq!(monitor.reply_text("RESET"), "RESET");
+    client.reply_to("GET b");
+    assert_eq!(monitor.reply_text("PING"), "PONG");
+    assert!(!client.reply_text("CLIENT LIST").contains("flags=O "));
 }
 
 #[test]
-fn a_monitor_that_does_not_read_is_ended_and_delays_nobody() {
+fn a_monitor_that_does_not_read_is_disconnected_without_delaying_others() {
     let running = start();
     let mut monitor = monitor(&running);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let value = vec![b'v'; 1 << 20];
     let before = Instant::now();
     for number in 0.. {
         client.send(&[b"SET", b"a", &value]);
-        assert_eq!(show(&client.answer()), "OK");
-        if !client.shown("CLIENT LIST").contains("flags=O") {
+        assert_eq!(show(&client.receive()), "OK");
+        if !client.reply_text("CLIENT LIST").contains("flags=O") {
             break;
         }
-        assert!(number < 100 && before.elapsed() < Duration::from_secs(60), "the monitor goes on");
+        assert!(number < 100 && before.elapsed() < Duration::from_secs(60), "the monitor is still connected");
     }
-    while !monitor.is_ended() {}
+    while !monitor.is_closed() {}
 }

@@ -1,24 +1,24 @@
-//! What commands answer that give pairs other keys, other tables, or write them down.
+//! Commands that move, copy, draw or serialize pairs, and swaps of tables.
 #![allow(missing_docs)]
 
 mod common;
 
-use common::{Client, at_once, dialogue, show, start};
+use common::{Client, dialogue, run_concurrently, show, start};
 use honeycomb_protocol::resp::Reply;
 
 #[test]
-fn keys_are_drawn_at_random() {
+fn randomkey_is_approximately_uniform() {
     let running = start();
-    let mut client = Client::of(&running);
-    assert_eq!(client.shown("RANDOMKEY"), "nil");
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("RANDOMKEY"), "nil");
     dialogue(&mut client, &[("MSET a 1 b 2 c 3", "OK"), ("SET gone 1 PX 5", "OK")]);
     running.time.advance(5);
     let mut drawn = std::collections::BTreeMap::new();
     for _ in 0..600 {
-        *drawn.entry(client.shown("RANDOMKEY")).or_insert(0) += 1;
+        *drawn.entry(client.reply_text("RANDOMKEY")).or_insert(0) += 1;
     }
     assert_eq!(drawn.keys().collect::<Vec<_>>(), ["'a'", "'b'", "'c'"]);
-    // Each is expected 200 times, with a deviation of 12.
+    // The expected count of each key is 200, with a standard deviation of 12.
     assert!(drawn.values().all(|times| (100..300).contains(times)), "{drawn:?}");
     dialogue(
         &mut client,
@@ -34,10 +34,10 @@ fn keys_are_drawn_at_random() {
 }
 
 #[test]
-fn pairs_get_other_keys() {
+fn rename_moves_a_pair_with_its_expiry() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SET a 1 EX 100", "OK"),
             ("SET b 2 EX 50", "OK"),
@@ -62,10 +62,10 @@ fn pairs_get_other_keys() {
 }
 
 #[test]
-fn pairs_are_copied() {
+fn copy_keeps_the_expiry() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SET a 1 EX 100", "OK"),
             ("COPY a b", "1"),
@@ -91,7 +91,7 @@ fn pairs_are_copied() {
 fn pairs_move_between_tables() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SET a 1 EX 100", "OK"),
             ("MOVE a 1", "1"),
@@ -118,7 +118,7 @@ fn pairs_move_between_tables() {
 #[test]
 fn tables_are_swapped_for_all_clients() {
     let running = start();
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
     dialogue(
         &mut client,
         &[
@@ -148,28 +148,28 @@ fn tables_are_swapped_for_all_clients() {
 }
 
 #[test]
-fn swaps_change_what_is_watched_if_the_value_is_another() {
+fn a_swap_changes_a_watched_key_if_the_values_differ() {
     let running = start();
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
     dialogue(&mut other, &[("MSET a 1 same x", "OK"), ("SELECT 1", "OK"), ("SET same x", "OK")]);
     for (key, answer) in [("a", "nil"), ("same", "['x']"), ("absent", "[nil]")] {
-        client.ask(&format!("WATCH {key}"));
-        assert_eq!(other.shown("SWAPDB 0 1"), "OK");
-        client.ask("MULTI");
-        client.ask(&format!("GET {key}"));
-        assert_eq!(client.shown("EXEC"), answer, "{key}");
-        other.ask("SWAPDB 0 1");
+        client.reply_to(&format!("WATCH {key}"));
+        assert_eq!(other.reply_text("SWAPDB 0 1"), "OK");
+        client.reply_to("MULTI");
+        client.reply_to(&format!("GET {key}"));
+        assert_eq!(client.reply_text("EXEC"), answer, "{key}");
+        other.reply_to("SWAPDB 0 1");
     }
-    client.ask("RI.WATCHRANGE - +");
-    other.ask("SWAPDB 0 1");
-    client.ask("MULTI");
-    assert_eq!(client.shown("EXEC"), "nil");
+    client.reply_to("RI.WATCHRANGE - +");
+    other.reply_to("SWAPDB 0 1");
+    client.reply_to("MULTI");
+    assert_eq!(client.reply_text("EXEC"), "nil");
 }
 
 #[test]
 fn a_transaction_swaps_tables_when_it_commits() {
     let running = start();
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
     dialogue(
         &mut client,
         &[
@@ -190,7 +190,7 @@ fn a_transaction_swaps_tables_when_it_commits() {
             ("SELECT 0", "QUEUED"),
         ],
     );
-    assert_eq!(other.shown("GET a"), "'0'");
+    assert_eq!(other.reply_text("GET a"), "'0'");
     dialogue(
         &mut client,
         &[("EXEC", "[OK '1' OK 1 OK 1 ['b'] OK '0' OK]"), ("GET a", "nil"), ("GET b", "'3'")],
@@ -209,43 +209,43 @@ fn a_transaction_swaps_tables_when_it_commits() {
     );
 }
 
-/// Two clients swap two tables while others move a pair between them by transactions: it never is in both,
-/// or in none.
+/// Two clients swap two tables while others move a pair between them in transactions. The pair is always in
+/// exactly one table.
 #[test]
 fn swaps_and_transactions_exclude_each_other() {
     let running = start();
-    Client::of(&running).ask("SET there 1");
-    at_once(&running, 4, |worker, client| {
-        client.ask(&format!("SELECT {}", worker % 2));
+    Client::connect(&running).reply_to("SET there 1");
+    run_concurrently(&running, 4, |worker, client| {
+        client.reply_to(&format!("SELECT {}", worker % 2));
         for _ in 0..300 {
             if worker < 2 {
-                assert_eq!(client.shown("SWAPDB 0 1"), "OK");
+                assert_eq!(client.reply_text("SWAPDB 0 1"), "OK");
                 continue;
             }
             let (here, there) = (worker % 2, 1 - worker % 2);
-            client.ask("MULTI");
-            client.ask(&format!("COPY there copied DB {there} REPLACE"));
-            client.ask(&format!("MOVE there {there}"));
-            let answer = client.shown("EXEC");
+            client.reply_to("MULTI");
+            client.reply_to(&format!("COPY there copied DB {there} REPLACE"));
+            client.reply_to(&format!("MOVE there {there}"));
+            let answer = client.reply_text("EXEC");
             assert!(["[1 1]", "[0 0]"].contains(&&*answer), "{here}: {answer}");
         }
     });
-    let mut client = Client::of(&running);
-    let first = client.shown("EXISTS there");
-    client.ask("SELECT 1");
-    let second = client.shown("EXISTS there");
+    let mut client = Client::connect(&running);
+    let first = client.reply_text("EXISTS there");
+    client.reply_to("SELECT 1");
+    let second = client.reply_text("EXISTS there");
     assert_ne!(first, second);
 }
 
 #[test]
-fn values_are_written_down_and_read_again() {
+fn dump_and_restore_round_trip() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(&mut client, &[("DUMP nothing", "nil"), ("SET a value EX 100", "OK")]);
-    let Reply::Bulk(payload) = client.ask("DUMP a") else { panic!("no payload") };
+    let Reply::Bulk(payload) = client.reply_to("DUMP a") else { panic!("no payload") };
     let mut restore = |words: &[&[u8]]| {
         client.send(&[&[&b"RESTORE"[..]], words].concat());
-        show(&client.answer())
+        show(&client.receive())
     };
     let now = common::BEGIN.to_string();
     let later = (common::BEGIN + 7000).to_string();

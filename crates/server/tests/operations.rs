@@ -1,4 +1,4 @@
-//! What keeps a server going: limits, metrics, the slow log, and how it ends.
+//! Operation of a server: limits, metrics, slow log and shutdown.
 #![allow(missing_docs)]
 
 mod common;
@@ -14,14 +14,14 @@ use common::{Client, Running, dialogue, show, start, start_with};
 use honeycomb_protocol::resp::{Limits, Reply, encode};
 use honeycomb_server::Config;
 
-fn alone(config: Config) -> Running {
+fn start_one_core(config: Config) -> Running {
     start_with(Config { cores: 1, ..config })
 }
 
 #[test]
 fn requests_at_and_above_their_limit() {
     let request = Limits { request_bytes_max: 2000, ..Limits::default() };
-    let running = alone(Config { request, ..Config::default() });
+    let running = start_one_core(Config { request, ..Config::default() });
     let set = |bytes: usize| {
         let mut request = Vec::new();
         encode(&[b"SET", &b"a"[..], &vec![b'v'; bytes]], &mut request);
@@ -29,145 +29,145 @@ fn requests_at_and_above_their_limit() {
     };
     let longest = 2000 - set(1000).len() + 1000;
     assert_eq!(set(longest).len(), 2000);
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     client.socket.write_all(&set(longest)).unwrap();
-    assert_eq!(show(&client.answer()), "OK");
-    // It is refused before all of it has come.
+    assert_eq!(show(&client.receive()), "OK");
+    // The server rejects it before all of it has arrived.
     client.socket.write_all(&set(longest + 1)[..100]).unwrap();
-    assert_eq!(show(&client.answer()), "!ERR Protocol error: a request has at most 2000 bytes");
-    assert!(client.is_ended());
-    assert_eq!(Client::of(&running).shown("STRLEN a"), longest.to_string());
+    assert_eq!(show(&client.receive()), "!ERR Protocol error: a request has at most 2000 bytes");
+    assert!(client.is_closed());
+    assert_eq!(Client::connect(&running).reply_text("STRLEN a"), longest.to_string());
 }
 
 #[test]
 fn replies_at_and_above_their_limit() {
-    let running = alone(Config { reply_bytes_max: 2000, ..Config::default() });
-    let mut client = Client::of(&running);
+    let running = start_one_core(Config { reply_bytes_max: 2000, ..Config::default() });
+    let mut client = Client::connect(&running);
     let get = |client: &mut Client, bytes: usize| {
         client.send(&[b"SET", b"a", &vec![b'v'; bytes]]);
-        client.answer();
-        client.ask("GET a")
+        client.receive();
+        client.reply_to("GET a")
     };
     assert!(matches!(get(&mut client, 1991), Reply::Bulk(value) if value.len() == 1991));
     let error = "!ERR the replies take more than client-output-buffer-limit, which is 2000 bytes";
     assert_eq!(show(&get(&mut client, 1992)), error);
-    assert!(client.is_ended());
-    let mut client = Client::of(&running);
-    // What came before stands, and of what comes after nothing is carried out.
+    assert!(client.is_closed());
+    let mut client = Client::connect(&running);
+    // Earlier commands have their replies, and later commands are not executed.
     client.socket.write_all(b"PING\r\nECHO b\r\nKEYS *\r\nRI.SCAN a\r\nSET b 1\r\n").unwrap();
-    let replies: Vec<_> = (0..4).map(|_| show(&client.answer())).collect();
+    let replies: Vec<_> = (0..4).map(|_| show(&client.receive())).collect();
     assert_eq!(replies, ["PONG", "'b'", "['a']", error]);
-    assert!(client.is_ended());
-    assert_eq!(Client::of(&running).shown("GET b"), "nil");
+    assert!(client.is_closed());
+    assert_eq!(Client::connect(&running).reply_text("GET b"), "nil");
 }
 
-/// What is read together finds no more than there is room for; the rest is read alone.
+/// A batch of reads has limited space. The server executes reads that do not fit individually.
 #[test]
-fn long_values_are_read_one_by_one() {
-    let running = alone(Config { unsent_bytes_max: 64 << 20, ..Config::default() });
-    let mut client = Client::of(&running);
+fn long_values_are_read_individually() {
+    let running = start_one_core(Config { unsent_bytes_max: 64 << 20, ..Config::default() });
+    let mut client = Client::connect(&running);
     let value = vec![b'v'; 5_000_000];
     client.send(&[b"MSET", b"a", &value, b"b", &value, b"counted", b"1"]);
-    client.answer();
+    client.receive();
     let commands = "GET a\r\nGET b\r\nSTRLEN a\r\nMGET a b\r\nRI.SCAN a COUNT 1\r\nGET b\r\nGET counted\r\n";
     client.socket.write_all(commands.as_bytes()).unwrap();
-    let whole = |answer: Reply| matches!(answer, Reply::Bulk(bytes) if bytes == value);
-    assert!(whole(client.answer()) && whole(client.answer()));
-    assert_eq!(show(&client.answer()), "5000000");
-    let Reply::Array(both) = client.answer() else { panic!("two values") };
-    assert!(both.len() == 2 && both.into_iter().all(whole));
-    let Reply::Array(pair) = client.answer() else { panic!("a pair") };
-    assert!(pair.len() == 2 && whole(pair.into_iter().next_back().unwrap()));
-    assert!(whole(client.answer()));
-    assert_eq!(show(&client.answer()), "'1'");
-    // Reads and writes of many clients in one turn.
-    let mut clients: Vec<_> = (0..8).map(|_| Client::of(&running)).collect();
+    let is_whole = |answer: Reply| matches!(answer, Reply::Bulk(bytes) if bytes == value);
+    assert!(is_whole(client.receive()) && is_whole(client.receive()));
+    assert_eq!(show(&client.receive()), "5000000");
+    let Reply::Array(both) = client.receive() else { panic!("two values") };
+    assert!(both.len() == 2 && both.into_iter().all(is_whole));
+    let Reply::Array(pair) = client.receive() else { panic!("a pair") };
+    assert!(pair.len() == 2 && is_whole(pair.into_iter().next_back().unwrap()));
+    assert!(is_whole(client.receive()));
+    assert_eq!(show(&client.receive()), "'1'");
+    // Reads and writes of many clients in one event-loop iteration.
+    let mut clients: Vec<_> = (0..8).map(|_| Client::connect(&running)).collect();
     for client in &mut clients {
         client.socket.write_all(b"APPEND a xy\r\nINCR counted\r\n").unwrap();
     }
-    let lengths = clients.iter_mut().map(|client| show(&client.answer()).parse::<usize>().unwrap());
+    let lengths = clients.iter_mut().map(|client| show(&client.receive()).parse::<usize>().unwrap());
     let mut lengths: Vec<_> = lengths.collect();
     lengths.sort_unstable();
     assert_eq!(lengths, (1..=8).map(|number| 5_000_000 + 2 * number).collect::<Vec<_>>());
-    clients.iter_mut().for_each(|client| drop(client.answer()));
-    assert_eq!(client.shown("GET counted"), "'9'");
+    clients.iter_mut().for_each(|client| drop(client.receive()));
+    assert_eq!(client.reply_text("GET counted"), "'9'");
 }
 
-/// Of what one client has asked for, reads and writes in turn, only as much is carried out as it takes.
+/// The server executes alternating reads and writes only as fast as the client receives the replies.
 #[test]
-fn commands_wait_until_replies_are_taken() {
-    let running = alone(Config { unsent_bytes_max: 100_000, ..Config::default() });
-    let mut client = Client::of(&running);
+fn commands_wait_until_the_client_receives_replies() {
+    let running = start_one_core(Config { unsent_bytes_max: 100_000, ..Config::default() });
+    let mut client = Client::connect(&running);
     client.send(&[b"SET", b"a", &vec![b'v'; 60_000]]);
-    client.answer();
-    let some = "GET a\r\nGET a\r\nget \"a\"\r\nAPPEND a x\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n".repeat(200);
-    let (begun, rest) = some.split_at(some.len() - 5);
-    client.socket.write_all(begun.as_bytes()).unwrap();
-    // What the system keeps on the way is more than one reply, and far from all.
+    client.receive();
+    let commands = "GET a\r\nGET a\r\nget \"a\"\r\nAPPEND a x\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n".repeat(200);
+    let (first, rest) = commands.split_at(commands.len() - 5);
+    client.socket.write_all(first.as_bytes()).unwrap();
+    // The socket buffers hold more than one reply, but far fewer than all.
     sleep(Duration::from_millis(300));
-    let seen: usize = Client::of(&running).shown("STRLEN a").parse().unwrap();
+    let seen: usize = Client::connect(&running).reply_text("STRLEN a").parse().unwrap();
     assert!((60_000..60_190).contains(&seen), "{seen}");
     client.socket.write_all(rest.as_bytes()).unwrap();
     let mut length = 60_000;
     for _ in 0..200 {
         for _ in 0..3 {
-            assert!(matches!(client.answer(), Reply::Bulk(value) if value.len() == length));
+            assert!(matches!(client.receive(), Reply::Bulk(value) if value.len() == length));
         }
         length += 1;
-        assert_eq!(show(&client.answer()), length.to_string());
-        assert!(matches!(client.answer(), Reply::Bulk(value) if value.len() == length));
+        assert_eq!(show(&client.receive()), length.to_string());
+        assert!(matches!(client.receive(), Reply::Bulk(value) if value.len() == length));
     }
 }
 
 #[test]
-fn what_waits_for_exec_is_bounded() {
+fn queued_commands_and_watched_keys_are_bounded() {
     let request = Limits { request_bytes_max: 10_000, ..Limits::default() };
-    let running = alone(Config { request, ..Config::default() });
-    let mut client = Client::of(&running);
-    assert_eq!(client.shown("MULTI"), "OK");
+    let running = start_one_core(Config { request, ..Config::default() });
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("MULTI"), "OK");
     let error =
         "!ERR the commands since MULTI take more than client-query-buffer-limit, which is 10000 bytes";
-    let replies: Vec<_> = (0..1000).map(|_| client.shown("SET a 1")).collect();
-    let queued = replies.iter().position(|reply| reply == error).expect("not all can wait");
+    let replies: Vec<_> = (0..1000).map(|_| client.reply_text("SET a 1")).collect();
+    let queued = replies.iter().position(|reply| reply == error).expect("the queue is bounded");
     assert!(queued > 20 && replies.iter().all(|reply| reply == error || reply == "QUEUED"));
-    assert_eq!(client.shown("EXEC"), "!EXECABORT Transaction discarded because of previous errors.");
-    assert_eq!(client.shown("GET a"), "nil");
+    assert_eq!(client.reply_text("EXEC"), "!EXECABORT Transaction discarded because of previous errors.");
+    assert_eq!(client.reply_text("GET a"), "nil");
     let error = "!ERR the watched pairs take more than client-query-buffer-limit, which is 10000 bytes";
     let watch = |number| format!("WATCH a{number}");
-    assert!((0..1000).any(|number| client.shown(&watch(number)) == error));
+    assert!((0..1000).any(|number| client.reply_text(&watch(number)) == error));
     dialogue(&mut client, &[("SET a0 1", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED"), ("EXEC", "nil")]);
     dialogue(&mut client, &[("WATCH a", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED"), ("EXEC", "[nil]")]);
 }
 
 #[test]
-fn who_is_silent_for_too_long_has_to_go() {
-    let running = alone(Config { silence_max: Duration::from_secs(10), ..Config::default() });
-    let mut silent = Client::of(&running);
-    assert_eq!(silent.shown("CLIENT ID"), "1");
+fn silent_clients_are_disconnected() {
+    let running = start_one_core(Config { silence_max: Duration::from_secs(10), ..Config::default() });
+    let mut silent = Client::connect(&running);
+    assert_eq!(silent.reply_text("CLIENT ID"), "1");
     running.time.advance(9900);
-    let mut other = Client::of(&running);
+    let mut other = Client::connect(&running);
     sleep(Duration::from_millis(300));
-    assert!(other.shown("CLIENT LIST").contains("id=1 "));
+    assert!(other.reply_text("CLIENT LIST").contains("id=1 "));
     running.time.advance(100);
-    assert!(silent.is_ended());
-    assert!(!other.shown("CLIENT LIST").contains("id=1 "));
+    assert!(silent.is_closed());
+    assert!(!other.reply_text("CLIENT LIST").contains("id=1 "));
 }
 
 #[test]
 fn clients_are_listed_with_their_memory() {
-    let running = alone(Config::default());
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
-    client.ask("CLIENT SETNAME bee");
+    let running = start_one_core(Config::default());
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
+    client.reply_to("CLIENT SETNAME bee");
     client.socket.write_all(b"*2\r\n$3\r\nGET\r\n$5000\r\n").unwrap();
     client.socket.write_all(&[b'k'; 4000]).unwrap();
     running.time.advance(3000);
-    let mut listed = || {
-        let lines = other.shown("CLIENT LIST");
+    let mut client_line = || {
+        let lines = other.reply_text("CLIENT LIST");
         lines.split("\\n").find(|line| line.contains("name=bee")).unwrap().to_owned()
     };
     let until = Instant::now() + Duration::from_secs(10);
     let line = loop {
-        let line = listed();
+        let line = client_line();
         if line.contains("qbuf=4020 ") {
             break line;
         }
@@ -180,23 +180,23 @@ fn clients_are_listed_with_their_memory() {
 }
 
 #[test]
-fn a_limit_of_connections_can_change() {
-    let running = alone(Config { connections_max: 1, ..Config::default() });
-    let mut client = Client::of(&running);
-    assert_eq!(client.shown("PING"), "PONG");
-    assert_eq!(show(&Client::of(&running).answer()), "!ERR max number of clients reached");
-    assert_eq!(client.shown("CONFIG SET maxclients 2"), "OK");
-    let mut second = Client::of(&running);
-    assert_eq!(second.shown("PING"), "PONG");
-    assert_eq!(show(&Client::of(&running).answer()), "!ERR max number of clients reached");
-    assert!(client.shown("INFO stats").contains("rejected_connections:2\\r"));
+fn maxclients_can_change() {
+    let running = start_one_core(Config { connections_max: 1, ..Config::default() });
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("PING"), "PONG");
+    assert_eq!(show(&Client::connect(&running).receive()), "!ERR max number of clients reached");
+    assert_eq!(client.reply_text("CONFIG SET maxclients 2"), "OK");
+    let mut second = Client::connect(&running);
+    assert_eq!(second.reply_text("PING"), "PONG");
+    assert_eq!(show(&Client::connect(&running).receive()), "!ERR max number of clients reached");
+    assert!(client.reply_text("INFO stats").contains("rejected_connections:2\\r"));
 }
 
 #[test]
-fn what_takes_long_is_noted() {
-    let running = alone(Config { slow: Some(Duration::from_micros(1001)), ..Config::default() });
-    let mut client = Client::of(&running);
-    // By the time of tests everything takes a thousand microseconds.
+fn the_slow_log_records_slow_commands() {
+    let running = start_one_core(Config { slow: Some(Duration::from_micros(1001)), ..Config::default() });
+    let mut client = Client::connect(&running);
+    // On the manual clock each command takes a thousand microseconds.
     dialogue(
         &mut client,
         &[
@@ -214,53 +214,53 @@ fn what_takes_long_is_noted() {
     );
     let at = common::BEGIN / 1000;
     let address = client.socket.local_addr().unwrap();
-    let shown = client.shown("SLOWLOG GET 2");
+    let entries = client.reply_text("SLOWLOG GET 2");
     let entry = |id, words| format!("[{id} {at} 1000 [{words}] '{address}' 'bee']");
-    assert!(shown.ends_with(&format!("{}]", entry(3, "'SLOWLOG' 'LEN'"))), "{shown}");
-    assert!(client.shown("SLOWLOG GET").ends_with(&format!("{}]", entry(2, "'INCR' 'a'"))), "{shown}");
-    assert_eq!(client.shown("SLOWLOG GET -2"), "!ERR count should be greater than or equal to -1");
-    assert!(client.shown("SLOWLOG HELP").contains("RESET"));
+    assert!(entries.ends_with(&format!("{}]", entry(3, "'SLOWLOG' 'LEN'"))), "{entries}");
+    assert!(client.reply_text("SLOWLOG GET").ends_with(&format!("{}]", entry(2, "'INCR' 'a'"))), "{entries}");
+    assert_eq!(client.reply_text("SLOWLOG GET -2"), "!ERR count should be greater than or equal to -1");
+    assert!(client.reply_text("SLOWLOG HELP").contains("RESET"));
 }
 
 #[test]
-fn threads_stay_on_a_core_each() {
+fn each_thread_is_bound_to_one_core() {
     let cores = thread::available_parallelism().unwrap().get();
     let _running = start_with(Config { cores, cpu_affinity: true, ..Config::default() });
-    let of_threads = |name: &str| -> Vec<String> {
+    let affinities = |name: &str| -> Vec<String> {
         let tasks = fs::read_dir("/proc/self/task").unwrap();
-        let of = |task: &Path, file| fs::read_to_string(task.join(file)).unwrap_or_default();
+        let read = |task: &Path, file| fs::read_to_string(task.join(file)).unwrap_or_default();
         let paths = tasks.map(|task| task.unwrap().path());
-        let named = paths.filter(|task| of(task, "comm").trim() == name);
+        let matching = paths.filter(|task| read(task, "comm").trim() == name);
         let allowed = |status: String| {
             let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
             line.unwrap_or_default().trim().to_owned()
         };
-        named.map(|task| allowed(of(&task, "status"))).collect()
+        matching.map(|task| allowed(read(&task, "status"))).collect()
     };
-    // Threads of other tests have the same names, and may be anywhere.
+    // Threads of other tests have the same names and are not bound.
     for number in 0..cores {
-        let stays = |allowed: &String| allowed.parse::<usize>().is_ok();
+        let is_single_core = |allowed: &String| allowed.parse::<usize>().is_ok();
         let name = format!("core {number}");
         let began = Instant::now();
-        while !of_threads(&name).iter().any(stays) {
-            assert!(began.elapsed() < Duration::from_secs(30), "{name} may go anywhere");
+        while !affinities(&name).iter().any(is_single_core) {
+            assert!(began.elapsed() < Duration::from_secs(30), "{name} is not bound to a core");
             sleep(Duration::from_millis(1));
         }
     }
 }
 
 #[test]
-fn what_takes_long_together_is_one_entry_and_explained() {
+fn a_slow_batch_is_one_entry_of_the_slow_log() {
     let config = Config { slow: Some(Duration::ZERO), count_accesses: true, ..Config::default() };
-    let running = alone(config);
-    let mut client = Client::of(&running);
-    client.ask("MSET short 1 long 123456789 like 123456789");
-    client.ask("SLOWLOG RESET");
+    let running = start_one_core(config);
+    let mut client = Client::connect(&running);
+    client.reply_to("MSET short 1 long 123456789 like 123456789");
+    client.reply_to("SLOWLOG RESET");
     client.socket.write_all(b"GET short\r\nGET long\r\nGET none\r\nGET like\r\n").unwrap();
-    (0..4).for_each(|_| drop(client.answer()));
-    let explained = client.shown("SLOWLOG EXPLAIN -1");
+    (0..4).for_each(|_| drop(client.receive()));
+    let entries = client.reply_text("SLOWLOG EXPLAIN -1");
     for part in ["'together' 4 'request-bytes' 10 'reply-bytes' 15", "'nodes' 4 ", "['GET' 'long']"] {
-        assert!(explained.contains(part), "{part}: {explained}");
+        assert!(entries.contains(part), "{part}: {entries}");
     }
 }
 
@@ -274,16 +274,16 @@ fn http(running: &Running, request: &str) -> String {
 }
 
 #[test]
-fn reads_are_carried_out_together_whatever_stands_between_them() {
+fn reads_are_batched_across_other_commands() {
     let metrics = Some(([127, 0, 0, 1], 0).into());
-    let running = alone(Config { metrics, ..Config::default() });
-    let mut client = Client::of(&running);
-    // Between writes; more than one batch of ranges; too long a key, and too few arguments.
+    let running = start_one_core(Config { metrics, ..Config::default() });
+    let mut client = Client::connect(&running);
+    // Between the reads: writes, more ranges than one batch, a key that is too long, and a missing argument.
     let lines = ["SET a 1", "GET a", "RI.RANGE - + COUNT 1000", "SET b 2", "GET", "GET b"].join("\r\n");
     let long = "x".repeat(461);
     client.socket.write_all(format!("{lines}\r\nGET {long}\r\n").repeat(20).as_bytes()).unwrap();
     for _ in 0..20 {
-        let answers: Vec<String> = (0..7).map(|_| format!("{:?}", client.answer())).collect();
+        let answers: Vec<String> = (0..7).map(|_| format!("{:?}", client.receive())).collect();
         assert!(answers[4].contains("wrong number") && answers[6].contains("Null"), "{answers:?}");
         assert!(answers[1].contains("49") && answers[5].contains("50"), "{answers:?}");
     }
@@ -292,12 +292,12 @@ fn reads_are_carried_out_together_whatever_stands_between_them() {
 }
 
 #[test]
-fn metrics_tell_what_was_done() {
+fn metrics_count_commands_and_accesses() {
     let metrics = Some(([127, 0, 0, 1], 0).into());
-    let running = alone(Config { metrics, count_accesses: true, ..Config::default() });
-    let mut client = Client::of(&running);
+    let running = start_one_core(Config { metrics, count_accesses: true, ..Config::default() });
+    let mut client = Client::connect(&running);
     for line in ["SET a 1", "GET a", "GET b", "INCRBY a x", "NONSENSE"] {
-        client.ask(line);
+        client.reply_to(line);
     }
     let answer = http(&running, "GET /metrics");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("# EOF\n"), "{answer}");
@@ -316,7 +316,7 @@ fn metrics_tell_what_was_done() {
     ] {
         assert!(answer.contains(&format!("\n{line}\n")), "{line} is not in:\n{answer}");
     }
-    // A get takes a thousand microseconds by the time of tests.
+    // On the manual clock a get takes a thousand microseconds.
     assert!(
         answer.contains("honeycomb_command_duration_seconds_bucket{le=\"0.001024\",command=\"get\"} 2"),
         "{answer}"
@@ -325,10 +325,10 @@ fn metrics_tell_what_was_done() {
 }
 
 #[test]
-fn a_server_that_stops_carries_out_what_it_has_received() {
+fn a_stopping_server_executes_the_commands_it_has_received() {
     let running = start();
-    let mut client = Client::of(&running);
-    assert_eq!(client.shown("PING"), "PONG");
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("PING"), "PONG");
     client.socket.write_all(&b"INCR a\r\n".repeat(5000)).unwrap();
     client.socket.write_all(b"INCR").unwrap();
     running.server.stop().unwrap();
@@ -339,11 +339,11 @@ fn a_server_that_stops_carries_out_what_it_has_received() {
 }
 
 #[test]
-fn a_server_that_stops_waits_for_no_reader_for_ever() {
-    let running = alone(Config { grace: Duration::from_millis(200), ..Config::default() });
-    let mut client = Client::of(&running);
+fn a_stopping_server_does_not_wait_forever_for_readers() {
+    let running = start_one_core(Config { grace: Duration::from_millis(200), ..Config::default() });
+    let mut client = Client::connect(&running);
     client.send(&[b"SET", b"big", &vec![b'v'; 1 << 20]]);
-    client.answer();
+    client.receive();
     (0..100).for_each(|_| client.send(&[b"GET", b"big"]));
     let before = Instant::now();
     running.server.stop().unwrap();

@@ -1,4 +1,4 @@
-//! Parameters: in files, shown, changed, and documented.
+//! Parameters: files, CONFIG GET and SET, limits and documentation.
 #![allow(missing_docs)]
 
 mod common;
@@ -9,7 +9,7 @@ use common::{Client, dialogue, start_with};
 use honeycomb_server::{Config, LogFormat, PARAMETERS, Parameter};
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_configuration_reads_back() {
     let config = Config {
         address: ([0, 0, 0, 0], 7000).into(),
         cores: 3,
@@ -30,28 +30,28 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn what_a_file_may_not_say_is_named() {
-    let refused = |text: &str| Config::default().read_toml(text).unwrap_err().to_string();
-    assert_eq!(refused("cores = 1025"), "cores is 1025: allowed are 1 to 1024");
-    assert_eq!(refused("memory = '4 bees'"), "memory is 4 bees: allowed are 1MiB to 64TiB");
-    assert_eq!(refused("accelerator-counters = true"), "accelerator-counters is true: allowed are yes, no");
+fn errors_name_the_invalid_parameter() {
+    let error = |text: &str| Config::default().read_toml(text).unwrap_err().to_string();
+    assert_eq!(error("cores = 1025"), "cores is 1025: allowed are 1 to 1024");
+    assert_eq!(error("memory = '4 bees'"), "memory is 4 bees: allowed are 1MiB to 64TiB");
+    assert_eq!(error("accelerator-counters = true"), "accelerator-counters is true: allowed are yes, no");
     let allowed = "software, and rtl if the program was built with --features rtl";
     let accelerator = if cfg!(feature = "rtl") { "fpga" } else { "rtl" };
-    let refusal = format!("accelerator is {accelerator}: allowed are {allowed}");
-    assert_eq!(refused(&format!("accelerator = '{accelerator}'")), refusal);
+    let expected = format!("accelerator is {accelerator}: allowed are {allowed}");
+    assert_eq!(error(&format!("accelerator = '{accelerator}'")), expected);
     let allowed = "an IP address or the name of a host, and a port, such as localhost:6379";
     let problem = "there is no port in it";
-    let refusal = format!("address is localhost: {problem}; allowed are {allowed}");
-    assert_eq!(refused("address = 'localhost'"), refusal);
-    let unknown = refused("metrics = 'no-such-host.invalid:1'");
-    assert!(unknown.starts_with("metrics is no-such-host.invalid:1: no address of host \"no-such-host.inv"));
-    assert_eq!(refused("timeout = [1]"), "timeout is [1]: allowed are 0 to 31536000");
-    assert!(refused("core = 1").starts_with("there is no parameter core; there are address, cores, "));
-    assert!(refused("cores 1").contains("line 1"), "{}", refused("cores 1"));
+    let expected = format!("address is localhost: {problem}; allowed are {allowed}");
+    assert_eq!(error("address = 'localhost'"), expected);
+    let unknown = error("metrics = 'unknown-host.invalid:1'");
+    assert!(unknown.starts_with("metrics is unknown-host.invalid:1: no address of host \"unknown-host.inv"));
+    assert_eq!(error("timeout = [1]"), "timeout is [1]: allowed are 0 to 31536000");
+    assert!(error("core = 1").starts_with("there is no parameter core; there are address, cores, "));
+    assert!(error("cores 1").contains("line 1"), "{}", error("cores 1"));
 }
 
 #[test]
-fn every_address_can_be_that_of_a_host() {
+fn every_address_parameter_accepts_a_host_name() {
     for name in ["address", "metrics", "ocsm", "batch"] {
         let (parameter, mut config) = (Parameter::named(name).unwrap(), Config::default());
         parameter.set(&mut config, "localhost:7000").unwrap();
@@ -60,9 +60,9 @@ fn every_address_can_be_that_of_a_host() {
 }
 
 #[test]
-fn values_at_below_and_above_their_limits() {
-    let takes = |name, value| Parameter::named(name).unwrap().set(&mut Config::default(), value).is_ok();
-    for (name, least, most, below, above) in [
+fn values_at_and_beyond_their_limits() {
+    let accepts = |name, value| Parameter::named(name).unwrap().set(&mut Config::default(), value).is_ok();
+    for (name, min, max, below, above) in [
         ("cores", "1", "1024", "0", "1025"),
         ("memory", "1MiB", "64TiB", "1048575", "70368744177665"),
         ("maxmemory", "0", "64TiB", "-1", "65TiB"),
@@ -76,32 +76,32 @@ fn values_at_below_and_above_their_limits() {
         ("slowlog-max-len", "0", "1000000", "-1", "1000001"),
         ("shutdown-timeout", "0", "3600", "", "3601"),
     ] {
-        assert!(takes(name, least) && takes(name, most), "{name}");
-        assert!(!takes(name, below) && !takes(name, above), "{name}");
+        assert!(accepts(name, min) && accepts(name, max), "{name}");
+        assert!(!accepts(name, below) && !accepts(name, above), "{name}");
     }
 }
 
 #[test]
-fn the_documentation_lists_them_as_they_are() {
+fn the_documentation_lists_all_parameters() {
     let page = include_str!("../../../docs/guide/configuration.md");
     let written = Config { cores: 2, ..Config::default() }.to_toml();
     let block = format!("```toml\n{written}```\n");
     assert!(page.contains(&block), "docs/guide/configuration.md must show:\n{written}");
 }
 
-/// The error of `CONFIG SET` for a parameter.
+/// Returns the error of `CONFIG SET` for a parameter.
 fn failed(name: &str, problem: &str) -> String {
     format!("!ERR CONFIG SET failed (possibly related to argument '{name}') - {problem}")
 }
 
 #[test]
-fn clients_see_them_all_and_change_some() {
+fn config_get_and_set() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
-    let all = client.shown("CONFIG GET *");
+    let mut client = Client::connect(&running);
+    let all = client.reply_text("CONFIG GET *");
     PARAMETERS.iter().for_each(|parameter| assert!(all.contains(parameter.name), "{}", parameter.name));
-    let changing = PARAMETERS.iter().filter(|parameter| parameter.can_change);
-    let changing = changing.map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
+    let mutable = PARAMETERS.iter().filter(|parameter| parameter.can_change);
+    let mutable = mutable.map(|parameter| parameter.name).collect::<Vec<_>>().join(", ");
     dialogue(
         &mut client,
         &[
@@ -111,18 +111,18 @@ fn clients_see_them_all_and_change_some() {
             ("CONFIG SET cores 1 appendonly no", "OK"),
             (
                 "CONFIG SET cores 2",
-                &failed("cores", &format!("can't set immutable config; these can change: {changing}")),
+                &failed("cores", &format!("can't set immutable config; mutable parameters: {mutable}")),
             ),
             (
                 "CONFIG SET core 1",
                 &format!(
-                    "!ERR Unknown option or number of arguments for CONFIG SET - 'core'; these can \
-                     change: {changing}"
+                    "!ERR Unknown option or number of arguments for CONFIG SET - 'core'; mutable \
+                     parameters: {mutable}"
                 ),
             ),
             ("CONFIG SET timeout 1 Timeout 2", &failed("timeout", "duplicate parameter")),
             ("CONFIG SET timeout", "!ERR wrong number of arguments for 'config|set' command"),
-            ("CONFIG REWRITE", "!ERR CONFIG REWRITE: this server never writes the file of its parameters"),
+            ("CONFIG REWRITE", "!ERR CONFIG REWRITE: this server never writes its configuration file"),
             (
                 "CONFIG SET maxclients 5 timeout x",
                 &failed("timeout", "timeout is x: allowed are 0 to 31536000"),
@@ -134,21 +134,21 @@ fn clients_see_them_all_and_change_some() {
             ("GET a", "nil"),
         ],
     );
-    assert_eq!(Client::of(&running).shown("GET a"), "!NOAUTH Authentication required.");
+    assert_eq!(Client::connect(&running).reply_text("GET a"), "!NOAUTH Authentication required.");
 }
 
 #[test]
-fn counts_begin_anew() {
+fn config_resetstat_resets_counters() {
     let running = start_with(Config { cores: 1, ..Config::default() });
-    let mut client = Client::of(&running);
-    (0..3).for_each(|_| drop(client.ask("GET a")));
-    client.ask("INCRBY a x");
-    let info = client.shown("INFO stats commandstats");
+    let mut client = Client::connect(&running);
+    (0..3).for_each(|_| drop(client.reply_to("GET a")));
+    client.reply_to("INCRBY a x");
+    let info = client.reply_text("INFO stats commandstats");
     assert!(info.contains("cmdstat_get:calls=3,"), "{info}");
     assert!(info.contains("cmdstat_incrby:calls=1,") && info.contains("failed_calls=1"), "{info}");
     assert!(info.contains("total_commands_processed:4\\r"), "{info}");
-    assert_eq!(client.shown("CONFIG RESETSTAT"), "OK");
-    let info = client.shown("INFO stats commandstats");
-    // Only what reset them.
+    assert_eq!(client.reply_text("CONFIG RESETSTAT"), "OK");
+    let info = client.reply_text("INFO stats commandstats");
+    // Only CONFIG RESETSTAT itself has been counted.
     assert!(info.contains("total_commands_processed:1\\r") && !info.contains("cmdstat_get"), "{info}");
 }

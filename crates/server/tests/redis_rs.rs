@@ -1,4 +1,4 @@
-//! The crate `redis`, a client that others have written.
+//! Compatibility with the Redis client of the crate `redis`.
 #![allow(missing_docs)]
 
 mod common;
@@ -6,7 +6,7 @@ mod common;
 use redis::Commands;
 
 #[test]
-fn it_finds_what_it_expects() -> redis::RedisResult<()> {
+fn common_operations_of_the_client_work() -> redis::RedisResult<()> {
     let running = common::start();
     for protocol in ["resp2", "resp3"] {
         let url = format!("redis://{}/1?protocol={protocol}", running.server.address());
@@ -29,8 +29,8 @@ fn it_finds_what_it_expects() -> redis::RedisResult<()> {
         assert_eq!(range("RI.RANGE [a (c FIELDS BOTH")?, ["a", "42", "b", "2"]);
         assert_eq!(range("RI.SCAN bb FLOOR COUNT 1 FIELDS KEY")?, ["b"]);
         assert_eq!(redis::cmd("RI.COUNT").arg("-").arg("+").query::<i64>(&mut client)?, 3);
-        let wrong = client.incr::<_, _, i64>("a", "x").unwrap_err();
-        assert_eq!(wrong.code(), Some("ERR"));
+        let error = client.incr::<_, _, i64>("a", "x").unwrap_err();
+        assert_eq!(error.code(), Some("ERR"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What clients read through the simulated accelerator of `rtl/` is right.
+//! Reads through the simulated accelerator of `rtl/` return what clients have written.
 #![allow(missing_docs)]
 
 mod common;
@@ -22,9 +22,9 @@ fn bulk(bytes: Vec<u8>) -> Reply {
 }
 
 #[test]
-fn clients_read_what_they_have_written() {
+fn reads_return_written_pairs() {
     let running = start_with(Config { cores: 1, accelerator: Accelerator::Rtl, ..Config::default() });
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     for number in 0..PAIRS {
         client.send(&[b"SET", &key(number), &value(number)]);
     }
@@ -37,14 +37,14 @@ fn clients_read_what_they_have_written() {
     client.send(&range);
     client.send(&[b"RI.SCAN", &key(PAIRS), b"REVERSE", b"COUNT", b"1"]);
     for _ in 0..PAIRS {
-        assert_eq!(client.answer(), Reply::Simple("OK".to_owned()));
+        assert_eq!(client.receive(), Reply::Simple("OK".to_owned()));
     }
-    assert_eq!(client.answer(), Reply::Integer(1));
-    assert_eq!(client.answer(), Reply::Simple("OK".to_owned()));
+    assert_eq!(client.receive(), Reply::Integer(1));
+    assert_eq!(client.receive(), Reply::Simple("OK".to_owned()));
     let expected = [value(0), vec![], b"anew".to_vec(), value(150), value(PAIRS - 1), vec![]];
     for value in expected {
-        assert_eq!(client.answer(), if value.is_empty() { Reply::Null } else { bulk(value) });
+        assert_eq!(client.receive(), if value.is_empty() { Reply::Null } else { bulk(value) });
     }
-    assert_eq!(client.answer(), Reply::Array([6, 8, 9, 10].map(|number| bulk(key(number))).to_vec()));
-    assert_eq!(client.answer(), Reply::Array(vec![bulk(key(PAIRS - 1)), bulk(value(PAIRS - 1))]));
+    assert_eq!(client.receive(), Reply::Array([6, 8, 9, 10].map(|number| bulk(key(number))).to_vec()));
+    assert_eq!(client.receive(), Reply::Array(vec![bulk(key(PAIRS - 1)), bulk(value(PAIRS - 1))]));
 }

@@ -1,4 +1,4 @@
-//! What commands answer that store strings under conditions, make others of them, or count with fractions.
+//! Conditional writes, expiry on writes, floating-point increments and longest common subsequences.
 #![allow(missing_docs)]
 
 mod common;
@@ -6,10 +6,10 @@ mod common;
 use common::{BEGIN, Client, dialogue, start};
 
 #[test]
-fn values_that_expire() {
+fn setex_and_psetex() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SETEX a 7 1", "OK"),
             ("TTL a", "7"),
@@ -30,12 +30,12 @@ fn values_that_expire() {
 }
 
 #[test]
-fn conditions_on_the_value_that_is_there() {
+fn conditions_on_the_existing_value() {
     let running = start();
     let (of_hello, other) = ("9555e8555c62dcfd", "0000000000000000");
     let malformed = "!ERR a digest must be exactly 16 hexadecimal characters";
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("SET a hello", "OK"),
             ("DIGEST a", &format!("'{of_hello}'")),
@@ -75,7 +75,7 @@ fn conditions_on_the_value_that_is_there() {
 fn several_values_with_one_expiry() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("MSETEX 2 a 1 b 2 EX 100", "1"),
             ("TTL b", "100"),
@@ -107,14 +107,14 @@ fn several_values_with_one_expiry() {
 fn numbers_with_fractions() {
     let running = start();
     dialogue(
-        &mut Client::of(&running),
+        &mut Client::connect(&running),
         &[
             ("INCRBYFLOAT n 1", "'1'"),
             ("INCRBYFLOAT n 0.25", "'1.25'"),
             ("SET n 3.0e3 EX 100", "OK"),
             ("INCRBYFLOAT n 200", "'3200'"),
             ("TTL n", "100"),
-            // As the mantissa has 64 bits.
+            // The mantissa has 64 bits.
             ("INCRBYFLOAT n -1.1", "'3198.89999999999999991'"),
             ("SET n 17179869184", "OK"),
             ("INCRBYFLOAT n 1.5", "'17179869185.5'"),
@@ -129,10 +129,10 @@ fn numbers_with_fractions() {
 #[test]
 fn common_subsequences() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     let long = vec![b'x'; 20_000];
     client.send(&[b"MSET", b"long", &long, b"longer", &long]);
-    client.answer();
+    client.receive();
     dialogue(
         &mut client,
         &[
@@ -149,8 +149,8 @@ fn common_subsequences() {
             ("LCS a long LEN", "1"),
             (
                 "LCS long longer",
-                "!ERR values of 20000 and 20000 bytes are too long for LCS: the length of the first, times \
-                 that of the second rounded up to a multiple of 64, may be 134217728 at most",
+                "!ERR values of 20000 and 20000 bytes are too long for LCS: the first length, times the \
+                 second rounded up to a multiple of 64, must not exceed 134217728",
             ),
         ],
     );

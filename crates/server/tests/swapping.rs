@@ -1,4 +1,4 @@
-//! Numbers that are swapped, and pairs that expire: a deadline follows its table.
+//! Swapped tables with pairs that expire: a deadline follows its table.
 #![allow(missing_docs)]
 
 mod common;
@@ -16,13 +16,13 @@ fn start() -> Running {
     start_with(Config { cores: 2, databases: 4, metrics, ..Config::default() })
 }
 
-/// Waits until the tables of the first numbers have so many pairs, without reading any.
-fn until_sizes(client: &mut Client, expected: [&str; 3]) {
+/// Waits until tables 0 to 2 have these numbers of pairs, without reading a pair.
+fn wait_for_sizes(client: &mut Client, expected: [&str; 3]) {
     let began = Instant::now();
     loop {
         let sizes = ["0", "1", "2"].map(|number| {
-            client.ask(&format!("SELECT {number}"));
-            client.shown("DBSIZE")
+            client.reply_to(&format!("SELECT {number}"));
+            client.reply_text("DBSIZE")
         });
         if sizes == expected {
             return;
@@ -35,7 +35,7 @@ fn until_sizes(client: &mut Client, expected: [&str; 3]) {
 #[test]
 fn deadlines_follow_their_tables() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -44,7 +44,7 @@ fn deadlines_follow_their_tables() {
             ("SELECT 1", "OK"),
             ("SET b 1 PX 2000", "OK"),
             ("SWAPDB 0 1", "OK"),
-            // In the table of the other number now, as pairs and entries written from here on are.
+            // The pair is now in the other table, and so are the pairs and entries written from here on.
             ("PTTL a", "1000"),
             ("SET c 1 PX 3000", "OK"),
             ("SELECT 0", "OK"),
@@ -52,26 +52,26 @@ fn deadlines_follow_their_tables() {
             ("SETEX d 3 1", "OK"),
         ],
     );
-    let keyspace = client.shown("INFO keyspace");
+    let keyspace = client.reply_text("INFO keyspace");
     assert!(
         keyspace.contains("db0:keys=2,expires=2,") && keyspace.contains("db1:keys=3,expires=2,"),
         "{keyspace}"
     );
     running.time.advance(1000);
-    until_sizes(&mut client, ["2", "2", "0"]);
+    wait_for_sizes(&mut client, ["2", "2", "0"]);
     dialogue(&mut client, &[("SWAPDB 1 2", "OK"), ("SWAPDB 0 1", "OK")]);
     running.time.advance(1000);
-    until_sizes(&mut client, ["0", "1", "2"]);
+    wait_for_sizes(&mut client, ["0", "1", "2"]);
     dialogue(&mut client, &[("MULTI", "OK"), ("SWAPDB 0 2", "QUEUED"), ("EXEC", "[OK]")]);
     running.time.advance(1000);
-    until_sizes(&mut client, ["1", "0", "0"]);
+    wait_for_sizes(&mut client, ["1", "0", "0"]);
     dialogue(&mut client, &[("SELECT 0", "OK"), ("KEYS *", "['lasting']")]);
 }
 
 #[test]
-fn flushing_a_number_empties_the_table_that_it_has() {
+fn flushdb_empties_the_table_that_has_the_number_now() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[
@@ -87,8 +87,8 @@ fn flushing_a_number_empties_the_table_that_it_has() {
         ],
     );
     running.time.advance(1000);
-    // The entry of the flushed pair is stale, and does not take the new one with it.
-    until_sizes(&mut client, ["0", "1", "0"]);
+    // The entry of the flushed pair is stale and must not delete the new pair.
+    wait_for_sizes(&mut client, ["0", "1", "0"]);
     dialogue(&mut client, &[("SELECT 1", "OK"), ("PTTL a", "4000"), ("FLUSHALL", "OK")]);
     let entries = running.store.table(".deadlines").unwrap();
     let began = Instant::now();
@@ -100,9 +100,9 @@ fn flushing_a_number_empties_the_table_that_it_has() {
 }
 
 #[test]
-fn metrics_name_tables_by_the_numbers_they_have_now() {
+fn metrics_label_tables_with_their_present_numbers() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[("MSET a 1 b 1", "OK"), ("SELECT 1", "OK"), ("SET a 1", "OK"), ("SWAPDB 0 3", "OK")],

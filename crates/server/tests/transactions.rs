@@ -1,17 +1,17 @@
-//! Transactions over anything: ranges, whole tables, watched ranges.
+//! Transactions with ranges, whole tables and watched ranges.
 #![allow(missing_docs)]
 
 mod common;
 
-use common::{Client, at_once, dialogue, start, start_with};
+use common::{Client, dialogue, run_concurrently, start, start_with};
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 
 #[test]
 fn ranges_within_a_transaction_show_its_own_writes() {
     let running = start();
-    let mut client = Client::of(&running);
-    client.ask("MSET a 1 b 2 c 3 d 4");
+    let mut client = Client::connect(&running);
+    client.reply_to("MSET a 1 b 2 c 3 d 4");
     dialogue(
         &mut client,
         &[
@@ -40,8 +40,8 @@ fn ranges_within_a_transaction_show_its_own_writes() {
 #[test]
 fn ranges_and_tables_are_deleted_within_a_transaction() {
     let running = start();
-    let mut client = Client::of(&running);
-    client.ask("MSET a 1 b 2 c 3 d 4");
+    let mut client = Client::connect(&running);
+    client.reply_to("MSET a 1 b 2 c 3 d 4");
     dialogue(
         &mut client,
         &[
@@ -74,10 +74,10 @@ fn ranges_and_tables_are_deleted_within_a_transaction() {
 }
 
 #[test]
-fn a_watched_range_gives_exec_up_if_a_pair_has_come_gone_or_changed() {
+fn a_watched_range_aborts_exec_if_a_pair_was_added_deleted_or_changed() {
     let running = start();
-    let (mut client, mut other) = (Client::of(&running), Client::of(&running));
-    client.ask("MSET a 1 b 2 c 3");
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
+    client.reply_to("MSET a 1 b 2 c 3");
     let exec = [("MULTI", "OK"), ("SET seen yes", "QUEUED")];
     for (change, outcome) in [
         ("SET bb new", "nil"),
@@ -87,10 +87,10 @@ fn a_watched_range_gives_exec_up_if_a_pair_has_come_gone_or_changed() {
         ("SET bb new", "[OK]"),
         ("RI.DELRANGE [a [b", "nil"),
     ] {
-        assert_eq!(client.shown("RI.WATCHRANGE [a (c"), "OK");
-        assert!(!matches!(other.ask(change), Reply::Error(_)), "{change}");
+        assert_eq!(client.reply_text("RI.WATCHRANGE [a (c"), "OK");
+        assert!(!matches!(other.reply_to(change), Reply::Error(_)), "{change}");
         dialogue(&mut client, &exec);
-        assert_eq!(client.shown("EXEC"), outcome, "{change}");
+        assert_eq!(client.reply_text("EXEC"), outcome, "{change}");
     }
     dialogue(
         &mut client,
@@ -103,50 +103,50 @@ fn a_watched_range_gives_exec_up_if_a_pair_has_come_gone_or_changed() {
     );
 }
 
-/// "At most ten pairs": each of four clients counts and then writes. Without the range among what the commit
-/// validates, two that count nine at the same time would both write.
+/// The clients keep the rule "at most ten pairs": each of four counts and then writes. If the commit did not
+/// validate the range, two clients that count nine at the same time would both write.
 #[test]
-fn no_phantom_slips_between_a_count_and_a_write() {
+fn a_watched_range_prevents_phantoms() {
     let running = start();
-    at_once(&running, 4, |number, client| {
+    run_concurrently(&running, 4, |number, client| {
         for attempt in 0..40 {
-            client.ask("RI.WATCHRANGE [seat: (seat;");
-            let Reply::Integer(taken) = client.ask("RI.COUNT [seat: (seat;") else { panic!() };
-            client.ask("MULTI");
-            if taken < 10 {
-                client.ask(&format!("SET seat:{number}:{attempt} x"));
+            client.reply_to("RI.WATCHRANGE [seat: (seat;");
+            let Reply::Integer(count) = client.reply_to("RI.COUNT [seat: (seat;") else { panic!() };
+            client.reply_to("MULTI");
+            if count < 10 {
+                client.reply_to(&format!("SET seat:{number}:{attempt} x"));
             }
-            client.ask("EXEC");
+            client.reply_to("EXEC");
         }
     });
-    assert_eq!(Client::of(&running).shown("RI.COUNT [seat: (seat;"), "10");
+    assert_eq!(Client::connect(&running).reply_text("RI.COUNT [seat: (seat;"), "10");
 }
 
-/// The sum of a range, read and written within one `EXEC`, beside single writes that keep it.
+/// Three clients write a pair, read a range and write another pair, all in one `EXEC`.
 #[test]
-fn a_range_that_was_read_is_part_of_what_commits() {
+fn a_range_that_was_read_is_validated_by_the_commit() {
     let running = start_with(Config { cores: 2, ..Config::default() });
-    Client::of(&running).ask("MSET n:a 0 n:b 0");
-    at_once(&running, 3, |_, client| {
+    Client::connect(&running).reply_to("MSET n:a 0 n:b 0");
+    run_concurrently(&running, 3, |_, client| {
         for _ in 0..100 {
-            // Both commands see the same moment, and no write comes between.
+            // All commands of the transaction read one version, and no other write intervenes.
             for line in ["MULTI", "INCR n:a", "RI.RANGE [n: (n; FIELDS VALUE", "INCR n:b"] {
-                client.ask(line);
+                client.reply_to(line);
             }
-            let Reply::Array(replies) = client.ask("EXEC") else { panic!("no replies") };
+            let Reply::Array(replies) = client.reply_to("EXEC") else { panic!("no replies") };
             let Reply::Array(range) = &replies[1] else { panic!("no range") };
             let numbers: Vec<i64> = range.iter().map(common::number).collect();
             assert_eq!(numbers[0], numbers[1] + 1, "a torn range");
             assert_eq!(Reply::Integer(numbers[0]), replies[0]);
         }
     });
-    assert_eq!(Client::of(&running).shown("MGET n:a n:b"), "['300' '300']");
+    assert_eq!(Client::connect(&running).reply_text("MGET n:a n:b"), "['300' '300']");
 }
 
 #[test]
-fn commands_that_no_transaction_may_hold_spoil_it() {
+fn watch_is_an_error_within_a_transaction() {
     let running = start();
-    let mut client = Client::of(&running);
+    let mut client = Client::connect(&running);
     dialogue(
         &mut client,
         &[

@@ -1,4 +1,4 @@
-//! `ACL`: there is one user, `default`, who may do everything.
+//! `ACL`: the server has one user, `default`, with all permissions.
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
@@ -14,7 +14,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::None,
     form: CommandForm::Serve(|context, arguments| subcommands::run(context, ("acl", SUBCOMMANDS), arguments)),
     usage: "<subcommand> [argument ...]",
-    summary: "Tells of users: there is `default`, who may do everything. Users cannot be added.",
+    summary: "Describes users. The only user is `default`, with all permissions; others cannot be added.",
 }];
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
@@ -22,14 +22,14 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "acl|cat",
         arity: -2,
         usage: "[category]",
-        summary: "The categories of commands, or the commands of one.",
+        summary: "Lists the command categories, or the commands in one category.",
         run: category,
     },
     Subcommand {
         name: "acl|list",
         arity: 2,
         usage: "",
-        summary: "The users as rules.",
+        summary: "Lists the users as ACL rules.",
         run: |context, _| {
             let rule = format!("user default on {} ~* &* +@all", password_rule(context));
             context.replies.array(1);
@@ -41,7 +41,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "acl|users",
         arity: 2,
         usage: "",
-        summary: "The names of the users.",
+        summary: "Lists the names of the users.",
         run: |context, _| {
             context.replies.array(1);
             context.replies.bulk(b"default");
@@ -52,7 +52,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "acl|whoami",
         arity: 2,
         usage: "",
-        summary: "The user of this connection.",
+        summary: "Returns the user of this connection.",
         run: |context, _| {
             context.replies.bulk(b"default");
             Ok(())
@@ -60,22 +60,22 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
     },
 ];
 
-/// Whether there is a password, without saying what it is.
+/// Returns the part of the rule about the password, without revealing the password.
 fn password_rule(context: &Context<'_>) -> &'static str {
     if context.shared.config().password.is_some() { "#(not shown)" } else { "nopass" }
 }
 
 fn category(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let Some(asked) = arguments.get(2) else {
+    let Some(requested) = arguments.get(2) else {
         context.replies.array(CATEGORIES.len());
         CATEGORIES.iter().for_each(|category| context.replies.bulk(category.as_bytes()));
         return Ok(());
     };
-    let known = CATEGORIES.iter().find(|category| crate::arguments::is(asked, category));
-    let unknown = || Failure::other(format!("Unknown category '{}'", String::from_utf8_lossy(asked)));
+    let known = CATEGORIES.iter().find(|category| crate::arguments::is(requested, category));
+    let unknown = || Failure::other(format!("Unknown category '{}'", String::from_utf8_lossy(requested)));
     let category = known.filter(|_| arguments.len() == 3).ok_or_else(unknown)?;
-    let has_it = |command: &&&'static Command| categories(command).contains(category);
-    let commands: Vec<_> = BY_NUMBER.iter().filter(has_it).collect();
+    let is_member = |command: &&&'static Command| categories(command).contains(category);
+    let commands: Vec<_> = BY_NUMBER.iter().filter(is_member).collect();
     context.replies.array(commands.len());
     commands.iter().for_each(|command| context.replies.bulk(command.name.as_bytes()));
     Ok(())

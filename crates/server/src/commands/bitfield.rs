@@ -1,11 +1,11 @@
-//! Values as fields of bits that are numbers.
+//! `BITFIELD` and `BITFIELD_RO`: integers of any width within a value.
 
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, is};
 use crate::bits;
 use crate::command::{Command, CommandForm, Keys};
-use crate::commands::bits::bit_place;
+use crate::commands::bits::bit_offset;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Command] = &[
         form: CommandForm::Update(bitfield),
         usage: "key [GET type offset | [OVERFLOW WRAP | SAT | FAIL] SET type offset value | \
                 [OVERFLOW WRAP | SAT | FAIL] INCRBY type offset increment ...]",
-        summary: "Reads, writes and adds to numbers of any width in a value.",
+        summary: "Gets, sets and increments integers of any width in a value.",
     },
     Command {
         name: "bitfield_ro",
@@ -26,25 +26,26 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(bitfield_ro),
         usage: "key [GET type offset ...]",
-        summary: "Reads numbers of any width in a value.",
+        summary: "Gets integers of any width in a value.",
     },
 ];
 
-/// A number among the bits of a value.
+/// An integer within the bits of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
     signed: bool,
-    /// 64 at most, without a sign 63.
+    /// At most 64 if signed, at most 63 if unsigned.
     bits: u32,
-    place: u64,
+    /// In bits, from the highest bit of the first byte.
+    offset: u64,
 }
 
-/// What a number that does not fit becomes.
+/// The treatment of a number that does not fit its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Overflow {
     Wrap,
     Saturate,
-    /// Nothing is written.
+    /// The operation writes nothing and its reply is null.
     Fail,
 }
 
@@ -57,11 +58,11 @@ enum Operation {
 
 impl Field {
     fn parse(options: &mut Options<'_>) -> Result<Self, Failure> {
-        let (kind, place) = (options.argument()?, options.argument()?);
+        let (kind, offset) = (options.argument()?, options.argument()?);
         let invalid =
             "Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.";
         let (signed, bits) = Self::parse_kind(kind).ok_or_else(|| Failure::other(invalid))?;
-        Ok(Self { signed, bits, place: bit_place(place, Some(bits))? })
+        Ok(Self { signed, bits, offset: bit_offset(offset, Some(bits))? })
     }
 
     fn parse_kind(kind: &[u8]) -> Option<(bool, u32)> {
@@ -75,73 +76,74 @@ impl Field {
         (1..=max).contains(&bits).then_some((*sign == b'i', bits as u32))
     }
 
-    /// Bytes of the shortest value that has it.
+    /// Returns the length in bytes of the shortest value that contains the field.
     fn end(self) -> usize {
-        (self.place + u64::from(self.bits)).div_ceil(8) as usize
+        (self.offset + u64::from(self.bits)).div_ceil(8) as usize
     }
 
     fn read(self, data: &[u8]) -> i64 {
-        self.number(bits::read(data, self.place, self.bits))
+        self.number(bits::read(data, self.offset, self.bits))
     }
 
-    /// The number that its bits are.
+    /// Interprets the low bits of a word as a number of this field.
     fn number(self, bits: u64) -> i64 {
         let unused = 64 - self.bits;
         let shifted = (bits << unused) as i64;
         if self.signed { shifted >> unused } else { (shifted as u64 >> unused) as i64 }
     }
 
-    /// What a number becomes in it. None if it does not fit and then fails.
+    /// Fits a number to the field. Returns `None` when the number does not fit and `overflow` is `Fail`.
     fn fit(self, number: i128, overflow: Overflow) -> Option<i64> {
-        let (least, greatest) = match self.signed {
+        let (min, max) = match self.signed {
             true => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
             false => (0, (1_i128 << self.bits) - 1),
         };
         match overflow {
-            _ if (least..=greatest).contains(&number) => Some(number as i64),
+            _ if (min..=max).contains(&number) => Some(number as i64),
             Overflow::Wrap => Some(self.number(number as u64)),
-            Overflow::Saturate => Some(number.clamp(least, greatest) as i64),
+            Overflow::Saturate => Some(number.clamp(min, max) as i64),
             Overflow::Fail => None,
         }
     }
 }
 
-/// What is asked for, in its order.
+/// Parses the operations, in order.
 fn parse(arguments: &Arguments<'_>) -> Result<Vec<(Field, Operation)>, Failure> {
     let mut options = Options::from(arguments, 2);
-    let (mut asked, mut overflow) = (Vec::new(), Overflow::Wrap);
+    let (mut operations, mut overflow) = (Vec::new(), Overflow::Wrap);
     while let Some(word) = options.word() {
         match &*word {
             b"OVERFLOW" => overflow = parse_overflow(options.argument()?)?,
-            b"GET" => asked.push((Field::parse(&mut options)?, Operation::Get)),
+            b"GET" => operations.push((Field::parse(&mut options)?, Operation::Get)),
             b"SET" | b"INCRBY" => {
-                // The last argument must be there before anything else is looked at.
+                // Redis reports a missing argument before it validates the others.
                 if options.len() < 3 {
                     return Err(Failure::Syntax);
                 }
                 let (field, number) = (Field::parse(&mut options)?, options.integer()?);
                 let operation = if &*word == b"SET" { Operation::Set } else { Operation::Add };
-                asked.push((field, operation(number, overflow)));
+                operations.push((field, operation(number, overflow)));
             }
             _ => return Err(Failure::Syntax),
         }
     }
-    Ok(asked)
+    Ok(operations)
 }
 
 fn parse_overflow(argument: &[u8]) -> Result<Overflow, Failure> {
     let named = [("wrap", Overflow::Wrap), ("sat", Overflow::Saturate), ("fail", Overflow::Fail)];
-    let found = named.into_iter().find(|(name, _)| is(argument, name));
-    found.map(|(_, overflow)| overflow).ok_or_else(|| Failure::other("Invalid OVERFLOW type specified"))
+    let overflow = named.into_iter().find(|(name, _)| is(argument, name));
+    overflow.map(|(_, overflow)| overflow).ok_or_else(|| Failure::other("Invalid OVERFLOW type specified"))
 }
 
-/// Carries out one operation: what it replies, which is none if the number does not fit and then fails.
+/// Executes one operation and returns its reply, or `None` when the number does not fit and `overflow` is
+/// `Fail`.
 fn execute(field: Field, operation: Operation, data: &mut [u8]) -> Option<i64> {
     let before = field.read(data);
-    let (after, replied) = match operation {
+    let (after, reply) = match operation {
         Operation::Get => return Some(before),
         Operation::Set(number, overflow) => {
-            // Without a sign, a negative number counts as a great one.
+            // An unsigned field interprets a negative number as a large one.
             let number = if field.signed { i128::from(number) } else { i128::from(number as u64) };
             (field.fit(number, overflow)?, before)
         }
@@ -150,8 +152,8 @@ fn execute(field: Field, operation: Operation, data: &mut [u8]) -> Option<i64> {
             (sum, sum)
         }
     };
-    bits::write(data, field.place, field.bits, after as u64);
-    Some(replied)
+    bits::write(data, field.offset, field.bits, after as u64);
+    Some(reply)
 }
 
 fn bitfield(
@@ -159,19 +161,19 @@ fn bitfield(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let asked = parse(arguments)?;
-    let writes = asked.iter().filter(|(_, operation)| *operation != Operation::Get);
+    let operations = parse(arguments)?;
+    let writes = operations.iter().filter(|(_, operation)| *operation != Operation::Get);
     let Some(end) = writes.map(|(field, _)| field.end()).max() else {
-        let data = keyspace.get(&arguments[1])?.map_or(&[][..], |found| found.data);
-        read_all(data, &asked, replies);
+        let data = keyspace.get(&arguments[1])?.map_or(&[][..], |envelope| envelope.data);
+        read_all(data, &operations, replies);
         return Ok(());
     };
-    let found = keyspace.get_to_write(&arguments[1])?;
-    let Envelope { data: before, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
+    let existing = keyspace.get_to_write(&arguments[1])?;
+    let Envelope { data: before, expires_at } = existing.unwrap_or(Envelope { data: &[], expires_at: None });
     let mut data = before.to_vec();
     data.resize(before.len().max(end), 0);
-    replies.array(asked.len());
-    for (field, operation) in asked {
+    replies.array(operations.len());
+    for (field, operation) in operations {
         match execute(field, operation, &mut data) {
             Some(number) => replies.integer(number),
             None => replies.null(),
@@ -185,18 +187,18 @@ fn bitfield_ro(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let asked = parse(arguments)?;
-    if asked.iter().any(|(_, operation)| *operation != Operation::Get) {
+    let operations = parse(arguments)?;
+    if operations.iter().any(|(_, operation)| *operation != Operation::Get) {
         return Err(Failure::other("BITFIELD_RO only supports the GET subcommand"));
     }
-    let data = keyspace.get(&arguments[1])?.map_or(&[][..], |found| found.data);
-    read_all(data, &asked, replies);
+    let data = keyspace.get(&arguments[1])?.map_or(&[][..], |envelope| envelope.data);
+    read_all(data, &operations, replies);
     Ok(())
 }
 
-fn read_all(data: &[u8], asked: &[(Field, Operation)], replies: &mut Replies) {
-    replies.array(asked.len());
-    asked.iter().for_each(|(field, _)| replies.integer(field.read(data)));
+fn read_all(data: &[u8], operations: &[(Field, Operation)], replies: &mut Replies) {
+    replies.array(operations.len());
+    operations.iter().for_each(|(field, _)| replies.integer(field.read(data)));
 }
 
 #[cfg(test)]
@@ -212,48 +214,48 @@ mod tests {
             [&b"BITFIELD"[..], b"key"].into_iter().chain(words.iter().map(|word| &**word)).collect();
         encode(&words, &mut bytes);
         requests.receive(&bytes);
-        let found = requests.parse_next(&Limits::default()).unwrap().unwrap();
-        parse(&requests.arguments(&found))
+        let request = requests.parse_next(&Limits::default()).unwrap().unwrap();
+        parse(&requests.arguments(&request))
     }
 
     proptest! {
         #[test]
-        fn any_arguments_are_operations_or_an_error(words in proptest::collection::vec(
+        fn arbitrary_arguments_yield_valid_operations_or_an_error(words in proptest::collection::vec(
             "(GET|set|INCRBY|OVERFLOW|SAT|wrap|[iu](0|1|8|63|64|65|-1|)|#?-?[0-9]{0,20}|\\PC{0,3})", 0..12,
         )) {
             let words: Vec<_> = words.into_iter().map(String::into_bytes).collect();
-            if let Ok(asked) = parsed(&words) {
-                for (field, _) in asked {
+            if let Ok(operations) = parsed(&words) {
+                for (field, _) in operations {
                     let max = if field.signed { 64 } else { 63 };
                     prop_assert!((1..=max).contains(&field.bits));
-                    prop_assert!(field.place / 8 < crate::envelope::DATA_BYTES_MAX as u64);
+                    prop_assert!(field.offset / 8 < crate::envelope::DATA_BYTES_MAX as u64);
                 }
             }
         }
 
         #[test]
-        fn sums_wrap_saturate_or_fail_as_exact_ones_say(
+        fn increments_match_exact_arithmetic(
             signed: bool, bits in 1..=63_u32, before: i64, added: i64,
         ) {
-            let field = Field { signed, bits, place: 3 };
+            let field = Field { signed, bits, offset: 3 };
             let mut data = [0; 9];
             execute(field, Operation::Set(before, Overflow::Wrap), &mut data);
             let exact = i128::from(field.read(&data)) + i128::from(added);
             let modulus = 1_i128 << bits;
-            let least = if signed { -modulus / 2 } else { 0 };
-            let wrapped = (exact - least).rem_euclid(modulus) + least;
+            let min = if signed { -modulus / 2 } else { 0 };
+            let wrapped = (exact - min).rem_euclid(modulus) + min;
             let fits = wrapped == exact;
-            let of = |overflow| execute(field, Operation::Add(added, overflow), &mut data.clone());
-            prop_assert_eq!(of(Overflow::Wrap).map(i128::from), Some(wrapped));
-            prop_assert_eq!(of(Overflow::Fail).map(i128::from), fits.then_some(exact));
-            let saturated = exact.clamp(least, least + modulus - 1);
-            prop_assert_eq!(of(Overflow::Saturate).map(i128::from), Some(saturated));
+            let sum = |overflow| execute(field, Operation::Add(added, overflow), &mut data.clone());
+            prop_assert_eq!(sum(Overflow::Wrap).map(i128::from), Some(wrapped));
+            prop_assert_eq!(sum(Overflow::Fail).map(i128::from), fits.then_some(exact));
+            let saturated = exact.clamp(min, min + modulus - 1);
+            prop_assert_eq!(sum(Overflow::Saturate).map(i128::from), Some(saturated));
         }
     }
 
     #[test]
-    fn the_widest_fields() {
-        let field = |signed, bits| Field { signed, bits, place: 0 };
+    fn fields_of_maximum_width() {
+        let field = |signed, bits| Field { signed, bits, offset: 0 };
         let set = |signed, bits, number, overflow| {
             let mut data = [0; 8];
             execute(field(signed, bits), Operation::Set(number, overflow), &mut data)?;

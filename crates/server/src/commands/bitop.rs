@@ -1,4 +1,4 @@
-//! Values made of the bits of others.
+//! `BITOP`: bitwise operations on whole values.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -13,23 +13,23 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::FromSecond,
     form: CommandForm::Update(bitop),
     usage: "AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE destination key [key ...]",
-    summary: "Stores what an operation makes of the bits of values: how many bytes.",
+    summary: "Stores the result of a bitwise operation on values and returns its length in bytes.",
 }];
 
-/// What becomes of the bits at one place.
+/// A bitwise operation. The result has a bit where the condition below is true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     And,
     Or,
     Xor,
     Not,
-    /// Those of the first that no other has.
+    /// The first value has the bit, and no other value has it.
     Diff,
-    /// Those of others that the first has not.
+    /// Another value has the bit, but not the first.
     Diff1,
-    /// Those of the first that another has.
+    /// The first value has the bit, and another value has it.
     AndOr,
-    /// Those that exactly one has.
+    /// Exactly one value has the bit.
     One,
 }
 
@@ -44,22 +44,22 @@ const OPERATIONS: [(&str, Operation); 8] = [
     ("ONE", Operation::One),
 ];
 
-/// What was made of the values so far. A shorter value is one with clear bits at its end.
-struct Folded {
+/// The accumulated result of the values so far. Shorter values are extended with zero bits.
+struct Accumulator {
     operation: Operation,
     bytes: Vec<u8>,
-    /// Beside that: of `DIFF` and its like the first value, of `ONE` the bits that several have.
-    beside: Vec<u8>,
+    /// For `DIFF`, `DIFF1` and `ANDOR` the first value; for `ONE` the bits that several values have.
+    auxiliary: Vec<u8>,
 }
 
-impl Folded {
+impl Accumulator {
     fn first(operation: Operation, data: &[u8]) -> Self {
         let data = data.to_vec();
         match operation {
             Operation::Diff | Operation::Diff1 | Operation::AndOr => {
-                Self { operation, bytes: Vec::new(), beside: data }
+                Self { operation, bytes: Vec::new(), auxiliary: data }
             }
-            _ => Self { operation, bytes: data, beside: Vec::new() },
+            _ => Self { operation, bytes: data, auxiliary: Vec::new() },
         }
     }
 
@@ -69,38 +69,40 @@ impl Folded {
         match self.operation {
             Operation::And => {
                 self.bytes[data.len()..].fill(0);
-                merge(&mut self.bytes, data, |byte, other| byte & other);
+                combine(&mut self.bytes, data, |byte, other| byte & other);
             }
-            Operation::Xor => merge(&mut self.bytes, data, |byte, other| byte ^ other),
+            Operation::Xor => combine(&mut self.bytes, data, |byte, other| byte ^ other),
             Operation::One => {
-                self.beside.resize(length, 0);
-                for ((several, byte), other) in self.beside.iter_mut().zip(&self.bytes).zip(data) {
+                self.auxiliary.resize(length, 0);
+                for ((several, byte), other) in self.auxiliary.iter_mut().zip(&self.bytes).zip(data) {
                     *several |= byte & other;
                 }
-                merge(&mut self.bytes, data, |byte, other| byte | other);
+                combine(&mut self.bytes, data, |byte, other| byte | other);
             }
-            _ => merge(&mut self.bytes, data, |byte, other| byte | other),
+            _ => combine(&mut self.bytes, data, |byte, other| byte | other),
         }
     }
 
     fn finish(self) -> Vec<u8> {
-        let Self { operation, mut bytes, mut beside } = self;
-        let length = bytes.len().max(beside.len());
+        let Self { operation, mut bytes, mut auxiliary } = self;
+        let length = bytes.len().max(auxiliary.len());
         bytes.resize(length, 0);
-        beside.resize(length, 0);
+        auxiliary.resize(length, 0);
         match operation {
             Operation::Not => bytes.iter_mut().for_each(|byte| *byte = !*byte),
-            Operation::Diff => merge(&mut bytes, &beside, |others, first| first & !others),
-            Operation::Diff1 | Operation::One => merge(&mut bytes, &beside, |byte, beside| byte & !beside),
-            Operation::AndOr => merge(&mut bytes, &beside, |others, first| others & first),
+            Operation::Diff => combine(&mut bytes, &auxiliary, |others, first| first & !others),
+            Operation::Diff1 | Operation::One => {
+                combine(&mut bytes, &auxiliary, |byte, auxiliary| byte & !auxiliary)
+            }
+            Operation::AndOr => combine(&mut bytes, &auxiliary, |others, first| others & first),
             Operation::And | Operation::Or | Operation::Xor => {}
         }
         bytes
     }
 }
 
-fn merge(bytes: &mut [u8], others: &[u8], one: impl Fn(u8, u8) -> u8) {
-    bytes.iter_mut().zip(others).for_each(|(byte, other)| *byte = one(*byte, *other));
+fn combine(bytes: &mut [u8], others: &[u8], operation: impl Fn(u8, u8) -> u8) {
+    bytes.iter_mut().zip(others).for_each(|(byte, other)| *byte = operation(*byte, *other));
 }
 
 fn bitop(
@@ -114,19 +116,19 @@ fn bitop(
     if operation == Operation::Not && keys.len() != 1 {
         return Err(Failure::other("BITOP NOT must be called with a single source key."));
     }
-    let is_of_first = matches!(operation, Operation::Diff | Operation::Diff1 | Operation::AndOr);
-    if is_of_first && keys.len() < 2 {
+    let needs_two_sources = matches!(operation, Operation::Diff | Operation::Diff1 | Operation::AndOr);
+    if needs_two_sources && keys.len() < 2 {
         return Err(Failure::other(format!("BITOP {name} must be called with at least two source keys.")));
     }
-    let mut folded: Option<Folded> = None;
+    let mut accumulator: Option<Accumulator> = None;
     for key in keys.iter() {
-        let data = keyspace.get(key)?.map_or(&[][..], |found| found.data);
-        match &mut folded {
-            None => folded = Some(Folded::first(operation, data)),
-            Some(folded) => folded.add(data),
+        let data = keyspace.get(key)?.map_or(&[][..], |envelope| envelope.data);
+        match &mut accumulator {
+            None => accumulator = Some(Accumulator::first(operation, data)),
+            Some(accumulator) => accumulator.add(data),
         }
     }
-    let bytes = folded.map_or_else(Vec::new, Folded::finish);
+    let bytes = accumulator.map_or_else(Vec::new, Accumulator::finish);
     replies.integer(bytes.len() as i64);
     if bytes.is_empty() {
         keyspace.delete(target);
@@ -139,8 +141,8 @@ fn bitop(
 mod tests {
     use super::*;
 
-    /// What an operation makes of one bit of each of some values.
-    fn of_bits(operation: Operation, bits: &[bool]) -> bool {
+    /// Computes one bit of the result from the same bit of each value.
+    fn expected_bit(operation: Operation, bits: &[bool]) -> bool {
         let (first, others) = (bits[0], bits[1..].contains(&true));
         let set = bits.iter().filter(|bit| **bit).count();
         match operation {
@@ -156,8 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_makes_of_all_combinations_what_it_says() {
-        // Eight values, of which the bits of one place are those of a number from 0 to 255.
+    fn every_operation_matches_its_definition_for_all_combinations() {
+        // Bit `number` of value `at` is bit `at` of `number`, so all 256 combinations of bits occur.
         let value = |at: u32| -> Vec<u8> {
             let bit = |number: u32| number >> at & 1;
             (0..32).map(|byte| (0..8).fold(0, |bits, low| bits << 1 | bit(8 * byte + low) as u8)).collect()
@@ -167,20 +169,20 @@ mod tests {
                 if operation == Operation::Not && values > 1 {
                     continue;
                 }
-                let mut folded = Folded::first(operation, &value(0));
-                (1..values).for_each(|at| folded.add(&value(at)));
-                let bytes = folded.finish();
+                let mut accumulator = Accumulator::first(operation, &value(0));
+                (1..values).for_each(|at| accumulator.add(&value(at)));
+                let bytes = accumulator.finish();
                 for number in 0..256_u32 {
                     let bits: Vec<_> = (0..values).map(|at| number >> at & 1 == 1).collect();
                     let bit = bytes[number as usize / 8] >> (7 - number % 8) & 1 == 1;
-                    assert_eq!(bit, of_bits(operation, &bits), "{name} {bits:?}");
+                    assert_eq!(bit, expected_bit(operation, &bits), "{name} {bits:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_shorter_value_has_clear_bits_at_its_end() {
+    fn shorter_values_are_extended_with_zero_bits() {
         let expected: [(Operation, [u8; 3], [u8; 3]); 7] = [
             (Operation::And, [1, 0, 0], [1, 0, 0]),
             (Operation::Or, [3, 2, 4], [3, 2, 4]),
@@ -194,9 +196,9 @@ mod tests {
             for (values, expected) in
                 [([&[1][..], &[3, 2, 4]], short_first), ([&[3, 2, 4], &[1]], long_first)]
             {
-                let mut folded = Folded::first(operation, values[0]);
-                folded.add(values[1]);
-                assert_eq!(folded.finish(), expected, "{operation:?} {values:?}");
+                let mut accumulator = Accumulator::first(operation, values[0]);
+                accumulator.add(values[1]);
+                assert_eq!(accumulator.finish(), expected, "{operation:?} {values:?}");
             }
         }
     }

@@ -1,8 +1,8 @@
-//! The categories of commands that `ACL CAT` and `COMMAND` show.
+//! The ACL categories of commands, and which commands read, write or allocate.
 
 use crate::command::{Command, CommandForm, Keys};
 
-/// All categories that a command of this server is in.
+/// All categories that contain a command of this server.
 pub(super) const CATEGORIES: &[&str] = &[
     "keyspace",
     "read",
@@ -50,48 +50,48 @@ const KEYSPACE: &[&str] = &[
 const CONNECTION: &[&str] =
     &["auth", "client", "command", "echo", "hello", "ping", "quit", "reset", "select", "wait", "waitaof"];
 const TRANSACTION: &[&str] = &["multi", "exec", "discard", "watch", "unwatch"];
-/// Those that administrate the server.
+/// Commands that administer the server.
 const ADMIN: &[&str] =
     &["acl", "config", "latency", "monitor", "replicaof", "role", "shutdown", "slaveof", "slowlog"];
-/// Further ones that a careless client does harm with.
+/// Further commands that are dangerous if a client uses them carelessly.
 const DANGEROUS: &[&str] = &["flushall", "flushdb", "info", "keys", "restore", "swapdb"];
 
-/// Whether a command administrates the server: monitors are not shown it.
+/// Returns whether a command administers the server. `MONITOR` omits such commands.
 pub(crate) fn is_administrative(name: &[u8]) -> bool {
-    ADMIN.iter().any(|one| crate::arguments::is(name, one))
+    ADMIN.iter().any(|admin| crate::arguments::is(name, admin))
 }
 
-/// The categories of a command.
+/// Returns the categories of a command. The first is its group.
 pub(super) fn categories(command: &Command) -> Vec<&'static str> {
-    let is_of = |names: &[&str]| names.contains(&command.name);
+    let is_in = |names: &[&str]| names.contains(&command.name);
     let (reads, writes) = (reads(command), writes(command));
     let is_bitmap = ["bit", "setbit", "getbit"].iter().any(|start| command.name.starts_with(start));
-    let is_string = !is_of(KEYSPACE) && !is_bitmap && command.keys != Keys::None;
+    let is_string = !is_in(KEYSPACE) && !is_bitmap && command.keys != Keys::None;
     let is_fast = matches!(
         command.form,
         CommandForm::Read(_) | CommandForm::Values(_) | CommandForm::Write(..) | CommandForm::Update(_)
     );
-    let holds = [
-        ("keyspace", is_of(KEYSPACE)),
+    let memberships = [
+        ("keyspace", is_in(KEYSPACE)),
         ("read", reads),
         ("write", writes),
         ("string", is_string && (reads || writes)),
         ("bitmap", is_bitmap),
-        ("admin", is_of(ADMIN)),
+        ("admin", is_in(ADMIN)),
         ("fast", is_fast),
         ("slow", !is_fast),
-        ("dangerous", is_of(ADMIN) || is_of(DANGEROUS)),
-        ("connection", is_of(CONNECTION)),
-        ("transaction", is_of(TRANSACTION)),
+        ("dangerous", is_in(ADMIN) || is_in(DANGEROUS)),
+        ("connection", is_in(CONNECTION)),
+        ("transaction", is_in(TRANSACTION)),
     ];
-    holds.iter().filter(|(_, holds)| *holds).map(|(category, _)| *category).collect()
+    memberships.iter().filter(|(_, is_member)| *is_member).map(|(category, _)| *category).collect()
 }
 
-/// Commands that serve, of which one has to know that they read pairs, or write them.
+/// Commands that read or write pairs although the form of their handler does not show it.
 const READING: &[&str] = &["dbsize", "keys", "memory", "randomkey", "scan", "ri.count"];
 const WRITING: &[&str] = &["copy", "flushall", "flushdb", "move", "ri.delrange", "swapdb"];
 
-/// Commands that write and need no memory to speak of: a store that is full takes them.
+/// Writes that need hardly any memory. A full store accepts them.
 const FREEING: &[&str] = &[
     "del",
     "delex",
@@ -112,17 +112,17 @@ const FREEING: &[&str] = &[
     "unlink",
 ];
 
-/// Whether it may take memory, so that a store that uses more than `maxmemory` refuses it.
+/// Returns whether a command may allocate memory. A store that exceeds `maxmemory` rejects such commands.
 pub(crate) fn allocates_memory(command: &Command) -> bool {
     writes(command) && !FREEING.contains(&command.name)
 }
 
-/// Whether it reads pairs and writes none.
+/// Returns whether a command reads pairs and writes none.
 pub(crate) fn reads(command: &Command) -> bool {
     command.only_reads() || READING.contains(&command.name)
 }
 
-/// Whether it may write pairs.
+/// Returns whether a command may write pairs.
 pub(crate) fn writes(command: &Command) -> bool {
     matches!(command.form, CommandForm::Write(..) | CommandForm::Update(_)) || WRITING.contains(&command.name)
 }

@@ -1,4 +1,4 @@
-//! `CLIENT`: what is known of connections, and what is done to them.
+//! `CLIENT`: shows connections, changes their settings, and disconnects or delays clients.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
         subcommands::run(context, ("client", SUBCOMMANDS), arguments)
     }),
     usage: "<subcommand> [argument ...]",
-    summary: "Tells of connections, and ends or delays them; CLIENT HELP lists how.",
+    summary: "Shows, disconnects or delays clients; CLIENT HELP lists the subcommands.",
 }];
 
 const FILTERS: &str = "[ID id [id ...]] [TYPE NORMAL | MASTER | REPLICA | PUBSUB] [USER name] [ADDR ip:port] \
@@ -31,7 +31,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|caching",
         arity: 3,
         usage: "YES | NO",
-        summary: "Refused: no client tracks keys.",
+        summary: "Rejected: the server does not support tracking.",
         run: |_, _| {
             Err(Failure::other("CLIENT CACHING can be called only when the client is in tracking mode"))
         },
@@ -40,7 +40,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|getname",
         arity: 2,
         usage: "",
-        summary: "The name of this connection.",
+        summary: "Returns the name of this connection.",
         run: |context, _| {
             let name = context.session.client.name();
             context.replies.bulk_or_null(Some(&name[..]).filter(|name| !name.is_empty()));
@@ -51,21 +51,21 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|getredir",
         arity: 2,
         usage: "",
-        summary: "Where notices of changed keys go: -1, since no client tracks keys.",
+        summary: "Returns -1, because the server does not support tracking.",
         run: |context, _| integer(context, -1),
     },
     Subcommand {
         name: "client|id",
         arity: 2,
         usage: "",
-        summary: "The number of this connection.",
+        summary: "Returns the ID of this connection.",
         run: |context, _| integer(context, context.session.client.id as i64),
     },
     Subcommand {
         name: "client|info",
         arity: 2,
         usage: "",
-        summary: "The line of CLIENT LIST about this connection.",
+        summary: "Returns the line of CLIENT LIST for this connection.",
         run: |context, _| {
             let line = context
                 .session
@@ -79,28 +79,28 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|kill",
         arity: -3,
         usage: "ip:port | <filter> [<filter> ...]",
-        summary: "Ends connections, of an address or all that pass the filters; this one after SKIPME NO.",
+        summary: "Disconnects the client at an address, or clients that match; SKIPME NO includes this one.",
         run: kill,
     },
     Subcommand {
         name: "client|list",
         arity: -2,
         usage: FILTERS,
-        summary: "A line for each connection.",
+        summary: "Returns one line for each connection.",
         run: list,
     },
     Subcommand {
         name: "client|no-evict",
         arity: 3,
         usage: "ON | OFF",
-        summary: "Marks this connection. None is ended for want of memory alone, with the mark or without.",
+        summary: "Protects this connection from eviction while such clients use at most half of the limit.",
         run: |context, arguments| mark(context, &arguments[2], Flag::NoEvict),
     },
     Subcommand {
         name: "client|no-touch",
         arity: 3,
         usage: "ON | OFF",
-        summary: "Whether lookups of this connection leave it open when a pair was used last, but for TOUCH.",
+        summary: "Controls whether lookups of this connection update access statistics; TOUCH always does.",
         run: |context, arguments| {
             mark(context, &arguments[2], Flag::NoTouch)?;
             context.session.touches = !context.session.client.is(Flag::NoTouch);
@@ -111,21 +111,21 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|pause",
         arity: -3,
         usage: "milliseconds [WRITE | ALL]",
-        summary: "Has commands of all clients wait, or those that write.",
+        summary: "Delays the commands of all clients, or only the writes.",
         run: pause,
     },
     Subcommand {
         name: "client|reply",
         arity: 3,
         usage: "ON | OFF | SKIP",
-        summary: "Whether commands of this connection are replied to; SKIP: not the next one.",
+        summary: "Switches replies to this connection on or off; SKIP omits the next reply.",
         run: reply,
     },
     Subcommand {
         name: "client|setinfo",
         arity: 4,
         usage: "LIB-NAME name | LIB-VER version",
-        summary: "What library the client uses, for CLIENT LIST.",
+        summary: "Sets the client library that CLIENT LIST shows.",
         run: set_info,
     },
     Subcommand {
@@ -142,14 +142,14 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|tracking",
         arity: -3,
         usage: "ON | OFF [option ...]",
-        summary: "OFF does nothing; ON is refused: clients are not told of keys that change.",
+        summary: "OFF has no effect; ON is rejected, because the server does not support tracking.",
         run: tracking,
     },
     Subcommand {
         name: "client|trackinginfo",
         arity: 2,
         usage: "",
-        summary: "What this connection tracks: nothing.",
+        summary: "Returns that tracking is off.",
         run: |context, _| {
             let replies = &mut *context.replies;
             replies.map(3);
@@ -167,7 +167,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "client|unblock",
         arity: -3,
         usage: "id [TIMEOUT | ERROR]",
-        summary: "0: no command waits for anything that another client could do.",
+        summary: "Returns 0, because no command blocks on other clients.",
         run: unblock,
     },
     Subcommand {
@@ -182,18 +182,18 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
     },
 ];
 
-/// A name without bytes that lines of `CLIENT LIST` could not show.
+/// Returns the name if a line of `CLIENT LIST` can contain it, or an error.
 pub(super) fn checked_name(name: &[u8]) -> Result<&[u8], Failure> {
-    let is_fit = name.iter().all(|byte| (b'!'..=b'~').contains(byte));
-    let refusal = || Failure::other("Client names cannot contain spaces, newlines or special characters.");
-    if is_fit { Ok(name) } else { Err(refusal()) }
+    let is_printable = name.iter().all(|byte| (b'!'..=b'~').contains(byte));
+    let invalid = || Failure::other("Client names cannot contain spaces, newlines or special characters.");
+    if is_printable { Ok(name) } else { Err(invalid()) }
 }
 
 fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let (now, own) = (context.shared.time.milliseconds(), context.session.client.id);
     let filter = Filter::parse(arguments.from(2), false)?;
     let mut lines = String::new();
-    for client in context.shared.clients.all().iter().filter(|client| filter.passes(client, own, now)) {
+    for client in context.shared.clients.all().iter().filter(|client| filter.matches(client, own, now)) {
         lines.push_str(&client.line(now, context.shared.command_table.full_name));
         lines.push('\n');
     }
@@ -203,22 +203,22 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
 
 fn kill(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let (now, own) = (context.shared.time.milliseconds(), context.session.client.id);
-    let is_old = arguments.len() == 3;
+    let is_old_form = arguments.len() == 3;
     let filter =
-        if is_old { Filter::of_address(&arguments[2]) } else { Filter::parse(arguments.from(2), true)? };
+        if is_old_form { Filter::of_address(&arguments[2]) } else { Filter::parse(arguments.from(2), true)? };
     let mut clients = context.shared.clients.all();
-    clients.retain(|client| filter.passes(client, own, now));
-    clients.iter().for_each(|client| end(context, client));
-    match (is_old, clients.len()) {
+    clients.retain(|client| filter.matches(client, own, now));
+    clients.iter().for_each(|client| disconnect(context, client));
+    match (is_old_form, clients.len()) {
         (true, 0) => return Err(Failure::other("No such client")),
         (true, _) => context.replies.ok(),
-        (false, ended) => context.replies.integer(ended as i64),
+        (false, killed) => context.replies.integer(killed as i64),
     }
     Ok(())
 }
 
-/// Has the client's core end it; this one itself ends once it has its reply.
-fn end(context: &mut Context<'_>, client: &Arc<Client>) {
+/// Disconnects a client. Another client's core disconnects it; this client is disconnected after its reply.
+fn disconnect(context: &mut Context<'_>, client: &Arc<Client>) {
     if client.id == context.session.client.id {
         context.session.closing = true;
         return;
@@ -286,13 +286,13 @@ fn tracking(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     let options = ["redirect", "prefix", "bcast", "optin", "optout", "noloop"];
     let is_option = |word: &[u8]| options.iter().any(|option| is(word, option));
     let (turns_on, rest) = (switch(&arguments[2])?, arguments.from(3));
-    // Values of options follow them.
+    // Only the first word is checked, because the values of options follow.
     if rest.get(0).is_some_and(|word| !is_option(word)) {
         return Err(Failure::Syntax);
     }
     if turns_on {
         return Err(Failure::other(
-            "CLIENT TRACKING ON: this server does not tell clients of keys that change",
+            "CLIENT TRACKING ON: this server does not notify clients of changed keys",
         ));
     }
     ok(context)

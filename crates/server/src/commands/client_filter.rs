@@ -1,53 +1,56 @@
-//! Which connections `CLIENT LIST` and `CLIENT KILL` are about.
+//! Filters that select connections for `CLIENT LIST` and `CLIENT KILL`.
 
 use crate::arguments::{Arguments, integer, is};
 use crate::clients::Client;
 use crate::failure::Failure;
 
-/// What a connection has to be. Without anything said it may be any.
+/// The conditions that a connection must meet. The default has none.
 #[derive(Debug, Default)]
 pub(super) struct Filter<'a> {
     ids: Vec<u64>,
     address: Option<&'a [u8]>,
     local: Option<&'a [u8]>,
-    /// There are none of another type than normal.
-    is_none: bool,
+    /// A type other than `normal` was requested. No connection has such a type.
+    matches_none: bool,
     skip_me: bool,
-    /// Seconds.
+    /// In seconds.
     age_min: Option<u64>,
 }
 
 impl<'a> Filter<'a> {
-    /// A client's address and nothing else.
+    /// Returns a filter for the client at this address.
     pub(super) fn of_address(address: &'a [u8]) -> Self {
         Self { address: Some(address), ..Self::default() }
     }
 
-    /// What options say. `skip_me` holds unless they say otherwise.
+    /// Parses options. `skip_me` is the default for `SKIPME`.
     pub(super) fn parse(arguments: Arguments<'a>, skip_me: bool) -> Result<Self, Failure> {
         let mut filter = Self { skip_me, ..Self::default() };
         let mut rest = arguments;
         while let Some(word) = rest.get(0) {
             let value = rest.get(1).ok_or(Failure::Syntax)?;
-            let mut taken = 2;
+            let mut consumed = 2;
             if is(word, "id") {
                 filter.ids.push(id(value)?);
-                while let Some(Ok(another)) = rest.get(taken).map(id) {
+                while let Some(Ok(another)) = rest.get(consumed).map(id) {
                     filter.ids.push(another);
-                    taken += 1;
+                    consumed += 1;
                 }
             } else {
                 filter.option(word, value)?;
             }
-            rest = rest.from(taken);
+            rest = rest.from(consumed);
         }
         Ok(filter)
     }
 
-    pub(super) fn passes(&self, client: &Client, own: u64, now: u64) -> bool {
-        let is_address =
-            |wanted: Option<&[u8]>, is: &str| wanted.is_none_or(|wanted| wanted == is.as_bytes());
-        !self.is_none
+    /// Returns whether a client meets all conditions. `own` is the ID of the calling client; `now` is in
+    /// milliseconds since 1970.
+    pub(super) fn matches(&self, client: &Client, own: u64, now: u64) -> bool {
+        let is_address = |required: Option<&[u8]>, actual: &str| {
+            required.is_none_or(|required| required == actual.as_bytes())
+        };
+        !self.matches_none
             && (self.ids.is_empty() || self.ids.contains(&client.id))
             && is_address(self.address, &client.address)
             && is_address(self.local, &client.local)
@@ -56,16 +59,16 @@ impl<'a> Filter<'a> {
     }
 
     fn option(&mut self, word: &[u8], value: &'a [u8]) -> Result<(), Failure> {
-        let shown = || String::from_utf8_lossy(value).into_owned();
+        let text = || String::from_utf8_lossy(value).into_owned();
         if is(word, "type") {
             let others = ["master", "replica", "slave", "pubsub"];
-            self.is_none |= others.iter().any(|other| is(value, other));
-            if !self.is_none && !is(value, "normal") {
-                return Err(Failure::other(format!("Unknown client type '{}'", shown())));
+            self.matches_none |= others.iter().any(|other| is(value, other));
+            if !self.matches_none && !is(value, "normal") {
+                return Err(Failure::other(format!("Unknown client type '{}'", text())));
             }
         } else if is(word, "user") {
             if value != b"default" {
-                return Err(Failure::other(format!("No such user '{}'", shown())));
+                return Err(Failure::other(format!("No such user '{}'", text())));
             }
         } else if is(word, "addr") {
             self.address = Some(value);

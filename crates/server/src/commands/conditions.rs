@@ -1,4 +1,4 @@
-//! Conditions on the value that is there, and the digest that some of them compare.
+//! `DELEX` and `DIGEST`, and the conditions on existing values that `DELEX` and `SET` share.
 
 use honeycomb_protocol::resp::Replies;
 use xxhash_rust::xxh3::xxh3_64;
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(delex),
         usage: "key [IFEQ value | IFNE value | IFDEQ digest | IFDNE digest]",
-        summary: "Deletes a pair if its value meets a condition: how many were deleted.",
+        summary: "Deletes a pair if its value meets a condition; returns 1 if it did.",
     },
     Command {
         name: "digest",
@@ -23,14 +23,14 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(digest),
         usage: "key",
-        summary: "The XXH3 hash of a value, as 16 hexadecimal digits.",
+        summary: "Returns the XXH3 hash of a value as 16 hexadecimal digits.",
     },
 ];
 
-/// Hexadecimal digits of a digest.
+/// Length of a digest in hexadecimal digits.
 const DIGEST_DIGITS: usize = 16;
 
-/// What the value of a key must be.
+/// A condition on the existing value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Condition<'a> {
     Equal(&'a [u8]),
@@ -40,7 +40,7 @@ pub(super) enum Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
-    /// The condition of a name, with the argument that follows it. None if no condition has that name.
+    /// Parses the condition named `word` and its argument. Returns `None` when no condition has this name.
     pub(super) fn parse(word: &[u8], options: &mut Options<'a>) -> Result<Option<Self>, Failure> {
         Ok(Some(match word {
             b"IFEQ" => Self::Equal(options.argument()?),
@@ -51,13 +51,13 @@ impl<'a> Condition<'a> {
         }))
     }
 
-    /// Whether the value that is there, if there is one, meets it. Nothing is equal to an absent value.
-    pub(super) fn holds(self, found: Option<&[u8]>) -> bool {
+    /// Returns whether the existing value meets the condition. An absent value equals no other value.
+    pub(super) fn is_met_by(self, existing: Option<&[u8]>) -> bool {
         match self {
-            Self::Equal(value) => found == Some(value),
-            Self::NotEqual(value) => found != Some(value),
-            Self::DigestEqual(digest) => found.map(xxh3_64) == Some(digest),
-            Self::DigestNotEqual(digest) => found.map(xxh3_64) != Some(digest),
+            Self::Equal(value) => existing == Some(value),
+            Self::NotEqual(value) => existing != Some(value),
+            Self::DigestEqual(digest) => existing.map(xxh3_64) == Some(digest),
+            Self::DigestNotEqual(digest) => existing.map(xxh3_64) != Some(digest),
         }
     }
 }
@@ -84,8 +84,8 @@ fn delex(
             Some(Condition::parse(&word, &mut options)?.ok_or_else(unknown)?)
         }
     };
-    let found = keyspace.get_to_write(&arguments[1])?.map(|found| found.data);
-    let deletes = found.is_some() && condition.is_none_or(|condition| condition.holds(found));
+    let existing = keyspace.get_to_write(&arguments[1])?.map(|envelope| envelope.data);
+    let deletes = existing.is_some() && condition.is_none_or(|condition| condition.is_met_by(existing));
     replies.integer(i64::from(deletes));
     if deletes {
         keyspace.delete(&arguments[1]);
@@ -99,7 +99,7 @@ fn digest(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     match keyspace.get(&arguments[1])? {
-        Some(found) => replies.bulk(format!("{:016x}", xxh3_64(found.data)).as_bytes()),
+        Some(envelope) => replies.bulk(format!("{:016x}", xxh3_64(envelope.data)).as_bytes()),
         None => replies.null(),
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `CONFIG`: the parameters of the server, shown and changed.
+//! `CONFIG`: shows and changes the configuration parameters of the server.
 
 use crate::Config;
 use crate::arguments::Arguments;
@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
         subcommands::run(context, ("config", SUBCOMMANDS), arguments)
     }),
     usage: "GET pattern [pattern ...] | SET name value [name value ...] | RESETSTAT | REWRITE | HELP",
-    summary: "Shows parameters; changes those that can change while the server runs; begins counts anew.",
+    summary: "Shows parameters, changes those that are mutable at run time, and resets statistics.",
 }];
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
@@ -26,14 +26,14 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "config|get",
         arity: -3,
         usage: "pattern [pattern ...]",
-        summary: "The parameters whose names have one of the patterns, and their values.",
+        summary: "Returns the names and values of the parameters that match one of the patterns.",
         run: get,
     },
     Subcommand {
         name: "config|resetstat",
         arity: 2,
         usage: "",
-        summary: "Begins the counts of INFO anew; metrics go on.",
+        summary: "Resets the counters of INFO, but not the metrics.",
         run: |context, _| {
             context.flush_counts();
             context.shared.reset_totals();
@@ -45,9 +45,9 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "config|rewrite",
         arity: 2,
         usage: "",
-        summary: "Refused: the file of parameters is read and never written.",
+        summary: "Rejected: the server never writes its configuration file.",
         run: |_, _| {
-            let problem = "CONFIG REWRITE: this server never writes the file of its parameters";
+            let problem = "CONFIG REWRITE: this server never writes its configuration file";
             Err(Failure::other(problem))
         },
     },
@@ -55,12 +55,12 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "config|set",
         arity: -4,
         usage: "name value [name value ...]",
-        summary: "Changes parameters: all that are named or, if one cannot be changed so, none.",
+        summary: "Changes all of these parameters. If one of them is rejected, changes none.",
         run: set_all,
     },
 ];
 
-/// What programs made for Redis look at and this server has no parameter for: what holds of it.
+/// Parameters of Redis that its clients read and this server does not have, with their constant values.
 fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
     let constant = [
         ("aclfile", ""),
@@ -96,12 +96,12 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
 fn get(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let (config, patterns) = (context.shared.config(), arguments.from(2));
     let own = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.value(&config)));
-    let asked = |(name, _): &(&str, String)| {
+    let is_requested = |(name, _): &(&str, String)| {
         patterns.iter().any(|pattern| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes()))
     };
-    let found: Vec<_> = own.chain(fixed(&config)).filter(asked).collect();
-    context.replies.map(found.len());
-    for (name, value) in found {
+    let matches: Vec<_> = own.chain(fixed(&config)).filter(is_requested).collect();
+    context.replies.map(matches.len());
+    for (name, value) in matches {
         context.replies.bulk(name.as_bytes());
         context.replies.bulk(value.as_bytes());
     }
@@ -122,8 +122,8 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
     context.shared.change_config(|config| {
         let mut pairs = names.iter().zip(values.iter().step_by(2));
         pairs.try_for_each(|(name, value)| set(config, name, &String::from_utf8_lossy(value)))?;
-        let refused = |refused: Refused| Failure::other(refused.to_string());
-        config.check().and_then(|()| config.settle_memory_limit()).map_err(refused)?;
+        let rejected = |refused: Refused| Failure::other(refused.to_string());
+        config.check().and_then(|()| config.settle_memory_limit()).map_err(rejected)?;
         check_open_files(config)
     })?;
     context.replies.ok();
@@ -131,28 +131,29 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
 }
 
 fn check_open_files(config: &Config) -> Result<(), Failure> {
-    let (wanted, possible) =
+    let (requested, possible) =
         (config.connections_max, open_files::allow(config.connections_max, config.cores));
-    let refusal =
-        || Failure::other(format!("maxclients is {wanted}: the system has open files for {possible}"));
-    if possible < wanted { Err(refusal()) } else { Ok(()) }
+    let rejection = || {
+        Failure::other(format!("maxclients is {requested}, but the limit on open files allows {possible}"))
+    };
+    if possible < requested { Err(rejection()) } else { Ok(()) }
 }
 
-/// Sets a parameter. One that cannot change may be given the value that it has.
+/// Sets a parameter. An immutable parameter accepts only its present value.
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
     let parameter = Parameter::named(name);
     if let Some(parameter) = parameter.filter(|parameter| parameter.can_change) {
         return parameter.set(config, value).map_err(|refused| failed(name, &refused.to_string()));
     }
-    let fixed = || fixed(config).find(|(one, _)| *one == name).map(|(_, value)| value);
+    let fixed = || fixed(config).find(|(parameter, _)| *parameter == name).map(|(_, value)| value);
     match parameter.map(|parameter| parameter.value(config)).or_else(fixed) {
         Some(now) if now == value => Ok(()),
         Some(_) => {
-            Err(failed(name, &format!("can't set immutable config; these can change: {}", changing())))
+            Err(failed(name, &format!("can't set immutable config; mutable parameters: {}", mutable_names())))
         }
         None => {
             let problem = format!("Unknown option or number of arguments for CONFIG SET - '{name}'");
-            Err(Failure::other(format!("{problem}; these can change: {}", changing())))
+            Err(Failure::other(format!("{problem}; mutable parameters: {}", mutable_names())))
         }
     }
 }
@@ -161,7 +162,7 @@ fn failed(name: &str, problem: &str) -> Failure {
     Failure::other(format!("CONFIG SET failed (possibly related to argument '{name}') - {problem}"))
 }
 
-fn changing() -> String {
-    let changing = PARAMETERS.iter().filter(|parameter| parameter.can_change);
-    changing.map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
+fn mutable_names() -> String {
+    let mutable = PARAMETERS.iter().filter(|parameter| parameter.can_change);
+    mutable.map(|parameter| parameter.name).collect::<Vec<_>>().join(", ")
 }

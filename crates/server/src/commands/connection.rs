@@ -1,4 +1,4 @@
-//! What a client says of itself and its connection.
+//! Commands about the client's own connection: protocol version, authentication, table, end.
 
 use honeycomb_protocol::resp::{Replies, Version};
 
@@ -17,7 +17,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Read(ping),
         usage: "[message]",
-        summary: "Replies PONG, or the message.",
+        summary: "Returns PONG, or the message.",
     },
     Command {
         name: "echo",
@@ -28,7 +28,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "message",
-        summary: "Replies the message.",
+        summary: "Returns the message.",
     },
     Command {
         name: "hello",
@@ -36,7 +36,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(hello),
         usage: "[2 | 3 [AUTH user password] [SETNAME name]]",
-        summary: "Chooses the version of the protocol and tells what the server is.",
+        summary: "Selects the protocol version and describes the server.",
     },
     Command {
         name: "auth",
@@ -44,7 +44,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(auth),
         usage: "[user] password",
-        summary: "Shows that the client may use the server; the only user is `default`.",
+        summary: "Authenticates the client; the only user is `default`.",
     },
     Command {
         name: "select",
@@ -52,7 +52,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(select),
         usage: "number",
-        summary: "Chooses a table by its number.",
+        summary: "Selects a table by its number.",
     },
     Command {
         name: "quit",
@@ -64,7 +64,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "Ends the connection.",
+        summary: "Closes the connection.",
     },
     Command {
         name: "reset",
@@ -72,11 +72,12 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(reset),
         usage: "",
-        summary: "Makes the connection what it was when it began.",
+        summary: "Resets the connection to its initial state.",
     },
 ];
 
-/// Reads no key, so it can be asked among reads, and in a transaction.
+/// Returns `PONG` or the message. It reads no key, so the server can batch it with reads and queue it in a
+/// transaction.
 fn ping(_: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     match arguments.get(1) {
         None => replies.simple("PONG"),
@@ -94,7 +95,7 @@ fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         Some(Ok(_)) => return Err(Failure::Version),
         Some(Err(_)) => return Err(Failure::other("Protocol version is not an integer or out of range")),
     };
-    // Nothing is done before all of it is known to be right.
+    // Validate all options before any of them takes effect.
     let (mut user, mut name, mut at) = (None, None, 2);
     while let Some(word) = arguments.get(at) {
         at += match arguments.len() - at {
@@ -160,19 +161,21 @@ fn auth(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     Ok(())
 }
 
-/// Lets the client in. The only user is `default`, who needs no password if there is none.
+/// Authenticates the client. The only user is `default`. It needs no password if none is configured.
 fn authenticate(context: &mut Context<'_>, user: &[u8], password: &[u8]) -> Result<(), Failure> {
     let config = context.shared.config();
-    let is_right = config.password.as_ref().is_none_or(|wanted| is_same(wanted.as_bytes(), password));
-    if user == b"default" && is_right {
+    let is_correct =
+        config.password.as_ref().is_none_or(|secret| secrets_are_equal(secret.as_bytes(), password));
+    if user == b"default" && is_correct {
         context.session.authenticated = true;
         return Ok(());
     }
     Err(Failure::WrongPassword)
 }
 
-/// Whether two secrets are equal. How long it takes tells nothing of what the first one is.
-fn is_same(secret: &[u8], given: &[u8]) -> bool {
+/// Returns whether two secrets are equal. The time that the comparison takes does not depend on the bytes of
+/// the first one.
+fn secrets_are_equal(secret: &[u8], given: &[u8]) -> bool {
     let at = |index: usize| secret.get(index % secret.len().max(1)).copied().unwrap_or(0);
     let differences = given.iter().enumerate().fold(0, |all, (index, byte)| all | (byte ^ at(index)));
     secret.len() == given.len() && differences == 0
@@ -196,10 +199,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_equal_or_not() {
-        assert!(is_same(b"secret", b"secret") && is_same(b"", b""));
+    fn only_equal_secrets_compare_equal() {
+        assert!(secrets_are_equal(b"secret", b"secret") && secrets_are_equal(b"", b""));
         for given in [&b""[..], b"s", b"secreT", b"secretsecret"] {
-            assert!(!is_same(b"secret", given));
+            assert!(!secrets_are_equal(b"secret", given));
         }
     }
 }

@@ -1,30 +1,31 @@
-//! The commands that have subcommands, by name.
+//! The container commands: commands that have subcommands.
 
 use crate::commands::subcommands::Subcommand;
-use crate::commands::{BY_NUMBER, about, acl, client, config, latency, memory, slow_log};
+use crate::commands::{BY_NUMBER, acl, client, command, config, latency, memory, slow_log};
 
-/// The containers by name, without `object`: it reads pairs together with others, and knows its subcommands.
+/// The containers by name. `object` is missing because it reads pairs in batches and parses its subcommands
+/// itself.
 const CONTAINERS: &[(&str, &[Subcommand])] = &[
     ("acl", acl::SUBCOMMANDS),
     ("client", client::SUBCOMMANDS),
-    ("command", about::SUBCOMMANDS),
+    ("command", command::SUBCOMMANDS),
     ("config", config::SUBCOMMANDS),
     ("latency", latency::SUBCOMMANDS),
     ("memory", memory::SUBCOMMANDS),
     ("slowlog", slow_log::SUBCOMMANDS),
 ];
 
-/// The subcommands of a command; none if it is no container.
+/// Returns the subcommands of a command. Commands that are not containers have none.
 pub(crate) fn of(command: &str) -> &'static [Subcommand] {
     CONTAINERS.iter().find(|(name, _)| *name == command).map_or(&[], |(_, subcommands)| subcommands)
 }
 
-/// Whether a command has the subcommand `HELP`.
+/// Returns whether a command has the subcommand `HELP`.
 pub(crate) fn has_help(command: &str) -> bool {
     !of(command).is_empty() || command == "object"
 }
 
-/// The name of a command by its number, with that of its subcommand if the second number is of one.
+/// Returns the name of a command by number, or `container|subcommand` if the second number is valid.
 pub(crate) fn full_name(command: usize, subcommand: usize) -> &'static str {
     let Some(command) = BY_NUMBER.get(command) else { return "NULL" };
     of(command.name).get(subcommand).map_or(command.name, |subcommand| subcommand.name)

@@ -1,4 +1,4 @@
-//! Values as Redis writes them down, to be moved to and from it.
+//! `DUMP` and `RESTORE`: values in the serialization format of Redis, for transfers in both directions.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -16,7 +16,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(dump),
         usage: "key",
-        summary: "A value in the form that RESTORE takes, also that of Redis.",
+        summary: "Serializes a value for RESTORE, also for that of Redis.",
     },
     Command {
         name: "restore",
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(restore),
         usage: "key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
-        summary: "Stores a string that DUMP returned, also that of Redis.",
+        summary: "Stores a string that DUMP serialized, also that of Redis.",
     },
 ];
 
@@ -34,55 +34,55 @@ fn dump(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     match keyspace.get(&arguments[1])? {
-        Some(found) => replies.bulk(&payload::write(found.data)),
+        Some(envelope) => replies.bulk(&payload::write(envelope.data)),
         None => replies.null(),
     }
     Ok(())
 }
 
-/// What is said after the payload of a `RESTORE`.
+/// The options of `RESTORE`.
 #[derive(Default)]
-struct How {
+struct RestoreOptions {
     replaces: bool,
     is_absolute: bool,
     idle: Option<i64>,
     frequency: Option<i64>,
 }
 
-impl How {
+impl RestoreOptions {
     fn parse(arguments: &Arguments<'_>) -> Result<Self, Failure> {
-        let (mut how, mut options) = (Self::default(), Options::from(arguments, 4));
+        let (mut parsed, mut options) = (Self::default(), Options::from(arguments, 4));
         while let Some(word) = options.word() {
             match &*word {
-                b"REPLACE" => how.replaces = true,
-                b"ABSTTL" => how.is_absolute = true,
-                b"IDLETIME" if how.frequency.is_none() => {
+                b"REPLACE" => parsed.replaces = true,
+                b"ABSTTL" => parsed.is_absolute = true,
+                b"IDLETIME" if parsed.frequency.is_none() => {
                     let idle = options.integer()?;
-                    how.idle = Some(idle);
+                    parsed.idle = Some(idle);
                     check(idle >= 0, "Invalid IDLETIME value, must be >= 0")?;
                 }
-                b"FREQ" if how.idle.is_none() => {
+                b"FREQ" if parsed.idle.is_none() => {
                     let frequency = options.integer()?;
-                    how.frequency = Some(frequency);
+                    parsed.frequency = Some(frequency);
                     check((0..=255).contains(&frequency), "Invalid FREQ value, must be >= 0 and <= 255")?;
                 }
                 _ => return Err(Failure::Syntax),
             }
         }
-        Ok(how)
+        Ok(parsed)
     }
 }
 
-impl How {
-    /// What the pair is to be known by.
-    fn known(&self) -> Option<Known> {
+impl RestoreOptions {
+    /// Returns the access statistics to set for the pair.
+    fn access_stats(&self) -> Option<Known> {
         let idle = self.idle.map(|seconds| Known::IdleSeconds(seconds.unsigned_abs()));
         idle.or(self.frequency.and_then(|count| Some(Known::Frequency(count.try_into().ok()?))))
     }
 }
 
-fn check(holds: bool, message: &str) -> Result<(), Failure> {
-    if holds { Ok(()) } else { Err(Failure::other(message)) }
+fn check(is_valid: bool, message: &str) -> Result<(), Failure> {
+    if is_valid { Ok(()) } else { Err(Failure::other(message)) }
 }
 
 fn restore(
@@ -90,18 +90,18 @@ fn restore(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let how = How::parse(arguments)?;
+    let options = RestoreOptions::parse(arguments)?;
     let key = &arguments[1];
-    if !how.replaces && keyspace.get_to_write(key)?.is_some() {
+    if !options.replaces && keyspace.get_to_write(key)?.is_some() {
         return Err(Failure::BusyKey);
     }
     let ttl = integer(&arguments[2])?;
     let ttl = u64::try_from(ttl).map_err(|_| Failure::other("Invalid TTL value, must be >= 0"))?;
     let data = payload::read(&arguments[3])?;
-    let from = if how.is_absolute { 0 } else { keyspace.now() };
-    let expires_at = (ttl > 0).then(|| ttl.saturating_add(from));
+    let base = if options.is_absolute { 0 } else { keyspace.now() };
+    let expires_at = (ttl > 0).then(|| ttl.saturating_add(base));
     replies.ok();
     keyspace.put(key, &data, expires_at)?;
-    how.known().into_iter().for_each(|known| recency::set(keyspace.table(), key, known));
+    options.access_stats().into_iter().for_each(|known| recency::set(keyspace.table(), key, known));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! When pairs expire.
+//! Commands that set, remove or return the expiry of a pair, and the expiry options of other commands.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -16,7 +16,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expire(keyspace, arguments, replies, "expire", b"EX")
         }),
         usage: "key seconds [NX | XX | GT | LT]",
-        summary: "Has a pair expire in so many seconds.",
+        summary: "Sets the time to live of a pair in seconds.",
     },
     Command {
         name: "pexpire",
@@ -26,7 +26,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expire(keyspace, arguments, replies, "pexpire", b"PX")
         }),
         usage: "key milliseconds [NX | XX | GT | LT]",
-        summary: "Has a pair expire in so many milliseconds.",
+        summary: "Sets the time to live of a pair in milliseconds.",
     },
     Command {
         name: "expireat",
@@ -36,7 +36,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expire(keyspace, arguments, replies, "expireat", b"EXAT")
         }),
         usage: "key seconds-since-1970 [NX | XX | GT | LT]",
-        summary: "Has a pair expire at a time in seconds.",
+        summary: "Sets the expiry of a pair in seconds since 1970.",
     },
     Command {
         name: "pexpireat",
@@ -46,7 +46,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expire(keyspace, arguments, replies, "pexpireat", b"PXAT")
         }),
         usage: "key milliseconds-since-1970 [NX | XX | GT | LT]",
-        summary: "Has a pair expire at a time in milliseconds.",
+        summary: "Sets the expiry of a pair in milliseconds since 1970.",
     },
     Command {
         name: "persist",
@@ -54,7 +54,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(persist),
         usage: "key",
-        summary: "Has a pair last: 1 if it would have expired.",
+        summary: "Removes the expiry of a pair; returns 1 if it had one.",
     },
     Command {
         name: "ttl",
@@ -65,7 +65,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expires(keyspace, arguments, replies, now, 1000)
         }),
         usage: "key",
-        summary: "Seconds until a pair expires; -1 if it lasts, -2 if it is absent.",
+        summary: "Returns the seconds until a pair expires; -1 without expiry, -2 if it is absent.",
     },
     Command {
         name: "pttl",
@@ -76,7 +76,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expires(keyspace, arguments, replies, now, 1)
         }),
         usage: "key",
-        summary: "Milliseconds until a pair expires; -1 if it lasts, -2 if it is absent.",
+        summary: "Returns the milliseconds until a pair expires; -1 without expiry, -2 if it is absent.",
     },
     Command {
         name: "expiretime",
@@ -86,7 +86,7 @@ pub(super) const COMMANDS: &[Command] = &[
             expires(keyspace, arguments, replies, 0, 1000)
         }),
         usage: "key",
-        summary: "When a pair expires, in seconds since 1970; -1 if it lasts, -2 if it is absent.",
+        summary: "Returns the expiry of a pair in seconds since 1970; -1 without expiry, -2 if it is absent.",
     },
     Command {
         name: "pexpiretime",
@@ -94,18 +94,18 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(|keyspace, arguments, replies| expires(keyspace, arguments, replies, 0, 1)),
         usage: "key",
-        summary: "When a pair expires, in milliseconds since 1970; -1 if it lasts, -2 if it is absent.",
+        summary: "Returns the expiry of a pair in milliseconds since 1970; -1 without expiry, -2 if absent.",
     },
 ];
 
-/// A time as an option says it. Its amount is looked at only once all options are known.
+/// An expiry option. Its amount is validated only after all options are parsed, as Redis does.
 #[derive(Clone, Copy)]
 pub(super) struct Expiry<'a> {
     amount: &'a [u8],
     unit: Unit,
 }
 
-/// What an amount counts, and from when.
+/// The unit of an amount, and whether it counts from now or from 1970.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Unit {
     milliseconds_each: i64,
@@ -113,7 +113,7 @@ struct Unit {
 }
 
 impl<'a> Expiry<'a> {
-    /// `EX`, `PX`, `EXAT` or `PXAT`, and its amount. The same may come again, in place of the one before.
+    /// Parses `EX`, `PX`, `EXAT` or `PXAT`, and its amount. An option may repeat; the last amount counts.
     pub(super) fn parse(
         word: &[u8],
         options: &mut Options<'a>,
@@ -123,7 +123,7 @@ impl<'a> Expiry<'a> {
         Ok(Self { unit: unit.ok_or(Failure::Syntax)?, amount: options.argument()? })
     }
 
-    /// The time in milliseconds since 1970, as a command has to be told it: it lies after that.
+    /// Returns the time in milliseconds since 1970. The amount must be positive.
     pub(super) fn time(self, now: u64, command: &'static str) -> Result<u64, Failure> {
         let amount = integer(self.amount)?;
         self.unit.time(amount, now).filter(|_| amount > 0).ok_or(Failure::Expiry(command))
@@ -142,8 +142,8 @@ impl Unit {
         }
     }
 
-    /// The time, which may lie in the past: then it is the beginning of 1970 at the earliest. None if it
-    /// cannot be said.
+    /// Returns the time in milliseconds since 1970, at least 0. It may lie in the past. Returns `None` on
+    /// overflow.
     fn time(self, amount: i64, now: u64) -> Option<u64> {
         let base = if self.from_now { i64::try_from(now).ok()? } else { 0 };
         let time = amount.checked_mul(self.milliseconds_each)?.checked_add(base)?;
@@ -162,13 +162,13 @@ fn expire(
     let conditions = conditions(&arguments.from(3))?;
     let time = unit.time(integer(&arguments[2])?, keyspace.now()).ok_or(Failure::Expiry(name))?;
     let changed = change(keyspace, &arguments[1], |expires_at| {
-        conditions.iter().all(|holds| holds(expires_at, time)).then_some(Some(time))
+        conditions.iter().all(|allows| allows(expires_at, time)).then_some(Some(time))
     })?;
     replies.integer(i64::from(changed));
     Ok(())
 }
 
-/// Whether a pair of one expiry may have another one. A pair that lasts expires later than any.
+/// Returns whether the second expiry may replace the first. A pair without expiry counts as expiring last.
 type Condition = fn(Option<u64>, u64) -> bool;
 
 fn conditions(options: &Arguments<'_>) -> Result<Vec<Condition>, Failure> {
@@ -204,20 +204,21 @@ fn persist(
     Ok(())
 }
 
-/// Gives a pair the expiry that the function makes of the one it has, if it makes one: whether it did.
+/// Replaces the expiry of a pair by the one that `expiry` computes from it. Returns whether the pair exists
+/// and `expiry` returned one.
 pub(super) fn change(
     keyspace: &mut Keyspace<'_>,
     key: &[u8],
     expiry: impl FnOnce(Option<u64>) -> Option<Option<u64>>,
 ) -> Result<bool, Failure> {
-    let Some(found) = keyspace.get_to_write(key)? else { return Ok(false) };
-    let Some(expires_at) = expiry(found.expires_at) else { return Ok(false) };
-    let data = found.data.to_vec();
+    let Some(existing) = keyspace.get_to_write(key)? else { return Ok(false) };
+    let Some(expires_at) = expiry(existing.expires_at) else { return Ok(false) };
+    let data = existing.data.to_vec();
     keyspace.put(key, &data, expires_at)?;
     Ok(true)
 }
 
-/// Replies when a pair expires, counted from `since` in units of so many milliseconds.
+/// Writes the time from `since` until a pair expires, in units of `milliseconds_each` milliseconds.
 fn expires(
     keyspace: &mut Keyspace<'_>,
     arguments: &Arguments<'_>,
@@ -225,13 +226,13 @@ fn expires(
     since: u64,
     milliseconds_each: u64,
 ) -> Result<(), Failure> {
-    let counted = match keyspace.peek(&arguments[1])? {
+    let remaining = match keyspace.peek(&arguments[1])? {
         None => -2,
-        Some(found) => match found.expires_at {
+        Some(envelope) => match envelope.expires_at {
             None => -1,
             Some(time) => ((time - since + milliseconds_each / 2) / milliseconds_each) as i64,
         },
     };
-    replies.integer(counted);
+    replies.integer(remaining);
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `INFO`: how the server does, as Redis tells it. What Redis has and this server has not, such as a file
-//! that is appended to, is told as Redis tells it when it is switched off.
+//! `INFO`: state and statistics of the server, in the format of Redis. Fields about features that this server
+//! does not have, such as the append-only file, have the values that Redis reports when they are disabled.
 
 use std::fmt::Write;
 
@@ -24,13 +24,14 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::None,
     form: CommandForm::Serve(info),
     usage: "[section ...]",
-    summary: "How the server does: server, clients, memory, persistence, stats, replication, cpu, modules, \
-        commandstats, errorstats, latencystats, cluster, keyspace; or default, all, everything.",
+    summary: "Returns state and statistics in sections: server, clients, memory, persistence, stats, \
+        replication, cpu, modules, commandstats, errorstats, latencystats, cluster, keyspace; or default, \
+        all, everything.",
 }];
 
 type Section = fn(&Context<'_>, &mut Lines) -> ();
 
-/// The sections, and whether each is one of those that are shown unless others are asked for.
+/// The sections, and whether the default output includes each.
 const SECTIONS: [(&str, bool, Section); 13] = [
     ("Server", true, server),
     ("Clients", true, clients),
@@ -47,7 +48,7 @@ const SECTIONS: [(&str, bool, Section); 13] = [
     ("Keyspace", true, keyspace),
 ];
 
-/// Lines of a section.
+/// The text of a section.
 struct Lines(String);
 
 impl Lines {
@@ -57,14 +58,14 @@ impl Lines {
 }
 
 fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let asked = arguments.from(1);
-    let is_asked = |name: &str| asked.iter().any(|one| is(one, name));
-    let everything = is_asked("all") || is_asked("everything");
-    let default = asked.is_empty() || is_asked("default");
+    let requested = arguments.from(1);
+    let is_requested = |name: &str| requested.iter().any(|section| is(section, name));
+    let everything = is_requested("all") || is_requested("everything");
+    let default = requested.is_empty() || is_requested("default");
     let mut text = String::new();
     context.flush_counts();
     for (name, is_default, section) in SECTIONS {
-        if everything || default && is_default || is_asked(name) {
+        if everything || default && is_default || is_requested(name) {
             let mut lines = Lines(String::new());
             section(context, &mut lines);
             let gap = if text.is_empty() { "" } else { "\r\n" };
@@ -106,13 +107,19 @@ fn clients(context: &Context<'_>, lines: &mut Lines) {
     lines.field("connected_clients", shared.connections.load(Ordering::Relaxed));
     lines.field("cluster_connections", 0);
     lines.field("maxclients", shared.config().connections_max);
-    lines.field("client_recent_max_input_buffer", activity().map(|one| one.request_bytes).max().unwrap_or(0));
-    lines.field("client_recent_max_output_buffer", activity().map(|one| one.reply_bytes).max().unwrap_or(0));
+    lines.field(
+        "client_recent_max_input_buffer",
+        activity().map(|activity| activity.request_bytes).max().unwrap_or(0),
+    );
+    lines.field(
+        "client_recent_max_output_buffer",
+        activity().map(|activity| activity.reply_bytes).max().unwrap_or(0),
+    );
     lines.field("blocked_clients", 0);
     lines.field("tracking_clients", 0);
-    lines.field("watching_clients", activity().filter(|one| one.watched > 0).count());
+    lines.field("watching_clients", activity().filter(|activity| activity.watched > 0).count());
     lines.field("clients_in_timeout_table", 0);
-    lines.field("total_watched_keys", activity().map(|one| one.watched).sum::<usize>());
+    lines.field("total_watched_keys", activity().map(|activity| activity.watched).sum::<usize>());
     lines.field("total_blocking_keys", 0);
 }
 
@@ -142,7 +149,7 @@ fn memory(context: &Context<'_>, lines: &mut Lines) {
     lines.field("active_defrag_running", 0);
 }
 
-/// Nothing is kept on disk.
+/// The fields about persistence, which the server does not have.
 const PERSISTENCE: [(&str, i64); 10] = [
     ("loading", 0),
     ("async_loading", 0),
@@ -197,7 +204,7 @@ fn processor(_: &Context<'_>, lines: &mut Lines) {
     lines.field("used_cpu_user", format_args!("{user:.6}"));
 }
 
-/// The commands that were carried out.
+/// Lists the commands that were executed.
 fn commands(context: &Context<'_>, lines: &mut Lines) {
     let totals = context.shared.totals_since_reset();
     for (command, (microseconds, errors)) in BY_NUMBER.iter().zip(&totals.commands) {
@@ -211,7 +218,7 @@ fn commands(context: &Context<'_>, lines: &mut Lines) {
     }
 }
 
-/// Error replies by their first word, as far as there were any.
+/// Lists the nonzero counts of error replies by their first word.
 fn errors(context: &Context<'_>, lines: &mut Lines) {
     let totals = context.shared.totals_since_reset();
     for (prefix, count) in PREFIXES.iter().zip(totals.errors).filter(|(_, count)| *count > 0) {
@@ -219,7 +226,7 @@ fn errors(context: &Context<'_>, lines: &mut Lines) {
     }
 }
 
-/// Microseconds that shares of a command's calls took at most: bounds of buckets.
+/// Lists latency percentiles of commands in microseconds. Each is the upper bound of a histogram bucket.
 fn latencies(context: &Context<'_>, lines: &mut Lines) {
     let totals = context.shared.totals_since_reset();
     for (command, (microseconds, _)) in BY_NUMBER.iter().zip(&totals.commands) {
@@ -244,7 +251,7 @@ fn keyspace(context: &Context<'_>, lines: &mut Lines) {
     }
 }
 
-/// A number of bytes as people read it.
+/// Formats a number of bytes with a binary unit.
 fn human(bytes: usize) -> String {
     let units = [("T", 1_u64 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
     let unit = units.iter().find(|(_, size)| bytes as u64 >= *size);

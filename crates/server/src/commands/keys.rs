@@ -1,4 +1,4 @@
-//! Pairs as such.
+//! Commands on pairs that do not depend on their values: delete, exists, touch, type.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::All,
         form: CommandForm::Update(delete),
         usage: "key [key ...]",
-        summary: "Deletes pairs at one moment: how many there were.",
+        summary: "Deletes pairs atomically; returns how many existed.",
     },
     Command {
         name: "unlink",
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::All,
         form: CommandForm::Update(delete),
         usage: "key [key ...]",
-        summary: "Deletes pairs at one moment: how many there were.",
+        summary: "Deletes pairs atomically; returns how many existed.",
     },
     Command {
         name: "exists",
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::All,
         form: CommandForm::Read(exists),
         usage: "key [key ...]",
-        summary: "How many of the keys exist; one that is named twice counts twice.",
+        summary: "Returns how many of the keys exist; a repeated key counts repeatedly.",
     },
     Command {
         name: "touch",
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::All,
         form: CommandForm::Read(touch),
         usage: "key [key ...]",
-        summary: "How many of the keys exist; they are used now.",
+        summary: "Updates the access statistics of the keys; returns how many exist.",
     },
     Command {
         name: "type",
@@ -47,7 +47,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(kind),
         usage: "key",
-        summary: "The type of a value: string, or none if the key is absent.",
+        summary: "Returns the type of a value: string, or none for an absent key.",
     },
 ];
 
@@ -72,11 +72,11 @@ fn exists(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let mut found = 0;
+    let mut existing = 0;
     for key in arguments.from(1).iter() {
-        found += i64::from(keyspace.peek(key)?.is_some());
+        existing += i64::from(keyspace.peek(key)?.is_some());
     }
-    replies.integer(found);
+    replies.integer(existing);
     Ok(())
 }
 
@@ -94,7 +94,7 @@ fn kind(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let there = keyspace.peek(&arguments[1])?.is_some();
-    replies.simple(if there { "string" } else { "none" });
+    let exists = keyspace.peek(&arguments[1])?.is_some();
+    replies.simple(if exists { "string" } else { "none" });
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `LATENCY`: what took long, and how long commands take.
+//! `LATENCY`: slow commands over time, and latency histograms of commands.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
         subcommands::run(context, ("latency", SUBCOMMANDS), arguments)
     }),
     usage: "<subcommand> [argument ...]",
-    summary: "What took longer than latency-monitor-threshold, and how long commands take.",
+    summary: "Shows latencies above latency-monitor-threshold, and latency histograms of commands.",
 }];
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
@@ -27,7 +27,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "latency|doctor",
         arity: 2,
         usage: "",
-        summary: "A report for people.",
+        summary: "Returns a report in plain text.",
         run: |context, _| {
             let report = report(context);
             context.replies.verbatim(&report);
@@ -38,49 +38,49 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "latency|graph",
         arity: 3,
         usage: "event",
-        summary: "The samples of an event as a picture of bars.",
+        summary: "Draws the samples of an event as bars.",
         run: graph,
     },
     Subcommand {
         name: "latency|histogram",
         arity: -2,
         usage: "[command ...]",
-        summary: "How many calls of commands took at most 1, 2, 4, ... microseconds.",
+        summary: "Returns how many calls of commands took at most 1, 2, 4, ... microseconds.",
         run: histogram,
     },
     Subcommand {
         name: "latency|history",
         arity: 3,
         usage: "event",
-        summary: "The samples of an event: when, in seconds since 1970, and how many milliseconds.",
+        summary: "Returns the samples of an event: seconds since 1970, and latency in milliseconds.",
         run: history,
     },
     Subcommand {
         name: "latency|latest",
         arity: 2,
         usage: "",
-        summary: "Each event with its newest sample and the longest of all.",
+        summary: "Returns each event with its newest sample and its maximum latency.",
         run: latest,
     },
     Subcommand {
         name: "latency|reset",
         arity: -2,
         usage: "[event ...]",
-        summary: "Forgets events: how many.",
+        summary: "Clears events; returns how many.",
         run: reset,
     },
 ];
 
 fn latest(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
-    let noted = context.shared.latency.noted();
-    let Some((at, took)) = noted.entries.back() else {
+    let samples = context.shared.latency.noted();
+    let Some((at, milliseconds)) = samples.entries.back() else {
         context.replies.array(0);
         return Ok(());
     };
     context.replies.array(1);
     context.replies.array(4);
     context.replies.bulk(EVENT.as_bytes());
-    [*at, *took, noted.longest].iter().for_each(|number| context.replies.integer(*number as i64));
+    [*at, *milliseconds, samples.longest].iter().for_each(|number| context.replies.integer(*number as i64));
     Ok(())
 }
 
@@ -90,79 +90,79 @@ fn history(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
         false => Default::default(),
     };
     context.replies.array(entries.len());
-    for (at, took) in entries {
+    for (at, milliseconds) in entries {
         context.replies.array(2);
         context.replies.integer(at as i64);
-        context.replies.integer(took as i64);
+        context.replies.integer(milliseconds as i64);
     }
     Ok(())
 }
 
 fn reset(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let events = arguments.from(2);
-    let is_meant = events.is_empty() || events.iter().any(|event| is(event, EVENT));
-    let forgotten = is_meant && context.shared.latency.forget();
-    context.replies.integer(i64::from(forgotten));
+    let is_selected = events.is_empty() || events.iter().any(|event| is(event, EVENT));
+    let cleared = is_selected && context.shared.latency.forget();
+    context.replies.integer(i64::from(cleared));
     Ok(())
 }
 
 fn graph(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let noted = context.shared.latency.noted();
-    if !is(&arguments[2], EVENT) || noted.entries.is_empty() {
+    let samples = context.shared.latency.noted();
+    if !is(&arguments[2], EVENT) || samples.entries.is_empty() {
         let event = String::from_utf8_lossy(&arguments[2]).into_owned();
         return Err(Failure::other(format!("No samples available for event '{event}'")));
     }
-    let mut picture = format!("{EVENT} - high {} ms\n", noted.longest);
-    for (at, took) in &noted.entries {
-        let width = took * 60 / noted.longest.max(1);
-        let _ = writeln!(picture, "{at} {took:>8} ms {}", "#".repeat(width as usize));
+    let mut chart = format!("{EVENT} - high {} ms\n", samples.longest);
+    for (at, milliseconds) in &samples.entries {
+        let width = milliseconds * 60 / samples.longest.max(1);
+        let _ = writeln!(chart, "{at} {milliseconds:>8} ms {}", "#".repeat(width as usize));
     }
-    context.replies.verbatim(&picture);
+    context.replies.verbatim(&chart);
     Ok(())
 }
 
 fn report(context: &Context<'_>) -> String {
-    let (config, noted) = (context.shared.config(), context.shared.latency.noted());
+    let (config, samples) = (context.shared.config(), context.shared.latency.noted());
     let Some(threshold) = config.latency_threshold else {
-        return "Latency is not monitored: CONFIG SET latency-monitor-threshold <milliseconds> begins.\n"
+        return "Latency monitoring is off; CONFIG SET latency-monitor-threshold <milliseconds> enables it.\n"
             .into();
     };
-    if noted.entries.is_empty() {
+    if samples.entries.is_empty() {
         return format!("No command took {} ms or longer.\n", threshold.as_millis());
     }
-    let sum: u64 = noted.entries.iter().map(|(_, took)| took).sum();
-    let (seconds, mean) = (noted.entries.len(), sum / noted.entries.len() as u64);
+    let sum: u64 = samples.entries.iter().map(|(_, milliseconds)| milliseconds).sum();
+    let (seconds, mean) = (samples.entries.len(), sum / samples.entries.len() as u64);
     format!(
-        "{EVENT}: in {seconds} different seconds commands took {} ms or longer: {mean} ms in the mean, {} ms \
-         at most. SLOWLOG EXPLAIN shows which, and what they touched.\n",
+        "{EVENT}: commands took {} ms or longer in {seconds} different seconds; mean {mean} ms, maximum {} \
+         ms. SLOWLOG EXPLAIN shows these commands and their memory accesses.\n",
         threshold.as_millis(),
-        noted.longest
+        samples.longest
     )
 }
 
 fn histogram(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let (names, totals) = (arguments.from(2), context.shared.totals_since_reset());
-    let is_asked = |name: &str| names.is_empty() || names.iter().any(|asked| is(asked, name));
+    let is_requested = |name: &str| names.is_empty() || names.iter().any(|given| is(given, name));
     let commands = BY_NUMBER.iter().zip(&totals.commands);
-    let asked = commands.filter(|(command, (times, _))| times.count() > 0 && is_asked(command.name));
-    let asked: Vec<_> = asked.collect();
-    context.replies.map(asked.len());
-    for (command, (times, _)) in asked {
+    let requested = commands.filter(|(command, (times, _))| times.count() > 0 && is_requested(command.name));
+    let requested: Vec<_> = requested.collect();
+    context.replies.map(requested.len());
+    for (command, (times, _)) in requested {
         context.replies.bulk(command.name.as_bytes());
         context.replies.map(2);
         context.replies.bulk(b"calls");
         context.replies.integer(times.count() as i64);
         context.replies.bulk(b"histogram_usec");
-        let steps = steps(times);
-        context.replies.map(steps.len());
-        steps.iter().flatten().for_each(|number| context.replies.integer(*number as i64));
+        let buckets = cumulative(times);
+        context.replies.map(buckets.len());
+        buckets.iter().flatten().for_each(|number| context.replies.integer(*number as i64));
     }
     Ok(())
 }
 
-/// Bounds in microseconds, and how many numbers are not above them, where these become more. Of those beyond
-/// all bounds nobody knows more than that.
-fn steps(times: &Distribution) -> Vec<[u64; 2]> {
+/// Returns the cumulative histogram: bounds in microseconds and the number of calls at or below each, for
+/// nonempty buckets only. It omits the last bucket, which has no bound.
+fn cumulative(times: &Distribution) -> Vec<[u64; 2]> {
     let mut sum = 0;
     let sums = times.buckets[..BUCKETS - 1].iter().enumerate().filter(|(_, count)| **count > 0);
     sums.map(|(bucket, count)| {

@@ -1,4 +1,4 @@
-//! `MEMORY`: bytes that a pair takes, and those of the server as a whole.
+//! `MEMORY`: the memory usage of a pair and of the server, and problems with it.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
         subcommands::run(context, ("memory", SUBCOMMANDS), arguments)
     }),
     usage: "USAGE key [SAMPLES count] | STATS | DOCTOR | MALLOC-STATS | PURGE | HELP",
-    summary: "Bytes that a pair takes; memory of the server, and problems with it.",
+    summary: "Shows the memory usage of a pair and of the server, and problems with it.",
 }];
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
@@ -31,7 +31,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "memory|doctor",
         arity: 2,
         usage: "",
-        summary: "Problems with memory, for people.",
+        summary: "Returns a report of memory problems in plain text.",
         run: |context, _| {
             let report = report(&problems(context.shared));
             context.replies.verbatim(&report);
@@ -42,14 +42,14 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "memory|malloc-stats",
         arity: 2,
         usage: "",
-        summary: "What the bytes of the store's arena are used for.",
+        summary: "Returns the usage of the store's arena in plain text.",
         run: malloc_stats,
     },
     Subcommand {
         name: "memory|purge",
         arity: 2,
         usage: "",
-        summary: "Gives freed memory of the heap back to the system; the store keeps its arena.",
+        summary: "Returns free heap memory to the operating system; the store keeps its arena.",
         run: |context, _| {
             heap::give_back();
             context.replies.ok();
@@ -60,21 +60,21 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "memory|stats",
         arity: 2,
         usage: "",
-        summary: "Memory of the server by what it is used for.",
+        summary: "Returns the memory usage of the server by purpose.",
         run: stats,
     },
     Subcommand {
         name: "memory|usage",
         arity: -3,
         usage: "key [SAMPLES count]",
-        summary: "Bytes that a pair takes: in its leaf, and of a long value in a buffer of its own.",
+        summary: "Returns the bytes of a pair in its leaf and in the buffer of an overflow value.",
         run: usage,
     },
 ];
 
-/// The percentage of a limit from which on it is a problem.
+/// A usage of at least this percentage of a limit is a problem.
 const PERCENT_MAX: f64 = 90.0;
-/// The percentage of the arena that snapshots may pin before that is a problem.
+/// It is a problem if snapshots pin at least this percentage of the arena.
 const PINNED_PERCENT_MAX: f64 = 10.0;
 
 fn stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
@@ -114,35 +114,35 @@ fn stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What an operator should know, a sentence each.
+/// Describes each problem that an operator should know about.
 fn problems(shared: &ServerState) -> Vec<String> {
     let (usage, config) = (MemoryUsage::of(shared), shared.config());
-    let (held, limit) = (usage.arena.arena_bytes - usage.arena.free_bytes, config.memory_limit_bytes());
+    let (used, limit) = (usage.arena.arena_bytes - usage.arena.free_bytes, config.memory_limit_bytes());
     let pinned = shared.store.statistics().snapshots.pinned_bytes as usize;
     let mut problems = Vec::new();
-    if percent(held, limit) >= PERCENT_MAX && !config.eviction.policy.evicts() {
+    if percent(used, limit) >= PERCENT_MAX && !config.eviction.policy.evicts() {
         problems.push(format!(
-            "The store uses {held} of the {limit} bytes of maxmemory. The policy is noeviction, so writes \
-             that find no room are refused."
+            "The store uses {used} of the {limit} bytes of maxmemory. The policy is noeviction, so the \
+             server rejects writes above this limit."
         ));
     }
     let (clients, clients_max) = (usage.of_clients, config.clients_bytes_max);
     if percent(clients, clients_max) >= PERCENT_MAX {
         problems.push(format!(
-            "Clients use {clients} of the {clients_max} bytes of maxmemory-clients. Beyond them the server \
-             disconnects the client that uses the most."
+            "Clients use {clients} of the {clients_max} bytes of maxmemory-clients. Above this limit the \
+             server disconnects the client that uses the most memory."
         ));
     }
     if percent(pinned, usage.arena.arena_bytes) >= PINNED_PERCENT_MAX {
-        problems.push(format!("The oldest snapshot keeps {pinned} bytes from being reclaimed."));
+        problems.push(format!("The oldest snapshot prevents the reclamation of {pinned} bytes."));
     }
     problems
 }
 
 fn report(problems: &[String]) -> String {
     let mut report = match problems {
-        [] => "No problem with memory was found.\n".to_owned(),
-        _ => format!("Problems with memory: {}\n", problems.len()),
+        [] => "The server found no memory problems.\n".to_owned(),
+        _ => format!("Memory problems: {}\n", problems.len()),
     };
     for problem in problems {
         let _ = writeln!(report, " * {problem}");
@@ -156,15 +156,15 @@ fn malloc_stats(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Fail
     for (kind, bytes) in [
         ("free", arena.free_bytes),
         ("nodes", arena.node_bytes),
-        ("values out of line", arena.value_bytes),
+        ("overflow values", arena.value_bytes),
         ("reserve for removals", arena.reserve_bytes),
         ("retired", arena.retired_bytes),
         ("private to writes", arena.private_bytes),
     ] {
         let _ = writeln!(text, "{kind}: {bytes}");
     }
-    let beside = arena.page_table_bytes + arena.overhead_bytes;
-    let _ = writeln!(text, "Bytes beside it, of the page table and of what manages the arena: {beside}");
+    let outside = arena.page_table_bytes + arena.overhead_bytes;
+    let _ = writeln!(text, "Bytes outside the arena (page table and allocator metadata): {outside}");
     context.replies.verbatim(&text);
     Ok(())
 }
@@ -174,13 +174,13 @@ fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
             let mut keyspace = Keyspace::in_transaction(databases, session, now, transaction);
-            usage_of_pair(&mut keyspace, arguments, context.replies)
+            pair_usage(&mut keyspace, arguments, context.replies)
         }
-        None => run_alone(context, usage_of_pair, arguments),
+        None => run_alone(context, pair_usage, arguments),
     }
 }
 
-fn usage_of_pair(
+fn pair_usage(
     keyspace: &mut Keyspace<'_>,
     arguments: &Arguments<'_>,
     replies: &mut Replies,
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn a_report_lists_all_problems() {
-        assert_eq!(report(&[]), "No problem with memory was found.\n");
+        assert_eq!(report(&[]), "The server found no memory problems.\n");
         let problems = ["One.".to_owned(), "Two.".to_owned()];
-        assert_eq!(report(&problems), "Problems with memory: 2\n * One.\n * Two.\n");
+        assert_eq!(report(&problems), "Memory problems: 2\n * One.\n * Two.\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Pairs that get another key, or another table.
+//! Commands that move or copy pairs to another key or table, and `SWAPDB`.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -16,7 +16,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::FirstTwo,
         form: CommandForm::Update(rename),
         usage: "key new-key",
-        summary: "Gives a value and its expiry another key, in place of what is there.",
+        summary: "Moves a value and its expiry to another key and replaces the pair there.",
     },
     Command {
         name: "renamenx",
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::FirstTwo,
         form: CommandForm::Update(renamenx),
         usage: "key new-key",
-        summary: "Gives a value and its expiry another key, if that is absent.",
+        summary: "Moves a value and its expiry to another key if that key is absent.",
     },
     Command {
         name: "copy",
@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::FirstTwo,
         form: CommandForm::Update(copy),
         usage: "source destination [DB number] [REPLACE]",
-        summary: "Copies a value and its expiry to another key, if that is absent or REPLACE is said.",
+        summary: "Copies a value and its expiry to another key if that key is absent, or with REPLACE.",
     },
     Command {
         name: "move",
@@ -40,7 +40,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(move_to),
         usage: "key number",
-        summary: "Moves a pair to another table, if its key is absent there.",
+        summary: "Moves a pair to another table if its key is absent there.",
     },
     Command {
         name: "swapdb",
@@ -48,15 +48,15 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(swapdb),
         usage: "number number",
-        summary: "Exchanges two tables, for all clients at one moment.",
+        summary: "Exchanges two tables atomically for all clients.",
     },
 ];
 
-/// A value, and when it expires.
+/// A value and its expiry in milliseconds since 1970.
 type Value = (Vec<u8>, Option<u64>);
 
-fn value(found: Option<Envelope<'_>>) -> Option<Value> {
-    found.map(|found| (found.data.to_vec(), found.expires_at))
+fn to_value(envelope: Option<Envelope<'_>>) -> Option<Value> {
+    envelope.map(|envelope| (envelope.data.to_vec(), envelope.expires_at))
 }
 
 fn rename(
@@ -64,7 +64,7 @@ fn rename(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (data, expires_at) = value(keyspace.get_to_write(&arguments[1])?).ok_or(Failure::NoSuchKey)?;
+    let (data, expires_at) = to_value(keyspace.get_to_write(&arguments[1])?).ok_or(Failure::NoSuchKey)?;
     replies.ok();
     if arguments[1] == arguments[2] {
         return Ok(());
@@ -79,7 +79,7 @@ fn renamenx(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (data, expires_at) = value(keyspace.get_to_write(&arguments[1])?).ok_or(Failure::NoSuchKey)?;
+    let (data, expires_at) = to_value(keyspace.get_to_write(&arguments[1])?).ok_or(Failure::NoSuchKey)?;
     let renames = keyspace.get_to_write(&arguments[2])?.is_none();
     replies.integer(i64::from(renames));
     if renames {
@@ -107,7 +107,7 @@ fn copy(
     if number == keyspace.number() && source == destination {
         return Err(Failure::SameKey);
     }
-    let Some((data, expires_at)) = value(keyspace.get(source)?) else {
+    let Some((data, expires_at)) = to_value(keyspace.get(source)?) else {
         replies.integer(0);
         return Ok(());
     };
@@ -126,10 +126,10 @@ fn move_to(
     if number == keyspace.number() {
         return Err(Failure::SameKey);
     }
-    let found = value(keyspace.get_to_write(key)?);
+    let existing = to_value(keyspace.get_to_write(key)?);
     let mut other = keyspace.of(number);
-    let moved = match found {
-        Some(found) if other.get_to_write(key)?.is_none() => Some(found),
+    let moved = match existing {
+        Some(value) if other.get_to_write(key)?.is_none() => Some(value),
         _ => None,
     };
     replies.integer(i64::from(moved.is_some()));

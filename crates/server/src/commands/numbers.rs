@@ -1,4 +1,4 @@
-//! Values as numbers, written in decimal.
+//! Commands that increment or decrement a decimal number in a value.
 
 use honeycomb_protocol::resp::{Replies, format_decimal};
 
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], 1, replies)),
         usage: "key",
-        summary: "Adds 1 to a number; an absent one counts as 0.",
+        summary: "Adds 1 to a number; an absent value counts as 0.",
     },
     Command {
         name: "decr",
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(|keyspace, arguments, replies| add(keyspace, &arguments[1], -1, replies)),
         usage: "key",
-        summary: "Subtracts 1 from a number; an absent one counts as 0.",
+        summary: "Subtracts 1 from a number; an absent value counts as 0.",
     },
     Command {
         name: "incrby",
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(incrby),
         usage: "key increment",
-        summary: "Adds to a number; an absent one counts as 0.",
+        summary: "Adds to a number; an absent value counts as 0.",
     },
     Command {
         name: "decrby",
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(decrby),
         usage: "key decrement",
-        summary: "Subtracts from a number; an absent one counts as 0.",
+        summary: "Subtracts from a number; an absent value counts as 0.",
     },
     Command {
         name: "incrbyfloat",
@@ -47,7 +47,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(incrbyfloat),
         usage: "key increment",
-        summary: "Adds to a number that may have a fraction; an absent one counts as 0.",
+        summary: "Adds to a number that may have a fraction; an absent value counts as 0.",
     },
 ];
 
@@ -71,7 +71,7 @@ fn decrby(
 
 fn add(keyspace: &mut Keyspace<'_>, key: &[u8], delta: i64, replies: &mut Replies) -> Result<(), Failure> {
     let (number, expires_at) = match keyspace.get_to_write(key)? {
-        Some(found) => (integer(found.data)?, found.expires_at),
+        Some(envelope) => (integer(envelope.data)?, envelope.expires_at),
         None => (0, None),
     };
     let sum = number.checked_add(delta).ok_or(Failure::Overflow)?;
@@ -86,7 +86,7 @@ fn incrbyfloat(
 ) -> Result<(), Failure> {
     let parse = |text| long_double::parse(text).ok_or(Failure::NotFloat);
     let (before, expires_at) = match keyspace.get_to_write(&arguments[1])? {
-        Some(found) => (parse(found.data)?, found.expires_at),
+        Some(envelope) => (parse(envelope.data)?, envelope.expires_at),
         None => (Parsed::Finite(LongDouble::zero()), None),
     };
     let sum = match (before, parse(&arguments[2])?) {

@@ -1,4 +1,4 @@
-//! What a pair is beside its value.
+//! `OBJECT`: encoding, reference count and access statistics of a pair.
 
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
@@ -14,19 +14,19 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::Second,
     form: CommandForm::Read(object),
     usage: "ENCODING key | REFCOUNT key | IDLETIME key | FREQ key | HELP",
-    summary: "How Redis would hold a value, and how many hold it: one; when and how often it was used.",
+    summary: "Returns the encoding, reference count, idle time or access frequency of a value.",
 }];
 
 const HELP: [&str; 11] = [
     "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "ENCODING <key>",
-    "    How Redis would hold the value: int, embstr or raw.",
+    "    The encoding that Redis would use: int, embstr or raw.",
     "REFCOUNT <key>",
-    "    How many pairs share the value: 1.",
+    "    The number of references to the value: always 1.",
     "IDLETIME <key>",
-    "    Seconds since the value was used, unless an LFU policy is selected.",
+    "    Seconds since the last access to the value, unless an LFU policy is selected.",
     "FREQ <key>",
-    "    The logarithmic counter of its uses, if an LFU policy is selected.",
+    "    The logarithmic access counter of the value, if an LFU policy is selected.",
     "HELP",
     "    This text.",
 ];
@@ -37,7 +37,7 @@ const FREQUENCY_UNKNOWN: &str = "An LFU maxmemory policy is not selected, access
      Please note that when switching between policies at runtime LRU and LFU data will take some time to \
      adjust.";
 
-/// Bytes of the longest value that Redis holds in one piece with what it knows of it.
+/// Length of the longest value that Redis encodes as `embstr`: in one allocation with its object header.
 const EMBEDDED_BYTES_MAX: usize = 44;
 
 fn object(
@@ -45,16 +45,16 @@ fn object(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let form = &arguments[1];
+    let subcommand = &arguments[1];
     let Some(key) = arguments.get(2).filter(|_| arguments.len() == 3) else {
         return help(arguments, replies);
     };
-    let tells = ["encoding", "refcount", "idletime", "freq"].map(|name| is(form, name));
-    if !tells.contains(&true) {
-        return Err(unknown(form));
+    let requested = ["encoding", "refcount", "idletime", "freq"].map(|name| is(subcommand, name));
+    if !requested.contains(&true) {
+        return Err(unknown(subcommand));
     }
     let table = keyspace.table();
-    match (keyspace.peek(key)?, tells) {
+    match (keyspace.peek(key)?, requested) {
         (None, _) => replies.null(),
         (Some(envelope), [true, ..]) => replies.bulk(encoding(envelope.data).as_bytes()),
         (Some(_), [_, true, ..]) => replies.integer(1),
@@ -71,7 +71,7 @@ fn object(
     Ok(())
 }
 
-/// Replies what forms the command has, if that is asked for.
+/// Writes the help text for `OBJECT HELP`. Any other subcommand is an error.
 fn help(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     if !is(&arguments[1], "help") || arguments.len() != 2 {
         return Err(unknown(&arguments[1]));
@@ -81,12 +81,14 @@ fn help(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure>
     Ok(())
 }
 
-fn unknown(form: &[u8]) -> Failure {
-    let form = form.escape_ascii();
-    Failure::other(format!("unknown subcommand or wrong number of arguments for '{form}'. Try OBJECT HELP."))
+fn unknown(subcommand: &[u8]) -> Failure {
+    let subcommand = subcommand.escape_ascii();
+    Failure::other(format!(
+        "unknown subcommand or wrong number of arguments for '{subcommand}'. Try OBJECT HELP."
+    ))
 }
 
-/// How Redis would hold a value that was just set.
+/// Returns the encoding that Redis would choose for a value that was just set.
 fn encoding(data: &[u8]) -> &'static str {
     match data.len() {
         _ if parse_decimal(data).is_some() => "int",

@@ -1,4 +1,5 @@
-//! What an ordered store can do beyond Redis: ranges of keys, all of one version.
+//! Commands that Redis does not have: scans, counts and deletions of key ranges, each of one version, and
+//! snapshots.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -24,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Range(scan),
         usage: "start [COUNT n] [REVERSE | FLOOR] [FIELDS KEY | VALUE | BOTH] [SNAPSHOT token]",
-        summary: "Pairs from a key on, in order, all of one version.",
+        summary: "Returns the pairs from a key on, in order, all of one version.",
     },
     Command {
         name: "ri.range",
@@ -32,7 +33,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Range(range),
         usage: "lower upper [COUNT n] [REVERSE | FLOOR] [FIELDS KEY | VALUE | BOTH] [SNAPSHOT token]",
-        summary: "Pairs between two bounds, in order, all of one version.",
+        summary: "Returns the pairs between two bounds, in order, all of one version.",
     },
     Command {
         name: "ri.count",
@@ -40,7 +41,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Walk(count),
         usage: "lower upper [SNAPSHOT token]",
-        summary: "How many pairs there are between two bounds.",
+        summary: "Returns the number of pairs between two bounds.",
     },
     Command {
         name: "ri.delrange",
@@ -48,7 +49,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(delete_range),
         usage: "lower upper",
-        summary: "Deletes the pairs between two bounds, at one moment: how many there were.",
+        summary: "Deletes the pairs between two bounds atomically; returns how many existed.",
     },
     Command {
         name: "ri.snapshot",
@@ -56,11 +57,11 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(snapshot),
         usage: "TAKE | RENEW token | DROP token",
-        summary: "Takes a snapshot, whose token scans can name; it ends when its lease does.",
+        summary: "Takes, renews or drops a snapshot for scans; it expires with its lease.",
     },
 ];
 
-/// Pairs of a scan that says no count.
+/// Maximum number of pairs of a scan without `COUNT`.
 const COUNT_DEFAULT: usize = 10;
 
 fn scan<'a>(arguments: &Arguments<'a>) -> Result<Query<'a>, Failure> {
@@ -142,7 +143,7 @@ fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     Ok(())
 }
 
-/// How many pairs of a range a transaction sees.
+/// Returns the number of pairs of a range that a transaction sees.
 pub(super) fn count_within(
     transaction: &mut OptimisticTransaction,
     table: &Table,
@@ -150,16 +151,17 @@ pub(super) fn count_within(
     now: u64,
 ) -> Result<i64, Failure> {
     let (mut walk, mut count) = (Walk::new(table, range), 0);
-    let mut take = |_: &[u8], _: &[u8]| {
+    let mut count_one = |_: &[u8], _: &[u8]| {
         count += 1;
         ControlFlow::Continue(())
     };
-    while walk.page(&mut Origin::Transaction(transaction), now, &mut take)?.is_none() {}
+    while walk.page(&mut Origin::Transaction(transaction), now, &mut count_one)?.is_none() {}
     Ok(count)
 }
 
+/// Parses the two bounds after the command name.
 pub(super) fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failure> {
-    let bound_at = |place, unbounded| bound(arguments.get(place).unwrap_or_default(), unbounded);
+    let bound_at = |index, unbounded| bound(arguments.get(index).unwrap_or_default(), unbounded);
     Ok(Range { lower: bound_at(1, b"-")?, upper: bound_at(2, b"+")?, ..Range::all() })
 }
 

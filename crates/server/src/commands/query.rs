@@ -1,4 +1,4 @@
-//! What a client asks of a range of keys, and what it is replied.
+//! Queries over key ranges: their options, their execution as a scan or a walk, and their replies.
 
 use std::ops::ControlFlow;
 
@@ -12,16 +12,16 @@ use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::task::walking::{Sink, Walking};
 
-/// A range, what to reply of its pairs, and when they are looked at.
+/// A range, the fields to return, and the version to read.
 #[derive(Debug)]
 pub(crate) struct Query<'a> {
     pub(super) range: Range<'a>,
     fields: Fields,
-    /// The token of a snapshot; none for now.
+    /// The token of a snapshot, or `None` for the present version.
     snapshot: Option<&'a [u8]>,
 }
 
-/// What to reply of a pair.
+/// The fields of a pair that a reply contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fields {
     Key,
@@ -29,7 +29,7 @@ enum Fields {
     Both,
 }
 
-/// A query whose pairs were looked for together with other reads.
+/// A query whose scan was added to a batch of reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
     fields: Fields,
@@ -37,7 +37,7 @@ pub(crate) struct Page {
 }
 
 impl<'a> Query<'a> {
-    /// What the arguments from `from` on say of a range.
+    /// Parses the options from argument `from` on.
     pub(super) fn parse(range: Range<'a>, arguments: &Arguments<'a>, from: usize) -> Result<Self, Failure> {
         let mut query = Self { range, fields: Fields::Both, snapshot: None };
         let mut options = Options::from(arguments, from);
@@ -55,8 +55,8 @@ impl<'a> Query<'a> {
         if both { Err(Failure::Syntax) } else { Ok(query) }
     }
 
-    /// Has its pairs looked for together with other reads: at most how many they are. None if it is of a
-    /// snapshot.
+    /// Adds a scan of the range to a batch of reads. Returns the maximum number of its pairs, too. Returns
+    /// `None` when the query reads a snapshot.
     pub(crate) fn read_ahead(&self, table: &Table, reads: &mut Reads) -> Option<(Page, usize)> {
         if self.snapshot.is_some() {
             return None;
@@ -65,13 +65,13 @@ impl<'a> Query<'a> {
         Some((self.page(), self.range.limit.min(PAIRS_AT_ONCE)))
     }
 
-    /// The walk that replies its pairs.
+    /// Returns a walk that writes the pairs to a reply.
     pub(crate) fn walking(&self, context: &Context<'_>) -> Result<Box<Walking>, Failure> {
         let sink = PairsReply { page: self.page(), array: None, count: 0 };
         self.walk(sink, context).map(Box::new)
     }
 
-    /// A walk that passes its pairs to a sink.
+    /// Returns a walk that passes the pairs to a sink.
     pub(super) fn walk(&self, sink: impl Sink + 'static, context: &Context<'_>) -> Result<Walking, Failure> {
         let snapshot = self.snapshot.map(|token| snapshot(&context.shared.store, token)).transpose()?;
         Ok(Walking::new(Walk::new(context.table(), &self.range), sink, context).of(snapshot))
@@ -82,7 +82,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Replies the pairs of a walk.
+/// Writes the pairs of a walk to a reply.
 struct PairsReply {
     page: Page,
     array: Option<OpenArray>,
@@ -108,8 +108,8 @@ impl Sink for PairsReply {
 }
 
 impl Page {
-    /// Replies the pairs that a read has found. False if they are not all, and nothing is replied: some have
-    /// expired, or there are more than are read at once, or there was no room for them.
+    /// Writes the pairs that read number `read` returned. If these are not all pairs of the query, writes
+    /// nothing and returns false: some have expired, one scan does not read all, or the batch lacked room.
     pub(crate) fn reply(
         self,
         reads: &Reads,
@@ -136,7 +136,7 @@ impl Page {
         Ok(true)
     }
 
-    /// Replies of so many pairs.
+    /// Returns the number of array elements in the reply of this many pairs.
     fn length(self, pairs: usize) -> usize {
         if self.fields == Fields::Both { 2 * pairs } else { pairs }
     }
@@ -152,7 +152,7 @@ impl Page {
     }
 }
 
-/// The snapshot of a token.
+/// Returns the snapshot that a token identifies.
 pub(super) fn snapshot(store: &Store, token: &[u8]) -> Result<Snapshot, Failure> {
     let number = u64::try_from(integer(token)?).map_err(|_| Failure::Snapshot)?;
     Ok(store.resume(SnapshotToken::new(number))?)
@@ -160,8 +160,8 @@ pub(super) fn snapshot(store: &Store, token: &[u8]) -> Result<Snapshot, Failure>
 
 fn fields(argument: &[u8]) -> Result<Fields, Failure> {
     let named = [("key", Fields::Key), ("value", Fields::Value), ("both", Fields::Both)];
-    let found = named.iter().find(|(name, _)| is(argument, name));
-    found.map(|(_, fields)| *fields).ok_or(Failure::Syntax)
+    let fields = named.iter().find(|(name, _)| is(argument, name));
+    fields.map(|(_, fields)| *fields).ok_or(Failure::Syntax)
 }
 
 fn positive(number: i64) -> Result<usize, Failure> {

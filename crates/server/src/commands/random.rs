@@ -1,4 +1,4 @@
-//! A key drawn at random.
+//! `RANDOMKEY`: draws keys of pairs that have not expired.
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
@@ -13,24 +13,24 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::None,
     form: CommandForm::Serve(randomkey),
     usage: "",
-    summary: "A key of the table drawn at random; each is about as likely as any other.",
+    summary: "Returns a random key of the table, drawn approximately uniformly.",
 }];
 
-/// Pairs that are drawn until one is found that has not expired.
+/// Maximum number of draws in search of a pair that has not expired.
 const DRAWS_MAX: usize = 100;
 
 fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
     for _ in 0..DRAWS_MAX {
         let (table, now, mut drawn) = (context.table(), context.now, None);
-        let found = table.sample_leaf(1, &mut draw, &mut |key, value| {
+        let drawn_count = table.sample_leaf(1, &mut draw, &mut |key, value| {
             let is_alive = Envelope::open(value).is_some_and(|envelope| envelope.is_alive(now));
             drawn = is_alive.then(|| key.to_vec());
         });
-        if found == 0 {
+        if drawn_count == 0 {
             break;
         }
         if let Some(key) = drawn
-            && is_there(context, &key)?
+            && exists_here(context, &key)?
         {
             context.replies.bulk(&key);
             return Ok(());
@@ -40,8 +40,8 @@ fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure
     Ok(())
 }
 
-/// Whether the transaction that the command is a part of, if it is, has left the pair there.
-fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
+/// Returns false if the command is part of a transaction that has deleted the pair.
+fn exists_here(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
     let (databases, session, now) = (&context.shared.databases, &*context.session, context.now);
     match context.transaction.as_deref_mut() {
         Some(transaction) => {
@@ -51,9 +51,9 @@ fn is_there(context: &mut Context<'_>, key: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// A number below another one.
+/// Draws a random number below a bound.
 fn draw(below: usize) -> usize {
-    // Without random bytes of the system a key is still a key.
+    // If the system supplies no random bytes, the draw is not random but still valid.
     let random = getrandom::u64().unwrap_or(0);
     ((u128::from(random) * below as u128) >> 64) as usize
 }

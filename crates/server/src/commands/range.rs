@@ -1,8 +1,8 @@
 //! Ranges of keys, and walks through the pairs of a range that have not expired.
 //!
-//! A walk reads a page at a time, so that the pages of a long range alternate with the commands of other
-//! clients. All its pages are of one version: a range that fits one page is one scan, and a longer one is
-//! read from a snapshot or within a transaction.
+//! A walk reads one page at a time, so the server can execute other clients' commands between the pages of a
+//! long range. All pages are of one version: a walk reads a short range with one scan, and a longer one from
+//! a snapshot or within a transaction.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -12,39 +12,39 @@ use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::transaction::OptimisticTransaction;
 
-/// A range, and the direction and limit of a walk through it.
+/// A range of keys, and the direction and limit of a scan or walk.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Range<'a> {
     pub(crate) lower: Bound<&'a [u8]>,
     pub(crate) upper: Bound<&'a [u8]>,
     pub(crate) backward: bool,
-    /// Forward: begin at the largest key that is not above the lower bound.
+    /// Floor start: a forward walk begins at the largest key that is not greater than the lower bound.
     pub(crate) floor_start: bool,
-    /// Most pairs.
+    /// Maximum number of pairs.
     pub(crate) limit: usize,
 }
 
-/// Most pairs of a range that one scan reads at the present version.
+/// Maximum number of pairs that one scan of the present version reads.
 pub(crate) const PAIRS_AT_ONCE: usize = 1024;
-/// Bytes of them; the last may go beyond.
+/// Maximum bytes of these pairs; the last pair may exceed it.
 const BYTES_AT_ONCE: usize = 1 << 18;
-/// Pairs of a page, and bytes of them; the last may go beyond.
+/// Maximum number of pairs and bytes of a page; the last pair may exceed the bytes.
 const PAGE_PAIRS: usize = 256;
 const PAGE_BYTES: usize = 1 << 16;
 
 impl<'a> Range<'a> {
-    /// All pairs.
+    /// Returns the range of all pairs, forward and without limit.
     pub(crate) fn all() -> Self {
         let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
         Self { lower, upper, backward: false, floor_start: false, limit: usize::MAX }
     }
 
-    /// A scan for its first pairs, of no more bytes than one scan reads.
+    /// Returns a scan of at most `limit` first pairs, bounded in bytes.
     pub(crate) fn scan(&self, limit: usize) -> Scan<'a> {
         self.scan_of(limit, BYTES_AT_ONCE)
     }
 
-    /// A scan for a page of its first pairs.
+    /// Returns a scan of the first page.
     pub(crate) fn page(&self) -> Scan<'a> {
         self.scan_of(PAGE_PAIRS, PAGE_BYTES)
     }
@@ -59,22 +59,22 @@ impl<'a> Range<'a> {
         }
     }
 
-    /// Its beginning, up to a key.
+    /// Returns the part of the range that a walk visits first, up to and including a key.
     pub(crate) fn up_to(mut self, key: &'a [u8]) -> Self {
         *(if self.backward { &mut self.lower } else { &mut self.upper }) = Bound::Included(key);
         self
     }
 }
 
-/// A walk through a range, which goes on where the last page ended.
+/// A walk through a range. It continues where the last page ended.
 pub(crate) struct Walk {
     table: Table,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     backward: bool,
     floor_start: bool,
-    /// Pairs that are still wanted.
-    left: usize,
+    /// Number of pairs left before the limit.
+    remaining: usize,
     pairs: Pairs,
 }
 
@@ -93,79 +93,80 @@ impl Walk {
             upper: owned(range.upper),
             backward: range.backward,
             floor_start: range.floor_start,
-            left: range.limit,
+            remaining: range.limit,
             pairs: Pairs::default(),
         }
     }
 
-    /// The same walk, from where it is now.
+    /// Returns a new walk through the rest of the range.
     pub(crate) fn again(&self) -> Self {
         Self::new(&self.table, &self.range())
     }
 
-    /// Passes all pairs to `take` if one scan of the present version finds them and none has expired. Returns
-    /// whether more follow the limit, or nothing if it has passed none.
+    /// Passes all pairs to `visit` if one scan of the present version reads them all and none has expired.
+    /// Returns whether more pairs follow the limit, or `None` when it passed no pairs.
     pub(crate) fn at_once(
         &mut self,
         now: u64,
-        mut take: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Option<bool>, Failure> {
         let (range, mut pairs) = (self.range(), Pairs::default());
         self.table.scan_into(&range.scan(PAIRS_AT_ONCE), &mut pairs)?;
         let mut alive = pairs.iter().filter_map(|(key, value)| Some((key, data(value, now)?)));
-        let is_whole = alive.clone().count() == pairs.len() && (pairs.len() == self.left || !pairs.more());
+        let is_whole =
+            alive.clone().count() == pairs.len() && (pairs.len() == self.remaining || !pairs.more());
         if !is_whole {
             return Ok(None);
         }
-        Ok(Some(alive.try_for_each(|(key, data)| take(key, data)).is_break() || pairs.more()))
+        Ok(Some(alive.try_for_each(|(key, data)| visit(key, data)).is_break() || pairs.more()))
     }
 
-    /// Passes the pairs of the next page to `take`. Returns nothing if pages are left, else whether more
-    /// pairs follow the limit, or the place where `take` broke off.
+    /// Passes the pairs of the next page to `visit`. Returns `None` when pages are left. Otherwise returns
+    /// whether more pairs follow the limit, or the pair at which `visit` broke off.
     pub(crate) fn page(
         &mut self,
         origin: &mut Origin<'_>,
         now: u64,
-        mut take: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Option<bool>, Failure> {
         self.find_floor(origin, now)?;
-        let (mut left, mut stopped) = (self.left, false);
+        let (mut remaining, mut stopped) = (self.remaining, false);
         let last = self.next_page(origin, |key, value| {
             let Some(data) = data(value, now) else { return ControlFlow::Continue(()) };
-            if left == 0 {
+            if remaining == 0 {
                 stopped = true;
                 return ControlFlow::Break(());
             }
-            left -= 1;
-            let flow = take(key, data);
+            remaining -= 1;
+            let flow = visit(key, data);
             stopped |= flow.is_break();
             flow
         })?;
-        self.left = left;
+        self.remaining = remaining;
         match last {
             _ if stopped => Ok(Some(true)),
-            Some(last) if left > 0 => {
-                self.go_on_after(last);
+            Some(last) if remaining > 0 => {
+                self.continue_after(last);
                 Ok(None)
             }
             last => Ok(Some(last.is_some())),
         }
     }
 
-    /// Reads a page of pairs as the store holds them. Returns the last key if more pairs follow.
+    /// Reads a page of stored pairs, including expired ones. Returns the last key if more pairs follow.
     fn next_page(
         &mut self,
         origin: &mut Origin<'_>,
-        mut take: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let mut pairs = std::mem::take(&mut self.pairs);
-        // One pair beyond the limit tells whether there are more.
-        let range = Range { limit: self.left.saturating_add(1), ..self.range() };
+        // One pair past the limit shows whether more exist.
+        let range = Range { limit: self.remaining.saturating_add(1), ..self.range() };
         let last = match origin {
-            Origin::Transaction(transaction) => transaction.page(&self.table, &range, &mut pairs, take)?,
+            Origin::Transaction(transaction) => transaction.page(&self.table, &range, &mut pairs, visit)?,
             Origin::Snapshot(snapshot) => {
                 snapshot.scan_into(&self.table, &range.page(), &mut pairs)?;
-                let _ = pairs.iter().try_for_each(|(key, value)| take(key, value));
+                let _ = pairs.iter().try_for_each(|(key, value)| visit(key, value));
                 pairs.last().filter(|_| pairs.more()).map(|(key, _)| key.to_vec())
             }
         };
@@ -173,7 +174,7 @@ impl Walk {
         Ok(last)
     }
 
-    /// Moves the lower bound of a floor start to the next lower key whose pair has not expired.
+    /// Replaces the lower bound of a floor start by the largest key not above it whose pair has not expired.
     fn find_floor(&mut self, origin: &mut Origin<'_>, now: u64) -> Result<(), Failure> {
         if !std::mem::take(&mut self.floor_start) {
             return Ok(());
@@ -181,18 +182,18 @@ impl Walk {
         let (Bound::Included(key) | Bound::Excluded(key)) = &self.lower else { return Ok(()) };
         let below = Range { upper: Bound::Included(key), backward: true, limit: 1, ..Range::all() };
         let (mut walk, mut floor) = (Self::new(&self.table, &below), None);
-        let take = |floor: &mut Option<Vec<u8>>, key: &[u8]| {
+        let record = |floor: &mut Option<Vec<u8>>, key: &[u8]| {
             *floor = Some(key.to_vec());
             ControlFlow::Break(())
         };
-        while walk.page(origin, now, |key, _| take(&mut floor, key))?.is_none() {}
+        while walk.page(origin, now, |key, _| record(&mut floor, key))?.is_none() {}
         if let Some(floor) = floor {
             self.lower = Bound::Included(floor);
         }
         Ok(())
     }
 
-    fn go_on_after(&mut self, key: Vec<u8>) {
+    fn continue_after(&mut self, key: Vec<u8>) {
         *(if self.backward { &mut self.upper } else { &mut self.lower }) = Bound::Excluded(key);
     }
 
@@ -203,32 +204,32 @@ impl Walk {
             upper: upper.map(Vec::as_slice),
             backward: self.backward,
             floor_start: self.floor_start,
-            limit: self.left,
+            limit: self.remaining,
         }
     }
 }
 
-/// Passes the pairs of a range that are visible now to `take`, in order, until it breaks off. Returns
-/// whether more follow.
+/// Passes the visible pairs of a range to `visit`, in order, until it breaks off. Returns whether more pairs
+/// follow.
 pub(crate) fn each(
     (store, table): (&Store, &Table),
     range: &Range<'_>,
     now: u64,
-    mut take: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<bool, Failure> {
     let mut walk = Walk::new(table, range);
-    if let Some(more) = walk.at_once(now, &mut take)? {
+    if let Some(more) = walk.at_once(now, &mut visit)? {
         return Ok(more);
     }
     let snapshot = store.snapshot()?;
     loop {
-        if let Some(more) = walk.page(&mut Origin::Snapshot(&snapshot), now, &mut take)? {
+        if let Some(more) = walk.page(&mut Origin::Snapshot(&snapshot), now, &mut visit)? {
             return Ok(more);
         }
     }
 }
 
-/// The data of a pair that has not expired.
+/// Returns the data of a stored value, or `None` when the pair has expired.
 fn data(value: &[u8], now: u64) -> Option<&[u8]> {
     Some(Envelope::open(value).filter(|envelope| envelope.is_alive(now))?.data)
 }

@@ -1,4 +1,4 @@
-//! What is asked of the server as a whole.
+//! Commands about the whole server: version, monitoring, replication, shutdown, time.
 
 use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, Options, integer, is};
@@ -13,7 +13,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(version),
         usage: "[VERSION version]",
-        summary: "The version of the server, and that of Redis whose commands it has.",
+        summary: "Returns the version of the server and the Redis version of its commands.",
     },
     Command {
         name: "monitor",
@@ -28,7 +28,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "Shows each command that is carried out, until RESET; administrative ones are not shown.",
+        summary: "Streams each executed command until RESET, except administrative commands.",
     },
     Command {
         name: "replicaof",
@@ -36,7 +36,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(replica_of),
         usage: "NO ONE",
-        summary: "NO ONE does nothing; anything else is refused: there is no replication.",
+        summary: "NO ONE has no effect; anything else is rejected, because the server does not replicate.",
     },
     Command {
         name: "role",
@@ -50,7 +50,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "The server is a master without replicas.",
+        summary: "Returns the role of the server: a master without replicas.",
     },
     Command {
         name: "shutdown",
@@ -58,7 +58,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(shutdown),
         usage: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
-        summary: "Ends the server. SAVE is refused, since nothing is kept on disk.",
+        summary: "Stops the server. SAVE is rejected, because the server has no persistence.",
     },
     Command {
         name: "slaveof",
@@ -66,7 +66,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(replica_of),
         usage: "NO ONE",
-        summary: "The old name of REPLICAOF.",
+        summary: "Former name of REPLICAOF.",
     },
     Command {
         name: "time",
@@ -81,7 +81,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "The time of the server: seconds since 1970, and microseconds.",
+        summary: "Returns the time of the server: seconds since 1970, and microseconds.",
     },
     Command {
         name: "wait",
@@ -89,7 +89,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(wait),
         usage: "replicas timeout",
-        summary: "How many replicas have the writes: 0, at once, since there are none.",
+        summary: "Returns 0 immediately, because the server has no replicas.",
     },
     Command {
         name: "waitaof",
@@ -97,11 +97,11 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(wait_for_file),
         usage: "local replicas timeout",
-        summary: "How many append-only files have the writes: none, at once.",
+        summary: "Returns 0 and 0 immediately, because the server has neither append-only file nor replicas.",
     },
 ];
 
-/// Redis draws a picture, of a version if one is named. This server has none.
+/// Returns the version of the server. Redis draws a picture instead.
 fn version(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let mut options = Options::from(arguments, 1);
     while let Some(word) = options.word() {
@@ -122,7 +122,7 @@ fn replica_of(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<()
         context.replies.ok();
         return Ok(());
     }
-    Err(Failure::other("this server cannot be a replica; allowed is REPLICAOF NO ONE"))
+    Err(Failure::other("this server cannot be a replica; only REPLICAOF NO ONE is allowed"))
 }
 
 fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
@@ -146,9 +146,11 @@ fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
         ));
     }
     if !context.shared.request_shutdown() {
-        return Err(Failure::other("SHUTDOWN: the program around this server does not let clients end it"));
+        return Err(Failure::other(
+            "SHUTDOWN: the embedding program does not allow clients to stop this server",
+        ));
     }
-    tracing::info!(client = context.session.client.id, "a client ends the server");
+    tracing::info!(client = context.session.client.id, "client requested shutdown");
     context.session.closing = true;
     Ok(())
 }

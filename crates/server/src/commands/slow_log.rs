@@ -1,4 +1,4 @@
-//! What took long.
+//! `SLOWLOG`: the log of slow commands.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -16,7 +16,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
         subcommands::run(context, ("slowlog", SUBCOMMANDS), arguments)
     }),
     usage: "GET [count] | EXPLAIN [count] | LEN | RESET | HELP",
-    summary: "The commands that took longer than slowlog-log-slower-than, and why.",
+    summary: "Shows the commands that took longer than slowlog-log-slower-than, and explains them.",
 }];
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
@@ -24,7 +24,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "slowlog|explain",
         arity: -2,
         usage: "[count]",
-        summary: "The entries of GET as maps, with what was carried out together and touched of memory.",
+        summary: "Returns the entries of GET as maps, with batch sizes and memory accesses.",
         run: |context, arguments| {
             let entries = context.shared.slow_log.newest(count(arguments)?);
             context.replies.array(entries.len());
@@ -36,8 +36,8 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "slowlog|get",
         arity: -2,
         usage: "[count]",
-        summary: "The newest entries (10 unless it is said; -1 for all): number, time, microseconds, \
-                  arguments, address and name of the client. Commands that ran together are one entry.",
+        summary: "Returns the newest entries (10 by default; -1 for all): ID, time, microseconds, arguments, \
+                  address and name of the client. Commands that ran in one batch share an entry.",
         run: |context, arguments| {
             let entries = context.shared.slow_log.newest(count(arguments)?);
             context.replies.array(entries.len());
@@ -49,7 +49,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "slowlog|len",
         arity: 2,
         usage: "",
-        summary: "How many entries there are.",
+        summary: "Returns the number of entries.",
         run: |context, _| {
             context.replies.integer(context.shared.slow_log.len() as i64);
             Ok(())
@@ -59,7 +59,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "slowlog|reset",
         arity: 2,
         usage: "",
-        summary: "Removes them.",
+        summary: "Removes all entries.",
         run: |context, _| {
             context.shared.slow_log.clear();
             context.replies.ok();

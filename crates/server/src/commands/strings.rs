@@ -1,4 +1,4 @@
-//! Values as strings of bytes.
+//! Commands that read and edit values as byte strings.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Values(get),
         usage: "key",
-        summary: "The value of a key.",
+        summary: "Returns the value of a key.",
     },
     Command {
         name: "mget",
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::All,
         form: CommandForm::Values(mget),
         usage: "key [key ...]",
-        summary: "The values of several keys.",
+        summary: "Returns the values of several keys.",
     },
     Command {
         name: "strlen",
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(strlen),
         usage: "key",
-        summary: "How many bytes a value has.",
+        summary: "Returns the length of a value in bytes.",
     },
     Command {
         name: "getrange",
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(getrange),
         usage: "key start end",
-        summary: "A part of a value; places count from 0, or back from -1.",
+        summary: "Returns a part of a value; negative indices count from the end.",
     },
     Command {
         name: "substr",
@@ -47,7 +47,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Read(getrange),
         usage: "key start end",
-        summary: "A part of a value, as GETRANGE returns it.",
+        summary: "Former name of GETRANGE.",
     },
     Command {
         name: "append",
@@ -55,7 +55,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(append),
         usage: "key value",
-        summary: "Appends to a value, or stores it: its length.",
+        summary: "Appends to a value, or stores it if the key is absent; returns the new length.",
     },
     Command {
         name: "setrange",
@@ -63,7 +63,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(setrange),
         usage: "key offset value",
-        summary: "Writes over a part of a value, which grows if need be: its length.",
+        summary: "Overwrites a part of a value, extends it if necessary, and returns the new length.",
     },
 ];
 
@@ -72,8 +72,8 @@ pub(super) fn get(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let found = keyspace.get(&arguments[1])?;
-    replies.bulk_or_null(found.map(|found| found.data));
+    let existing = keyspace.get(&arguments[1])?;
+    replies.bulk_or_null(existing.map(|envelope| envelope.data));
     Ok(())
 }
 
@@ -84,8 +84,8 @@ fn mget(
 ) -> Result<(), Failure> {
     replies.array(arguments.len() - 1);
     for key in arguments.from(1).iter() {
-        let found = keyspace.get(key)?;
-        replies.bulk_or_null(found.map(|found| found.data));
+        let existing = keyspace.get(key)?;
+        replies.bulk_or_null(existing.map(|envelope| envelope.data));
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ fn strlen(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let bytes = keyspace.get(&arguments[1])?.map_or(0, |found| found.data.len());
+    let bytes = keyspace.get(&arguments[1])?.map_or(0, |envelope| envelope.data.len());
     replies.integer(bytes as i64);
     Ok(())
 }
@@ -106,16 +106,16 @@ fn getrange(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     let (start, end) = (integer(&arguments[2])?, integer(&arguments[3])?);
-    let data = keyspace.get(&arguments[1])?.map_or(&[][..], |found| found.data);
+    let data = keyspace.get(&arguments[1])?.map_or(&[][..], |envelope| envelope.data);
     replies.bulk(part(data, start, end));
     Ok(())
 }
 
-/// The bytes from one place to another, both included; negative places count back from the end.
+/// Returns the bytes between two indices, both included. Negative indices count from the end.
 fn part(data: &[u8], start: i64, end: i64) -> &[u8] {
     let length = data.len() as i64;
-    let place = |place: i64| if place < 0 { place.saturating_add(length) } else { place };
-    let (start, end) = (place(start).max(0), place(end).min(length - 1));
+    let resolve = |index: i64| if index < 0 { index.saturating_add(length) } else { index };
+    let (start, end) = (resolve(start).max(0), resolve(end).min(length - 1));
     if start > end { &[] } else { &data[start as usize..=end as usize] }
 }
 
@@ -149,16 +149,16 @@ fn setrange(
     })
 }
 
-/// Has a value changed, which keeps its expiry, unless the function says that nothing has. Replies how many
-/// bytes it has.
+/// Changes a value, keeps its expiry, and returns its length in bytes to the client. `change` returns whether
+/// it changed the value.
 fn edit(
     keyspace: &mut Keyspace<'_>,
     key: &[u8],
     replies: &mut Replies,
     change: impl FnOnce(&mut Vec<u8>) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
-    let found = keyspace.get_to_write(key)?;
-    let Envelope { data, expires_at } = found.unwrap_or(Envelope { data: &[], expires_at: None });
+    let existing = keyspace.get_to_write(key)?;
+    let Envelope { data, expires_at } = existing.unwrap_or(Envelope { data: &[], expires_at: None });
     let mut data = data.to_vec();
     let changed = change(&mut data)?;
     replies.integer(data.len() as i64);
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_value() {
+    fn part_resolves_and_clamps_indices() {
         let cases: [(i64, i64, &[u8]); 8] = [
             (0, 1, b"va"),
             (0, -1, b"value"),

@@ -1,5 +1,5 @@
-//! Commands that are containers of others: their subcommands by name, the texts of `HELP`, and errors that
-//! name what is wrong.
+//! Container commands: dispatch to their subcommands, the text of `HELP`, and errors about unknown
+//! subcommands.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -8,21 +8,21 @@ use crate::commands;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// A command within another one.
+/// A subcommand of a container command.
 #[derive(Debug)]
 pub(crate) struct Subcommand {
-    /// With the name of its container: `client|list`.
+    /// Includes the name of its container: `client|list`.
     pub(crate) name: &'static str,
-    /// How many arguments it has, both names included; at least so many if negative.
+    /// Number of arguments including both names; a negative value is a minimum.
     pub(crate) arity: i32,
-    /// The arguments after both names, as a manual writes them.
+    /// The syntax of the arguments after both names.
     pub(crate) usage: &'static str,
-    /// What it does, in a sentence.
+    /// One sentence for `HELP`.
     pub(crate) summary: &'static str,
     pub(crate) run: fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>,
 }
 
-/// Runs the subcommand that the first argument names.
+/// Executes the subcommand that the first argument names.
 pub(super) fn run(
     context: &mut Context<'_>,
     (container, subcommands): (&'static str, &'static [Subcommand]),
@@ -47,18 +47,18 @@ pub(super) fn run(
 }
 
 impl Subcommand {
-    /// Its name within its container.
+    /// Returns the name without that of the container.
     pub(crate) fn own_name(&self) -> &'static str {
         self.name.split_once('|').map_or(self.name, |(_, own)| own)
     }
 
     fn accepts(&self, arguments: usize) -> bool {
-        let wanted = self.arity.unsigned_abs() as usize;
-        if self.arity < 0 { arguments >= wanted } else { arguments == wanted }
+        let arity = self.arity.unsigned_abs() as usize;
+        if self.arity < 0 { arguments >= arity } else { arguments == arity }
     }
 }
 
-/// What is wrong with a subcommand that there is not.
+/// Returns the error for an unknown subcommand.
 pub(super) fn unknown(container: &str, given: &[u8]) -> Failure {
     let (given, container) = (String::from_utf8_lossy(given), container.to_ascii_uppercase());
     Failure::other(format!("unknown subcommand '{given}'. Try {container} HELP."))

@@ -1,4 +1,4 @@
-//! Commands that take effect together.
+//! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`, and the execution of one command as a transaction.
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys, OnKeys};
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(multi),
         usage: "",
-        summary: "Has the commands that follow wait for EXEC.",
+        summary: "Begins a transaction: queues the following commands until EXEC.",
     },
     Command {
         name: "exec",
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Exec,
         usage: "",
-        summary: "Runs the commands since MULTI at one moment; not at all if a watched pair has changed.",
+        summary: "Executes the commands since MULTI atomically, unless a watched pair has changed.",
     },
     Command {
         name: "discard",
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(discard),
         usage: "",
-        summary: "Forgets the commands since MULTI.",
+        summary: "Discards the commands since MULTI.",
     },
     Command {
         name: "watch",
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::All,
         form: CommandForm::Serve(watch),
         usage: "key [key ...]",
-        summary: "Has EXEC run nothing if one of these pairs has changed by then.",
+        summary: "Watches pairs: EXEC executes nothing if one of them has changed.",
     },
     Command {
         name: "unwatch",
@@ -51,11 +51,11 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "Watches no pair any more.",
+        summary: "Stops watching all pairs and ranges.",
     },
 ];
 
-/// Runs one command on the keys of the client's table, again as long as other writes are in the way.
+/// Executes one command as a transaction on the client's table. Retries on conflicts with other writes.
 pub(crate) fn run_alone(
     context: &mut Context<'_>,
     handler: OnKeys,
@@ -101,7 +101,7 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     let bytes_max = context.shared.config().request.request_bytes_max;
     for key in arguments.from(1).iter() {
         let (table, database) = (context.table(), context.session.database);
-        // A key that no pair can have stays absent.
+        // A key that the table does not allow stays absent, so it needs no watch.
         if table.allows_key(key) {
             let seen = table.get(key)?;
             context.session.watched.push(WatchedPair { database, key: key.to_vec(), seen }, bytes_max)?;

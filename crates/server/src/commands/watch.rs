@@ -1,4 +1,4 @@
-//! Watched ranges: `EXEC` runs nothing if a pair of one has come, gone or changed.
+//! `RI.WATCHRANGE`: `EXEC` executes nothing if a pair of a watched range was added, deleted or changed.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -21,22 +21,22 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::None,
     form: CommandForm::Walk(watch_range),
     usage: "lower upper",
-    summary: "Has EXEC run nothing if a pair between two bounds has come, gone or changed by then.",
+    summary: "Watches a range: EXEC executes nothing if a pair in it was added, deleted or changed.",
 }];
 
-/// Returns a walk through a watched range as it is now.
+/// Returns a walk through the present pairs of a watched range.
 pub(crate) fn walk(range: &WatchedRange, databases: &Databases) -> Walk {
     let (lower, upper) = (range.lower.as_ref(), range.upper.as_ref());
     let (lower, upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
     Walk::new(databases.table(range.database), &Range { lower, upper, ..Range::all() })
 }
 
-/// Takes the digest of a range that comes to be watched.
+/// Computes the digest of a range, then watches the range.
 struct Watch {
-    /// Without the digest, which the end completes.
+    /// Its digest is 0 until the walk ends.
     range: Option<WatchedRange>,
     digest: RangeDigest,
-    /// The digest of no pairs.
+    /// The digest without pairs, for a walk that begins anew.
     empty: RangeDigest,
 }
 

@@ -1,23 +1,23 @@
-//! Whether a history of clients is linearizable: whether in some order of their operations, in which those of
-//! a client are in theirs and none comes before one that had ended when it began, all answers are right (a
-//! search by Wing and Gong, which remembers where it was in vain).
+//! A linearizability checker. A history is linearizable if some order of its operations explains all answers.
+//! This order must keep the order of each client, and must not place an operation before another that ended
+//! before it began. The checker is the search of Wing and Gong, and memoizes states without a solution.
 
 use std::collections::HashSet;
 
 pub(crate) const CLIENTS: usize = 4;
 pub(crate) const KEYS: [&str; 3] = ["a", "b", "c"];
 
-/// What a key holds.
+/// The value of a key.
 pub(crate) type Value = Option<i64>;
 
-/// The pairs, and what clients watch.
+/// The pairs, and the watched keys of each client with the values that they had.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     values: [Value; KEYS.len()],
     watched: [Vec<(usize, Value)>; CLIENTS],
 }
 
-/// What a client asks for, by the number of a key.
+/// An operation of a client. Keys are indices into `KEYS`.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
     Get(usize),
@@ -31,7 +31,7 @@ pub(crate) enum Operation {
     Execute(Vec<Operation>),
 }
 
-/// An operation, when it was, and what was answered.
+/// An operation, its interval and its answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) operation: Operation,
@@ -47,7 +47,7 @@ impl State {
 }
 
 impl Operation {
-    /// What it does to a state: what is answered, as texts of tests show it.
+    /// Applies the operation to a state and returns its answer, formatted as `common::show` does.
     pub(crate) fn apply(&self, client: usize, state: &mut State) -> String {
         let text = |value: Value| value.map_or("nil".to_owned(), |value| format!("'{value}'"));
         match *self {
@@ -76,7 +76,7 @@ impl Operation {
     }
 }
 
-/// A transaction does nothing if what is watched has changed, and only then.
+/// Executes a transaction. It does nothing if and only if a watched key has changed.
 fn execute(operations: &[Operation], client: usize, state: &mut State) -> String {
     let watched = std::mem::take(&mut state.watched[client]);
     if watched.iter().any(|&(key, seen)| state.values[key] != seen) {
@@ -86,39 +86,39 @@ fn execute(operations: &[Operation], client: usize, state: &mut State) -> String
     format!("[{}]", answers.join(" "))
 }
 
-/// Whether a history that begins in a state is linearizable.
+/// Returns whether a history that begins in a state is linearizable.
 pub(crate) fn is_linearizable(history: &[Vec<Event>; CLIENTS], begin: State) -> bool {
     search(history, [0; CLIENTS], begin, &mut HashSet::new())
 }
 
-/// Whether what is left of a history is, once so many operations of each client were.
+/// Returns whether the rest of a history is linearizable after `done` operations of each client.
 fn search(
     history: &[Vec<Event>; CLIENTS],
     done: [usize; CLIENTS],
     state: State,
-    in_vain: &mut HashSet<([usize; CLIENTS], State)>,
+    unsolvable: &mut HashSet<([usize; CLIENTS], State)>,
 ) -> bool {
     let next = |client: usize| history[client].get(done[client]);
-    let left: Vec<(usize, &Event)> =
+    let pending: Vec<(usize, &Event)> =
         (0..CLIENTS).filter_map(|client| Some((client, next(client)?))).collect();
-    if left.is_empty() {
+    if pending.is_empty() {
         return true;
     }
-    if in_vain.contains(&(done, state.clone())) {
+    if unsolvable.contains(&(done, state.clone())) {
         return false;
     }
-    for &(client, event) in &left {
-        let is_late = left.iter().any(|(_, other)| other.ended < event.began);
+    for &(client, event) in &pending {
+        let must_follow = pending.iter().any(|(_, other)| other.ended < event.began);
         let mut after = state.clone();
-        if is_late || event.operation.apply(client, &mut after) != event.answer {
+        if must_follow || event.operation.apply(client, &mut after) != event.answer {
             continue;
         }
-        let mut further = done;
-        further[client] += 1;
-        if search(history, further, after, in_vain) {
+        let mut done_after = done;
+        done_after[client] += 1;
+        if search(history, done_after, after, unsolvable) {
             return true;
         }
     }
-    in_vain.insert((done, state));
+    unsolvable.insert((done, state));
     false
 }

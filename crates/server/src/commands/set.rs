@@ -1,4 +1,4 @@
-//! Values stored under conditions and with an expiry.
+//! `SET`, its variants, and `GETSET`, `GETDEL` and `GETEX`.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -40,7 +40,7 @@ pub(super) const COMMANDS: &[Command] = &[
             |arguments, now| put_until(arguments, now, "setex", b"EX"),
         ),
         usage: "key seconds value",
-        summary: "Stores a value that expires in so many seconds.",
+        summary: "Stores a value with a time to live in seconds.",
     },
     Command {
         name: "psetex",
@@ -51,7 +51,7 @@ pub(super) const COMMANDS: &[Command] = &[
             |arguments, now| put_until(arguments, now, "psetex", b"PX"),
         ),
         usage: "key milliseconds value",
-        summary: "Stores a value that expires in so many milliseconds.",
+        summary: "Stores a value with a time to live in milliseconds.",
     },
     Command {
         name: "getset",
@@ -59,7 +59,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(getset),
         usage: "key value",
-        summary: "Stores a value and returns the one before.",
+        summary: "Stores a value and returns the previous one.",
     },
     Command {
         name: "getdel",
@@ -75,11 +75,11 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::First,
         form: CommandForm::Update(getex),
         usage: "key [EX s | PX ms | EXAT s | PXAT ms | PERSIST]",
-        summary: "The value of a key, whose expiry is changed.",
+        summary: "Returns a value and changes its expiry.",
     },
 ];
 
-/// When a value may be stored.
+/// The condition under which `SET` stores a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When<'a> {
     Always,
@@ -88,28 +88,28 @@ enum When<'a> {
     If(Condition<'a>),
 }
 
-/// What is said after the value of a `SET`.
-struct How<'a> {
+/// The options of `SET`.
+struct SetOptions<'a> {
     when: When<'a>,
     get: bool,
     expiry: Option<Expiry<'a>>,
-    keep: bool,
+    keep_ttl: bool,
 }
 
-impl<'a> How<'a> {
+impl<'a> SetOptions<'a> {
     fn parse(arguments: &Arguments<'a>) -> Result<Self, Failure> {
-        let mut how = Self { when: When::Always, get: false, expiry: None, keep: false };
+        let mut parsed = Self { when: When::Always, get: false, expiry: None, keep_ttl: false };
         let mut options = Options::from(arguments, 3);
         while let Some(word) = options.word() {
             match &*word {
-                b"NX" if matches!(how.when, When::Always | When::Absent) => how.when = When::Absent,
-                b"XX" if matches!(how.when, When::Always | When::Present) => how.when = When::Present,
-                b"GET" => how.get = true,
-                b"KEEPTTL" if how.expiry.is_none() => how.keep = true,
-                word => how.parse_with_argument(word, &mut options)?,
+                b"NX" if matches!(parsed.when, When::Always | When::Absent) => parsed.when = When::Absent,
+                b"XX" if matches!(parsed.when, When::Always | When::Present) => parsed.when = When::Present,
+                b"GET" => parsed.get = true,
+                b"KEEPTTL" if parsed.expiry.is_none() => parsed.keep_ttl = true,
+                word => parsed.parse_with_argument(word, &mut options)?,
             }
         }
-        Ok(how)
+        Ok(parsed)
     }
 
     fn parse_with_argument(&mut self, word: &[u8], options: &mut Options<'a>) -> Result<(), Failure> {
@@ -117,7 +117,7 @@ impl<'a> How<'a> {
             && let Some(condition) = Condition::parse(word, options)?
         {
             self.when = When::If(condition);
-        } else if self.keep {
+        } else if self.keep_ttl {
             return Err(Failure::Syntax);
         } else {
             self.expiry = Some(Expiry::parse(word, options, self.expiry)?);
@@ -125,50 +125,50 @@ impl<'a> How<'a> {
         Ok(())
     }
 
-    /// Whether the value that is there matters.
-    fn looks(&self) -> bool {
-        self.get || self.keep || self.when != When::Always
+    /// Returns whether the result depends on the existing value.
+    fn needs_existing(&self) -> bool {
+        self.get || self.keep_ttl || self.when != When::Always
     }
 
-    fn allows(&self, found: Option<&[u8]>) -> bool {
+    fn allows(&self, existing: Option<&[u8]>) -> bool {
         match self.when {
             When::Always => true,
-            When::Absent => found.is_none(),
-            When::Present => found.is_some(),
-            When::If(condition) => condition.holds(found),
+            When::Absent => existing.is_none(),
+            When::Present => existing.is_some(),
+            When::If(condition) => condition.is_met_by(existing),
         }
     }
 }
 
 fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
-    let how = How::parse(arguments)?;
+    let options = SetOptions::parse(arguments)?;
     let (key, value) = (&arguments[1], &arguments[2]);
-    let mut expires_at = how.expiry.map(|expiry| expiry.time(keyspace.now(), "set")).transpose()?;
-    if !how.looks() {
+    let mut expires_at = options.expiry.map(|expiry| expiry.time(keyspace.now(), "set")).transpose()?;
+    if !options.needs_existing() {
         replies.ok();
         return keyspace.put(key, value, expires_at);
     }
-    let found = if how.get { keyspace.get(key)? } else { keyspace.get_to_write(key)? };
-    if how.keep {
-        expires_at = found.and_then(|found| found.expires_at);
+    let existing = if options.get { keyspace.get(key)? } else { keyspace.get_to_write(key)? };
+    if options.keep_ttl {
+        expires_at = existing.and_then(|existing| existing.expires_at);
     }
-    let allowed = how.allows(found.map(|found| found.data));
-    match (how.get, allowed) {
-        (true, _) => replies.bulk_or_null(found.map(|found| found.data)),
+    let allowed = options.allows(existing.map(|existing| existing.data));
+    match (options.get, allowed) {
+        (true, _) => replies.bulk_or_null(existing.map(|existing| existing.data)),
         (false, true) => replies.ok(),
         (false, false) => replies.null(),
     }
     if allowed { keyspace.put(key, value, expires_at) } else { Ok(()) }
 }
 
-/// What a `SET` with options puts, unless what is there matters or it is refused.
+/// Returns the put of a `SET` with options, or `None` when it depends on the existing value or is invalid.
 fn plain_set<'a>(arguments: &Arguments<'a>, now: u64) -> Option<Put<'a>> {
-    let how = How::parse(arguments).ok().filter(|how| !how.looks())?;
-    let expires_at = how.expiry.map(|expiry| expiry.time(now, "set")).transpose().ok()?;
+    let options = SetOptions::parse(arguments).ok().filter(|options| !options.needs_existing())?;
+    let expires_at = options.expiry.map(|expiry| expiry.time(now, "set")).transpose().ok()?;
     Some(Put { value: arguments.get(2)?, expires_at }).filter(|put| put.is_alive(now))
 }
 
-/// What `SETEX` or `PSETEX` puts, unless it is refused.
+/// Returns the put of `SETEX` or `PSETEX`, or `None` when the command is invalid.
 fn put_until<'a>(arguments: &Arguments<'a>, now: u64, name: &'static str, unit: &[u8]) -> Option<Put<'a>> {
     let expiry = Expiry::parse(unit, &mut Options::from(arguments, 2), None).ok()?;
     let put = Put { value: arguments.get(3)?, expires_at: Some(expiry.time(now, name).ok()?) };
@@ -212,10 +212,10 @@ fn getdel(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let found = keyspace.get(&arguments[1])?;
-    let there = found.is_some();
-    replies.bulk_or_null(found.map(|found| found.data));
-    if there {
+    let existing = keyspace.get(&arguments[1])?;
+    let exists = existing.is_some();
+    replies.bulk_or_null(existing.map(|existing| existing.data));
+    if exists {
         keyspace.delete(&arguments[1]);
     }
     Ok(())
@@ -226,18 +226,19 @@ fn getex(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (mut options, mut lasts, mut expiry) = (Options::from(arguments, 2), false, None);
+    let (mut options, mut persists, mut expiry) = (Options::from(arguments, 2), false, None);
     while let Some(word) = options.word() {
         match &*word {
-            b"PERSIST" if expiry.is_none() => lasts = true,
-            word if !lasts => expiry = Some(Expiry::parse(word, &mut options, expiry)?),
+            b"PERSIST" if expiry.is_none() => persists = true,
+            word if !persists => expiry = Some(Expiry::parse(word, &mut options, expiry)?),
             _ => return Err(Failure::Syntax),
         }
     }
     get(keyspace, arguments, replies)?;
-    let is_there = keyspace.get_to_write(&arguments[1])?.is_some();
-    match expiry.filter(|_| is_there).map(|expiry| expiry.time(keyspace.now(), "getex")).transpose()? {
-        None if !lasts => Ok(()),
-        expires_at => expiry::change(keyspace, &arguments[1], |_| Some(expires_at)).map(drop),
+    let exists = keyspace.get_to_write(&arguments[1])?.is_some();
+    let expiry = expiry.filter(|_| exists).map(|expiry| expiry.time(keyspace.now(), "getex")).transpose()?;
+    match (expiry, persists) {
+        (None, false) => Ok(()),
+        (expires_at, _) => expiry::change(keyspace, &arguments[1], |_| Some(expires_at)).map(drop),
     }
 }

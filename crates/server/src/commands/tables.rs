@@ -1,4 +1,4 @@
-//! Tables as wholes.
+//! Commands on whole tables: `DBSIZE`, `FLUSHDB`, `FLUSHALL`, `KEYS` and `SCAN`.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "",
-        summary: "How many pairs the table has; one that has expired may be counted.",
+        summary: "Returns the number of pairs in the table; expired pairs may be included.",
     },
     Command {
         name: "flushdb",
@@ -38,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "[ASYNC | SYNC]",
-        summary: "Deletes all pairs of the table, at one moment.",
+        summary: "Deletes all pairs of the table atomically.",
     },
     Command {
         name: "flushall",
@@ -53,7 +53,7 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "[ASYNC | SYNC]",
-        summary: "Deletes all pairs of all tables, of each at one moment.",
+        summary: "Deletes all pairs of all tables, each table atomically.",
     },
     Command {
         name: "keys",
@@ -61,7 +61,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Walk(keys),
         usage: "pattern",
-        summary: "The keys of a pattern, in order, as they are at one moment.",
+        summary: "Returns the keys that match a pattern, in order, all of one version.",
     },
     Command {
         name: "scan",
@@ -69,21 +69,21 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Walk(scan),
         usage: "cursor [MATCH pattern] [COUNT count] [TYPE type]",
-        summary: "Keys in order, a page at a time: each that is there throughout comes once.",
+        summary: "Returns a page of keys in order; keys that exist throughout a full scan are returned once.",
     },
 ];
 
-/// Refuses all but a word that says whether to wait: all is deleted at once either way.
+/// Validates the mode, which has no effect: both modes delete synchronously.
 fn check_mode(arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let known = match arguments.len() {
+    let is_known = match arguments.len() {
         1 => true,
         2 => is(&arguments[1], "async") || is(&arguments[1], "sync"),
         _ => false,
     };
-    if known { Ok(()) } else { Err(Failure::Syntax) }
+    if is_known { Ok(()) } else { Err(Failure::Syntax) }
 }
 
-/// The keys with a prefix, which ends there if anywhere.
+/// Returns the range of keys with a prefix. `end` is its excluded upper bound, if one exists.
 fn with_prefix<'a>(prefix: &'a [u8], end: Option<&'a [u8]>) -> Range<'a> {
     let upper = end.map_or(Bound::Unbounded, Bound::Excluded);
     Range { lower: Bound::Included(prefix), upper, ..Range::all() }
@@ -114,7 +114,7 @@ fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
     Ok(Walking::new(walk, KeysReply { pattern, array: None, count: 0 }, context))
 }
 
-/// Replies the keys of a pattern.
+/// Writes the keys that match a pattern.
 struct KeysReply {
     pattern: Vec<u8>,
     array: Option<OpenArray>,
@@ -141,7 +141,7 @@ impl Sink for KeysReply {
     }
 }
 
-/// Most keys that a page of `SCAN` looks at, whatever is asked for.
+/// Maximum number of keys that one `SCAN` examines, even with a larger `COUNT`.
 const COUNT_MAX: usize = 1 << 16;
 
 fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
@@ -171,13 +171,13 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
     Ok(Walking::new(Walk::new(context.table(), &range), sink, context))
 }
 
-/// Replies a page of `SCAN`: a cursor, and the keys of a pattern.
+/// Writes a page of `SCAN`: a cursor, and the keys that match a pattern.
 struct ScanReply {
     pattern: Vec<u8>,
-    /// Whether strings are wanted: there are no other values.
+    /// Whether `TYPE` includes strings. All values are strings.
     strings: bool,
     keys: Vec<Vec<u8>>,
-    /// The last key that was looked at.
+    /// The last key examined.
     last: Option<Vec<u8>>,
 }
 

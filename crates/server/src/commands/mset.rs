@@ -1,4 +1,4 @@
-//! Several pairs stored at one moment.
+//! `MSET`, `MSETNX` and `MSETEX`: atomic writes of several pairs.
 
 use honeycomb_protocol::resp::Replies;
 
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::EveryOther,
         form: CommandForm::Update(mset),
         usage: "key value [key value ...]",
-        summary: "Stores several values at one moment.",
+        summary: "Stores several values atomically.",
     },
     Command {
         name: "msetnx",
@@ -23,7 +23,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::EveryOther,
         form: CommandForm::Update(msetnx),
         usage: "key value [key value ...]",
-        summary: "Stores several values at one moment if all their keys are absent.",
+        summary: "Stores several values atomically if all keys are absent.",
     },
     Command {
         name: "msetex",
@@ -31,32 +31,32 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::Counted,
         form: CommandForm::Update(msetex),
         usage: "numkeys key value [key value ...] [NX | XX] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]",
-        summary: "Stores several values with one expiry at one moment, perhaps only if all keys are absent.",
+        summary: "Stores several values with one expiry atomically, optionally if all or no keys exist.",
     },
 ];
 
-/// Pairs among the arguments of a command.
+/// Alternating keys and values among the arguments of a command.
 #[derive(Clone, Copy)]
 struct Pairs<'a>(Arguments<'a>);
 
 impl<'a> Pairs<'a> {
-    fn places(self) -> impl Iterator<Item = usize> {
+    fn key_indices(self) -> impl Iterator<Item = usize> {
         (0..self.0.len()).step_by(2)
     }
 
     fn keys(self) -> impl Iterator<Item = &'a [u8]> {
-        self.places().filter_map(move |place| self.0.get(place))
+        self.key_indices().filter_map(move |index| self.0.get(index))
     }
 
-    /// Stores all of them or, also within a transaction that goes on, none.
+    /// Stores all pairs or none, even within a transaction that continues after an error.
     fn put(
         self,
         keyspace: &mut Keyspace<'_>,
         mut expiry: impl FnMut(&mut Keyspace<'_>, &[u8]) -> Result<Option<u64>, Failure>,
     ) -> Result<(), Failure> {
-        let pair = |place| (&self.0[place], &self.0[place + 1]);
-        self.places().map(pair).try_for_each(|(key, value)| keyspace.check_pair(key, value))?;
-        self.places().map(pair).try_for_each(|(key, value)| {
+        let pair = |index| (&self.0[index], &self.0[index + 1]);
+        self.key_indices().map(pair).try_for_each(|(key, value)| keyspace.check_pair(key, value))?;
+        self.key_indices().map(pair).try_for_each(|(key, value)| {
             let expires_at = expiry(keyspace, key)?;
             keyspace.put(key, value, expires_at)
         })
@@ -88,28 +88,30 @@ fn msetnx(
     pairs.put(keyspace, |_, _| Ok(None))
 }
 
-/// What is said after the pairs of an `MSETEX`.
+/// The options of `MSETEX`.
 #[derive(Default)]
-struct How<'a> {
-    /// Whether all keys must be there, or none.
-    there: Option<bool>,
+struct MsetexOptions<'a> {
+    /// `Some(true)` if all keys must exist, `Some(false)` if none may exist.
+    must_exist: Option<bool>,
     expiry: Option<Expiry<'a>>,
-    keep: bool,
+    keep_ttl: bool,
 }
 
-impl<'a> How<'a> {
+impl<'a> MsetexOptions<'a> {
     fn parse(mut options: Options<'a>) -> Result<Self, Failure> {
-        let mut how = Self::default();
+        let mut parsed = Self::default();
         while let Some(word) = options.word() {
             match &*word {
-                b"NX" if how.there != Some(true) => how.there = Some(false),
-                b"XX" if how.there != Some(false) => how.there = Some(true),
-                b"KEEPTTL" if how.expiry.is_none() => how.keep = true,
-                word if !how.keep => how.expiry = Some(Expiry::parse(word, &mut options, how.expiry)?),
+                b"NX" if parsed.must_exist != Some(true) => parsed.must_exist = Some(false),
+                b"XX" if parsed.must_exist != Some(false) => parsed.must_exist = Some(true),
+                b"KEEPTTL" if parsed.expiry.is_none() => parsed.keep_ttl = true,
+                word if !parsed.keep_ttl => {
+                    parsed.expiry = Some(Expiry::parse(word, &mut options, parsed.expiry)?)
+                }
                 _ => return Err(Failure::Syntax),
             }
         }
-        Ok(how)
+        Ok(parsed)
     }
 }
 
@@ -123,20 +125,20 @@ fn msetex(
     let end = count.checked_mul(2).and_then(|words| words.checked_add(2));
     let end = end.filter(|end| *end <= arguments.len());
     let end = end.ok_or_else(|| Failure::other("wrong number of key-value pairs"))?;
-    let how = How::parse(Options::from(arguments, end))?;
-    let expires_at = how.expiry.map(|expiry| expiry.time(keyspace.now(), "msetex")).transpose()?;
+    let options = MsetexOptions::parse(Options::from(arguments, end))?;
+    let expires_at = options.expiry.map(|expiry| expiry.time(keyspace.now(), "msetex")).transpose()?;
     let pairs = Pairs(arguments.part(2..end));
-    if let Some(there) = how.there {
+    if let Some(must_exist) = options.must_exist {
         for key in pairs.keys() {
-            if keyspace.get_to_write(key)?.is_some() != there {
+            if keyspace.get_to_write(key)?.is_some() != must_exist {
                 replies.integer(0);
                 return Ok(());
             }
         }
     }
     replies.integer(1);
-    pairs.put(keyspace, |keyspace, key| match how.keep {
-        true => Ok(keyspace.get_to_write(key)?.and_then(|found| found.expires_at)),
+    pairs.put(keyspace, |keyspace, key| match options.keep_ttl {
+        true => Ok(keyspace.get_to_write(key)?.and_then(|envelope| envelope.expires_at)),
         false => Ok(expires_at),
     })
 }

@@ -1,4 +1,4 @@
-//! `COMMAND`: which commands there are.
+//! `COMMAND`: metadata and documentation of all commands, in the formats of Redis 7.
 
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     keys: Keys::None,
     form: CommandForm::Serve(command),
     usage: "[<subcommand> [argument ...]]",
-    summary: "Which commands there are; COMMAND HELP lists what else it tells.",
+    summary: "Describes the commands; COMMAND HELP lists the subcommands.",
 }];
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
@@ -26,7 +26,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "command|count",
         arity: 2,
         usage: "",
-        summary: "How many commands there are.",
+        summary: "Returns the number of commands.",
         run: |context, _| {
             context.replies.integer(BY_NUMBER.len() as i64);
             Ok(())
@@ -36,9 +36,9 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "command|docs",
         arity: -2,
         usage: "[name ...]",
-        summary: "What commands do.",
+        summary: "Returns summary, usage and group of commands.",
         run: |context, arguments| {
-            let commands: Vec<_> = named(arguments).into_iter().flatten().collect();
+            let commands: Vec<_> = selected(arguments).into_iter().flatten().collect();
             context.replies.map(commands.len());
             commands.iter().for_each(|command| document(command, context.replies));
             Ok(())
@@ -48,7 +48,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "command|getkeys",
         arity: -3,
         usage: "name [argument ...]",
-        summary: "Which arguments of a command are keys.",
+        summary: "Returns the keys among the arguments of a command.",
         run: |context, arguments| {
             let (_, keys) = keys(arguments)?;
             context.replies.array(keys.len());
@@ -60,7 +60,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "command|getkeysandflags",
         arity: -3,
         usage: "name [argument ...]",
-        summary: "The same, with what is done to each.",
+        summary: "Returns the keys among the arguments of a command, each with its access flags.",
         run: |context, arguments| {
             let (command, keys) = keys(arguments)?;
             let flags = access(command);
@@ -78,7 +78,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "command|info",
         arity: -2,
         usage: "[name ...]",
-        summary: "Arity, flags, places of keys and categories of commands.",
+        summary: "Returns arity, flags, key positions and categories of commands.",
         run: |context, arguments| {
             let (names, replies) = (arguments.from(2), &mut *context.replies);
             if names.is_empty() {
@@ -94,7 +94,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "command|list",
         arity: -2,
         usage: "[FILTERBY MODULE name | ACLCAT category | PATTERN pattern]",
-        summary: "The names of commands and subcommands: of all, of a category, or with a pattern.",
+        summary: "Lists the names of commands and subcommands, optionally of a category or a pattern.",
         run: list,
     },
 ];
@@ -123,8 +123,8 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
         None => all.map(|(name, _)| name).collect(),
         Some((kind, _)) if is(kind, "module") => Vec::new(),
         Some((kind, category)) if is(kind, "aclcat") => {
-            let is_of = |command: &Command| categories(command).iter().any(|one| is(category, one));
-            all.filter(|(_, command)| is_of(command)).map(|(name, _)| name).collect()
+            let is_member = |command: &Command| categories(command).iter().any(|name| is(category, name));
+            all.filter(|(_, command)| is_member(command)).map(|(name, _)| name).collect()
         }
         Some((kind, pattern)) if is(kind, "pattern") => {
             let pattern = pattern.to_ascii_lowercase();
@@ -137,8 +137,8 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
     Ok(())
 }
 
-/// The commands that the arguments name, all if they name none.
-fn named(arguments: &Arguments<'_>) -> Vec<Option<&'static Command>> {
+/// Returns the commands that the arguments name, or all commands if there are no arguments.
+fn selected(arguments: &Arguments<'_>) -> Vec<Option<&'static Command>> {
     let names = arguments.from(2);
     match names.is_empty() {
         true => BY_NUMBER.iter().map(|command| Some(*command)).collect(),
@@ -146,36 +146,37 @@ fn named(arguments: &Arguments<'_>) -> Vec<Option<&'static Command>> {
     }
 }
 
-/// The command whose arguments are given, and the keys among them.
+/// Returns the command that the arguments quote, and the keys among its own arguments.
 fn keys<'a>(arguments: &Arguments<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), Failure> {
-    let given = arguments.from(2);
+    let quoted = arguments.from(2);
     let command =
-        commands::find(&given[0]).ok_or_else(|| Failure::other("Invalid command specified"))?.command;
+        commands::find(&quoted[0]).ok_or_else(|| Failure::other("Invalid command specified"))?.command;
     if command.keys == Keys::None {
         return Err(Failure::other("The command has no key arguments"));
     }
-    if !command.accepts(given.len()) {
+    if !command.accepts(quoted.len()) {
         return Err(Failure::other("Invalid number of arguments specified for command"));
     }
     let (first, last, step) = match command.keys {
-        Keys::Counted => (2, counted_last(&given), 2),
-        _ => places(command),
+        Keys::Counted => (2, counted_last(&quoted), 2),
+        _ => key_positions(command),
     };
-    let end = if last < 0 { given.len() } else { last as usize + 1 };
-    let keys: Vec<_> = given.iter().take(end).skip(first as usize).step_by(step.max(1) as usize).collect();
-    let none = || Failure::other("Invalid arguments specified for command");
-    if keys.is_empty() { Err(none()) } else { Ok((command, keys)) }
+    let end = if last < 0 { quoted.len() } else { last as usize + 1 };
+    let keys: Vec<_> = quoted.iter().take(end).skip(first as usize).step_by(step.max(1) as usize).collect();
+    let no_keys = || Failure::other("Invalid arguments specified for command");
+    if keys.is_empty() { Err(no_keys()) } else { Ok((command, keys)) }
 }
 
-/// The last place of a key, if the first argument is the number of keys, each of which a value follows; 0, so
-/// that there is none, if the number is not valid.
-fn counted_last(given: &Arguments<'_>) -> i64 {
-    let last = parse_decimal(&given[1]).unwrap_or(0).saturating_mul(2);
-    if (0..given.len() as i64 - 1).contains(&last) { last } else { 0 }
+/// Returns the position of the last key of a [`Keys::Counted`] command, or 0 if the number of keys is
+/// invalid. With 0 the command has no keys.
+fn counted_last(quoted: &Arguments<'_>) -> i64 {
+    let last = parse_decimal(&quoted[1]).unwrap_or(0).saturating_mul(2);
+    if (0..quoted.len() as i64 - 1).contains(&last) { last } else { 0 }
 }
 
-/// The first and the last place of a key, and from one to the next; the last is -1 if it is the end.
-fn places(command: &Command) -> (i64, i64, i64) {
+/// Returns the positions of the first and the last key, and the step between keys. A last position of -1
+/// means the last argument.
+fn key_positions(command: &Command) -> (i64, i64, i64) {
     match command.keys {
         Keys::None | Keys::Counted => (0, 0, 0),
         Keys::First => (1, 1, 1),
@@ -187,18 +188,18 @@ fn places(command: &Command) -> (i64, i64, i64) {
     }
 }
 
-/// Commands that look at no value.
-const WITHOUT_VALUE: &[&str] =
+/// Commands that read a key's metadata but not its value.
+const METADATA_ONLY: &[&str] =
     &["exists", "expiretime", "memory", "object", "pexpiretime", "pttl", "strlen", "touch", "ttl", "type"];
 
-/// What is done to the keys of a command, as Redis calls it.
+/// Returns how a command accesses its keys, as Redis key flags.
 fn access(command: &Command) -> &'static [&'static str] {
     match command.name {
         "set" | "mset" | "msetnx" | "setnx" | "setex" | "psetex" | "msetex" => &["OW", "update"],
         "del" | "unlink" | "delex" => &["RM", "delete"],
         "getdel" => &["RW", "access", "delete"],
         "append" => &["RW", "insert"],
-        name if WITHOUT_VALUE.contains(&name) => &["RO"],
+        name if METADATA_ONLY.contains(&name) => &["RO"],
         _ if writes(command) => &["RW", "access", "update"],
         _ => &["RO", "access"],
     }
@@ -215,20 +216,20 @@ fn flags(command: &Command) -> Vec<&'static str> {
         ("noscript", matches!(command.name, "multi" | "exec" | "discard" | "watch" | "unwatch" | "monitor")),
         ("fast", has("fast")),
     ];
-    flags.iter().filter(|(_, holds)| *holds).map(|(flag, _)| *flag).collect()
+    flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| *flag).collect()
 }
 
-/// A command as `COMMAND INFO` shows it: name, arity, flags, where its keys are, categories, tips, keys once
-/// more, and subcommands.
+/// Writes a command in the format of `COMMAND INFO`: name, arity, flags, key positions, categories, tips, key
+/// specifications and subcommands.
 fn describe(command: &Command, replies: &mut Replies) {
-    let (first, last, step) = places(command);
+    let (first, last, step) = key_positions(command);
     replies.array(10);
     replies.bulk(command.name.as_bytes());
     replies.integer(i64::from(command.arity));
     let flags = flags(command);
     replies.set(flags.len());
     flags.iter().for_each(|flag| replies.simple(flag));
-    [first, last, step].into_iter().for_each(|place| replies.integer(place));
+    [first, last, step].into_iter().for_each(|number| replies.integer(number));
     describe_categories(command, replies);
     replies.array(0);
     describe_keys(command, replies);
@@ -242,13 +243,13 @@ fn describe_all(replies: &mut Replies) {
     BY_NUMBER.iter().for_each(|command| describe(command, replies));
 }
 
-/// A command, or a subcommand with the name of its container.
+/// Writes a command, a subcommand named `container|subcommand`, or a null array for an unknown name.
 fn describe_named(name: &[u8], replies: &mut Replies) {
     let container = name.split(|byte| *byte == b'|').next().unwrap_or_default();
-    let found = commands::find(container).map(|named| named.command);
-    let subcommands = found.map_or(&[][..], |command| containers::of(command.name));
+    let command = commands::find(container).map(|named| named.command);
+    let subcommands = command.map_or(&[][..], |command| containers::of(command.name));
     let subcommand = subcommands.iter().find(|subcommand| is(name, subcommand.name));
-    match (found, subcommand) {
+    match (command, subcommand) {
         (Some(command), Some(subcommand)) => describe_subcommand(command, subcommand, replies),
         (Some(command), None) if name.len() == container.len() => describe(command, replies),
         _ => replies.null_array(),
@@ -274,9 +275,9 @@ fn describe_categories(command: &Command, replies: &mut Replies) {
     categories.iter().for_each(|category| replies.simple(&format!("@{category}")));
 }
 
-/// Where the keys are, as Redis tells it since its version 7.
+/// Writes the key specification that Redis defines since version 7.
 fn describe_keys(command: &Command, replies: &mut Replies) {
-    let (first, last, step) = places(command);
+    let (first, last, step) = key_positions(command);
     if first == 0 {
         return replies.array(0);
     }
@@ -295,7 +296,7 @@ fn describe_keys(command: &Command, replies: &mut Replies) {
     replies.map(2);
     typed("range", replies);
     replies.map(3);
-    // Relative to the first.
+    // The position of the last key is relative to the first.
     pair("lastkey", if last < 0 { last } else { last - first }, replies);
     pair("keystep", step, replies);
     pair("limit", 0, replies);
