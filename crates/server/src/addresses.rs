@@ -7,6 +7,7 @@ pub const ADDRESS: &str = "an IP address or the name of a host, and a port, such
 
 /// Resolves a text such as `localhost:6379` or `[::1]:6379`. A host with several addresses resolves to its
 /// first IPv4 address if it has one, because most clients try this one first.
+///
 /// # Errors
 /// A message: the text has no port, or the host is unknown.
 pub fn resolve(text: &str) -> Result<SocketAddr, String> {

@@ -1,4 +1,5 @@
 //! Executes the requests of all connections of a core, one event-loop iteration at a time.
+//!
 //! An iteration consists of rounds. A round collects the reads at the front of the requests of every
 //! connection and executes them as one batch; then the writes at the front, as one batch; then one command of
 //! each connection that reads and then writes, as one batch of reads and one of writes; then one command of

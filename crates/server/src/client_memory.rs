@@ -1,4 +1,5 @@
 //! The memory of the clients of a core, and its part of the total that `maxmemory-clients` limits.
+//!
 //! A core records the changes of its own connections and adds their sum to the total once per iteration, so
 //! the cores rarely contend. Near the limit a client gets one reply at a time. Above the limit the server
 //! does not serve clients that use more than [`LITTLE`], and waits [`GRACE`] for them to read their replies.

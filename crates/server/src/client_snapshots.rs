@@ -1,4 +1,5 @@
 //! The snapshots that clients hold by tokens.
+//!
 //! Each client may hold a few snapshots, and all clients together half of the default maximum of a store. The
 //! other half is for commands, so that they never lack one. If clients have taken all, the client with the
 //! most snapshots loses its oldest one. A later use of it fails because it is too old.

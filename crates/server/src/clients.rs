@@ -1,4 +1,5 @@
 //! The connected clients.
+//!
 //! 1. The core of a client writes its variable state. Any core may read it, without consistency between
 //!    numbers.
 //! 2. Any core may mark a client as killed. The core of the client closes the connection when it wakes.

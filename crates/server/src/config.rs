@@ -186,6 +186,7 @@ impl Config {
     }
 
     /// Opens an empty store of [`Config::memory_bytes`] bytes.
+    ///
     /// # Errors
     /// The system cannot allocate the memory.
     pub fn open_store(&self) -> Result<Store, honeycomb_store::Error> {

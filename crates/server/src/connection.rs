@@ -84,6 +84,7 @@ pub(crate) struct PendingRequest {
 
 /// The bytes that one iteration of the event loop may still receive from, or send to, clients with many
 /// bytes.
+///
 /// The server always serves a client with few bytes. Such a client waits for at most one quota of the others.
 #[derive(Debug)]
 pub(crate) struct Quota(usize);
@@ -142,6 +143,7 @@ impl Connection {
     }
 
     /// Receives as many bytes as the socket, the buffer and the quota allow. Returns their number.
+    ///
     /// A receipt that is shorter than the buffer empties the socket: the system notifies the core when more
     /// arrives.
     pub(crate) fn receive(&mut self, buffer: &mut [u8], quota: &mut Quota) -> io::Result<usize> {

@@ -1,4 +1,5 @@
 //! The statistics of a core.
+//!
 //! 1. Only the thread of the core adds to its counts, so an addition is a load and a store and not an atomic
 //!    operation.
 //! 2. Any thread may read them at any time. Counts that are read one after the other may be inconsistent.

@@ -1,4 +1,5 @@
 //! The numbered tables of the store.
+//!
 //! `SWAPDB` exchanges the tables of two numbers atomically for all clients. An iteration looks up numbers
 //! many times, so a lookup costs one additional load and no lock. The swap is atomic because no iteration is
 //! in progress at that time: each core publishes whether it executes an iteration, and a swap waits until all

@@ -1,4 +1,5 @@
 //! Datagrams: packets with many operations each, without a connection.
+//!
 //! An iteration executes the received datagrams together with the requests of connections: their reads share
 //! one batch. Within a packet, and within all packets of an iteration, reads execute before writes, and
 //! writes of one key execute in order.

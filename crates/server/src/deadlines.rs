@@ -1,6 +1,8 @@
 //! The index of deadlines: the pairs with a deadline, in the order of their deadlines.
+//!
 //! The index is a table of the store that clients cannot select. Its [keys](entry) begin with the deadline,
 //! so the pairs that are due come first.
+//!
 //! 1. Every pair with a deadline has an entry. A write that sets a deadline puts pair and entry in one atomic
 //!    batch, or it first puts the entry and then the pair, in a [window](windows). The envelope of the pair
 //!    is authoritative: an entry that differs from it is stale.

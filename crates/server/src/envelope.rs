@@ -1,4 +1,5 @@
 //! The format of stored values: the value of the client, with its deadline.
+//!
 //! ```text
 //! | kind, 1 | data |                 kind 0: no deadline
 //! | kind, 1 | expiry, 8 | data |     kind 1: milliseconds since 1970, little-endian

@@ -1,5 +1,6 @@
 //! Glimpses of pairs: enough of a value to read the deadline of the pair and to delete it, however long the
 //! value is.
+//!
 //! A deletion must only delete the value that was seen. A short value is read completely and compared. A long
 //! value is neither read nor compared: the deletion is conditional on the pair being unchanged since a
 //! version at which it had the deadline that was seen.

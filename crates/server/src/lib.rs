@@ -1,5 +1,6 @@
 //! A server that gives many clients access to a Honeycomb store: Redis clients over TCP, and clients that
 //! send Open Compute Storage Messages or batches as datagrams.
+//!
 //! ```text
 //!  sockets ─> core ─> batch: reads of all connections together ─> store ─> accelerator
 //!             core           writes of all connections together ─> store
@@ -8,6 +9,7 @@
 //! connections and executes their reads as one batch and their writes as another, because an accelerator is
 //! fast only with many requests in flight. The commands of one connection execute in order, and their replies
 //! have the same order.
+//!
 //! To read the code: [`Server`] starts the cores; `core` waits for sockets; `batch` executes requests and
 //! replies; `commands` defines the effect of each command on a `keyspace`; `transaction` makes commands
 //! atomic; `datagrams` serves clients without a connection.

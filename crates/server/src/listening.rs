@@ -1,4 +1,5 @@
 //! Addresses at which a server listens. Each belongs to one server, and all cores of the server share it.
+//!
 //! 1. The first socket is bound without `SO_REUSEPORT`, and a stream socket listens. The system rejects this
 //!    while any other socket has the address, and from then on it rejects the first socket of any other
 //!    server.

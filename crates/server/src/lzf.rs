@@ -1,4 +1,5 @@
 //! Decompression of LZF, which Redis uses for long strings.
+//!
 //! The input consists of literal runs and back-references. A first byte below 32 begins a run of one byte
 //! more than its value. In any other first byte, the upper three bits are the length of a back-reference
 //! minus two; if all three are set, the next byte is added. The lower five bits and the following byte are

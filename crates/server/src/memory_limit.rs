@@ -1,4 +1,5 @@
 //! Frees memory for writes before the server rejects one.
+//!
 //! The server first deletes expired pairs, then stale entries of the index of deadlines, and then
 //! [evicts](crate::eviction) pairs as `maxmemory-policy` requires. Between two iterations a core keeps some
 //! memory free, so that writes rarely wait.

@@ -1,4 +1,5 @@
 //! `MONITOR`: clients that see every executed command.
+//!
 //! 1. A core that has executed commands appends a line for each to the queue of each monitor, and wakes the
 //!    cores of the monitors.
 //! 2. The core of a monitor moves lines from the queue to the replies as far as these have space. The server

@@ -376,6 +376,7 @@ impl Parameter {
     }
 
     /// Sets its value.
+    ///
     /// # Errors
     /// [`Refused::Value`] or [`Refused::Address`]. The configuration does not change.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), Refused> {
@@ -389,6 +390,7 @@ impl Parameter {
 
 impl Config {
     /// Sets the parameters of a TOML file, which has one line `name = value` for each.
+    ///
     /// # Errors
     /// [`Refused`] for the first invalid parameter.
     pub fn read_toml(&mut self, text: &str) -> Result<(), Refused> {

@@ -1,4 +1,5 @@
 //! The payload of `DUMP`: a string in the format of Redis files, with a footer.
+//!
 //! ```text
 //! | type, 1 | string | version, 2 | CRC-64 of all before, 8 |
 //! ```

@@ -1,4 +1,5 @@
 //! Deletes expired pairs, and stale entries of the [index of deadlines](crate::deadlines).
+//!
 //! Any core executes a step between two iterations, if a step is due and no other core executes one. A step
 //! takes well below a hundred microseconds, or a fraction of the duration of the last iteration, so it delays
 //! no client. While more work remains, the core does not wait for sockets.

@@ -1,8 +1,10 @@
 //! Approximate times and frequencies of the uses of pairs, for eviction, `OBJECT IDLETIME` and `OBJECT FREQ`.
+//!
 //! Uses are recorded in an array of words. The hash of table and key selects the word of a pair; pairs with
 //! the same word share their uses. A word is the time of the last use or, as in Redis, a logarithmic counter
 //! of uses that decays by one per minute. All threads write the words with relaxed stores, because a lost use
 //! does no harm.
+//!
 //! The server allocates the array and records uses only when the policy or the first `OBJECT IDLETIME`
 //! requires it.
 

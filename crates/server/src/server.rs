@@ -24,10 +24,13 @@ use crate::server_state::ServerState;
 use crate::time::Time;
 
 /// A running server. Dropping it stops it.
+///
 /// ```
 /// use std::io::{Read, Write};
+///
 /// use honeycomb_server::{Config, Server, SystemTime};
 /// use honeycomb_store::Store;
+///
 /// let store = Store::open(honeycomb_store::Config { memory_bytes: 16 << 20, ..Default::default() })?;
 /// let config = Config { address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
 /// let server = Server::start(config, store, Box::new(SystemTime))?;
@@ -51,8 +54,10 @@ type Wake = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
 impl Server {
     /// Starts a server for a store. Raises the limit of open files of the process as far as the connections
     /// need and the system allows; otherwise the server accepts fewer connections.
+    ///
     /// From now on the heap of the process returns large blocks to the system as soon as they are freed,
     /// because buffers of clients are large only for a short time.
+    ///
     /// # Errors
     /// [`Error`].
     pub fn start(mut config: Config, store: Store, time: Box<dyn Time>) -> Result<Self, Error> {
@@ -130,6 +135,7 @@ impl Server {
 
     /// Stops the server. It accepts no more connections, executes the requests that have arrived, and sends
     /// their replies, for at most [`Config::grace`].
+    ///
     /// # Errors
     /// The error that ended a core earlier.
     pub fn stop(mut self) -> Result<(), Error> {

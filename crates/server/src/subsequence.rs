@@ -1,4 +1,5 @@
 //! The longest common subsequence of two strings, with 64 cells of the table per word.
+//!
 //! The table contains the length of the longest common subsequence for each pair of prefixes. From one column
 //! to the next the length grows by at most one, so a row has one bit per column, which is clear where the
 //! length grows. An addition computes each row from the previous one (H. Hyyrö, *Bit-parallel LCS-length

@@ -1,5 +1,6 @@
 //! Counters of a thread, for code without access to the [`Counts`] of the core: lookups of keys, and error
 //! replies by the first word of their message.
+//!
 //! Counting a lookup takes a load and a store. The end of an iteration adds the numbers to the counts of the
 //! core, where other threads read them. `INFO` and `CONFIG RESETSTAT` do this for their own core before they
 //! read.

@@ -1,4 +1,5 @@
 //! Tasks: long commands, which execute in slices.
+//!
 //! A slice reads a page of pairs, or a part of a long value, or executes some commands of a transaction.
 //! Between two slices the core serves its other clients, so a task delays them by at most one slice. A core
 //! executes slices of [`ACTIVE_TASKS_MAX`](crate::config::ACTIVE_TASKS_MAX) tasks round-robin, and each of

@@ -1,8 +1,10 @@
 //! Optimistic transactions: a commit validates everything that the commands have read.
+//!
 //! A transaction reads pairs and keeps its writes private. To commit, it applies one batch. The batch swaps
 //! each pair that the transaction has read for its new value, and requires each range that the transaction
 //! has read to be unchanged. If anything has changed, the store rejects the whole batch, and the commands
 //! execute again. No transaction waits for another.
+//!
 //! A transaction keeps the values that it has read only while they are few. Beyond [`KEPT_BYTES`], and for
 //! ranges, it reads from a snapshot and validates by the version of the snapshot, so its memory does not grow
 //! with the values that it reads. A read-only transaction begins with the snapshot and needs no validation.

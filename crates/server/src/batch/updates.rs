@@ -1,4 +1,5 @@
 //! The batches of a round for commands that read and then write, at most one command per connection.
+//!
 //! One batch reads the pairs of all commands. Another one contains the swaps that make the commands atomic. A
 //! command executes alone if its pair has changed between the two batches, or if it writes several pairs.
 

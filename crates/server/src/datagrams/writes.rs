@@ -1,4 +1,5 @@
 //! Writes of datagrams, batched as far as the order of writes to each key allows.
+//!
 //! A conditional write, such as an insert, was read in a batch and becomes a swap of the value that was seen.
 //! It executes alone if another write changed the pair in the meantime, or if an earlier write of the packet
 //! has the same key.

@@ -1,4 +1,5 @@
 //! An entry of the index of deadlines.
+//!
 //! ```text
 //! key:   | deadline, 6 | slot, 2 | key of the pair |                      big-endian, sorts by time
 //! value: | stamp, 4 |

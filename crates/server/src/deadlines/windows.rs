@@ -1,5 +1,7 @@
 //! Windows: the periods in which a core writes entries and then their pairs, not atomically.
+//!
 //! In a window an entry without its pair looks stale, but its removal would leave the pair without an entry.
+//!
 //! 1. A core opens its window with the stamp of its first entry before it writes the entries, and closes it
 //!    when their pairs are visible.
 //! 2. After reading an entry, the reaper checks whether a window contains its stamp, and only then reads the

@@ -1,4 +1,5 @@
 //! `EXEC`: executes the commands since `MULTI`, several per slice, with one commit at the end.
+//!
 //! If a pair that the commands have read has changed, they execute again. After [`CONFLICTS_MAX`] conflicts
 //! they execute without interruption, so that a long transaction completes in spite of many short ones.
 

@@ -1,4 +1,5 @@
 //! Ranges in a transaction: pages of its snapshot, merged with its own writes.
+//!
 //! The transaction records the ranges that it has read, so its commit fails if another client has written
 //! there since the snapshot. A new pair is a change like any other.
 
