@@ -4,10 +4,9 @@
 //! nothing.
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 /// The runtime of every Verilated model.
 const RUNTIME: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];

@@ -20,24 +20,18 @@ mod write;
 
 pub use honeycomb_memory::Version;
 
-pub use crate::{
-    counters::Statistics,
-    error::Error,
-    forest::{Config, Forest, Root},
-    node::shape::Shape,
-    read::{
-        access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts},
-        descent::{Descent, descend_together},
-        pair::Pair,
-        reader::{LookupResult, Reader},
-        run::{Emit, PairRun, WrittenPairs},
-        scan::Scan,
-    },
-    verify::{Verified, Violation},
-    write::{
-        batch::BATCH_OPERATIONS_MAX,
-        compact::Compacted,
-        loader::Loader,
-        operation::{BatchEntry, BatchOperation, BatchOutcome, Operation, Outcome, TreeRange},
-    },
-};
+pub use crate::counters::Statistics;
+pub use crate::error::Error;
+pub use crate::forest::{Config, Forest, Root};
+pub use crate::node::shape::Shape;
+pub use crate::read::access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts};
+pub use crate::read::descent::{Descent, descend_together};
+pub use crate::read::pair::Pair;
+pub use crate::read::reader::{LookupResult, Reader};
+pub use crate::read::run::{Emit, PairRun, WrittenPairs};
+pub use crate::read::scan::Scan;
+pub use crate::verify::{Verified, Violation};
+pub use crate::write::batch::BATCH_OPERATIONS_MAX;
+pub use crate::write::compact::Compacted;
+pub use crate::write::loader::Loader;
+pub use crate::write::operation::{BatchEntry, BatchOperation, BatchOutcome, Operation, Outcome, TreeRange};

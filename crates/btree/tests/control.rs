@@ -8,8 +8,7 @@ use std::thread;
 
 use honeycomb_btree::{BatchOperation, Error, Forest, Operation, Root};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
-use honeycomb_testing::index::{Keys, pick};
-use honeycomb_testing::index::{MIB, forest, key, tiny};
+use honeycomb_testing::index::{Keys, MIB, forest, key, pick, tiny};
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

@@ -2,10 +2,9 @@
 //! writer locks it.
 #![allow(missing_docs)]
 
-use std::hint;
 use std::ops::Bound;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{hint, thread};
 
 use honeycomb_btree::{Forest, Operation, Outcome, Root};
 use honeycomb_layout::node_header;

@@ -85,7 +85,7 @@ fn log_lines_are_json_objects() {
     let lines: Vec<serde_json::Value> =
         written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let messages: Vec<_> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
-    let refused = "a connection was refused: there are too many";
+    let refused = "rejected a connection: too many connections";
     assert_eq!(messages, ["serving", refused, "received a signal", "stopping", "stopped"]);
     assert_eq!((lines[0]["cores"].as_u64(), lines[1]["connections_max"].as_u64()), (Some(1), Some(1)));
     assert_eq!(lines[1]["level"], "WARN");

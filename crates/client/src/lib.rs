@@ -35,8 +35,9 @@ mod exchange;
 mod in_flight;
 mod outcome;
 
+pub use honeycomb_protocol::batch::{Operation, Rejection};
+
 pub use client::{Client, Error};
 pub use config::Config;
 pub use exchange::{Exchange, Ticket};
-pub use honeycomb_protocol::batch::{Operation, Rejection};
 pub use outcome::Outcome;

@@ -1,7 +1,6 @@
 //! The machine of a measurement.
 
-use std::fs;
-use std::thread;
+use std::{fs, thread};
 
 use serde::{Deserialize, Serialize};
 

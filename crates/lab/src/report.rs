@@ -1,8 +1,7 @@
 //! The results of a run, as JSON and as CSV.
 
-use std::fmt;
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use serde::{Deserialize, Serialize};

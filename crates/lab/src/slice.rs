@@ -1,9 +1,8 @@
 //! A timed slice of a workload on a loaded map.
 
-use std::iter;
 use std::sync::Barrier;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 use honeycomb_workload::{Distribution, Operation, Sizes, Stream, Workload};
 use serde::{Deserialize, Serialize};

@@ -4,11 +4,10 @@
 //! loom cannot model mapped memory, so words in mapped memory are always atomics of the machine. The protocol
 //! of the lock-and-size word uses the trait [`Word`], so that loom can check it.
 
-use std::io;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
-use std::slice;
+use std::{io, slice};
 
 use crate::error::MemoryError;
 use crate::sync::Ordering;

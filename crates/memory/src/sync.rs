@@ -3,20 +3,19 @@
 //!
 //! Protocols import their atomics from here, so that loom can check them.
 
-#[cfg(loom)]
-pub use loom::{
-    hint,
-    sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
-    sync::{Arc, Mutex, MutexGuard},
-    thread,
-};
 #[cfg(not(loom))]
-pub use std::{
-    hint,
-    sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
-    sync::{Arc, Mutex, MutexGuard},
-    thread,
-};
+pub use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(not(loom))]
+pub use std::sync::{Arc, Mutex, MutexGuard};
+#[cfg(not(loom))]
+pub use std::{hint, thread};
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(loom)]
+pub use loom::sync::{Arc, Mutex, MutexGuard};
+#[cfg(loom)]
+pub use loom::{hint, thread};
 
 /// A full fence immediately after a sequentially consistent compare-and-swap.
 #[inline]

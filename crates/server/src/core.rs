@@ -17,11 +17,10 @@ use crate::clients::{Flag, Origin};
 use crate::connection::{Connection, Quota};
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
-use crate::memory_limit;
-use crate::reaper;
 use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::task::progress::Progress;
+use crate::{memory_limit, reaper};
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);

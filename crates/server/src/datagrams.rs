@@ -18,7 +18,6 @@ use mio::{Registry, Token};
 use crate::datagrams::port::{Arrived, Port};
 use crate::datagrams::replies::Replier;
 use crate::server_state::ServerState;
-
 pub(crate) use port::Protocol;
 pub(crate) use requests::PacketRequests;
 

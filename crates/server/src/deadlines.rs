@@ -22,12 +22,11 @@ use std::cell::{Cell, RefCell};
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_store::{Batch, Error, Scan, Store, Table};
 
+use crate::deadlines::windows::Windows;
+use crate::envelope::Envelope;
 pub(crate) use entry::{Due, due_until};
 pub(crate) use survey::Survey;
 pub(crate) use windows::{Stamp, Window};
-
-use crate::deadlines::windows::Windows;
-use crate::envelope::Envelope;
 
 /// The name of the table. It is not a number, so no client can select it.
 pub(crate) const TABLE_NAME: &str = ".deadlines";

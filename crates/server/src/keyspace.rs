@@ -6,10 +6,9 @@ use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
-use crate::recency;
 use crate::session::Session;
-use crate::tally;
 use crate::transaction::OptimisticTransaction;
+use crate::{recency, tally};
 
 /// The pairs of a table as one command reads and writes them.
 pub(crate) struct Keyspace<'k> {

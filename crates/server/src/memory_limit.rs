@@ -7,10 +7,9 @@
 use std::sync::PoisonError;
 
 use crate::config::Config;
-use crate::eviction;
 use crate::failure::Failure;
-use crate::recency;
 use crate::server_state::ServerState;
+use crate::{eviction, recency};
 
 /// Maximum number of retries of a write.
 const ATTEMPTS_MAX: usize = 1000;

@@ -1,27 +1,24 @@
 //! Starts and stops a server.
 
-use std::fmt;
-use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::{fmt, io};
 
 use honeycomb_memory::heap;
 use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 
-use crate::commands;
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::Protocol;
 use crate::error::Error;
 use crate::exporter::Exporter;
 use crate::listening::{self, Listening};
-use crate::open_files;
-use crate::placement;
 use crate::server_state::ServerState;
 use crate::time::Time;
+use crate::{commands, open_files, placement};
 
 /// A running server. Dropping it stops it.
 ///

@@ -6,8 +6,9 @@ mod common;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use common::{Client, start_with};
 use honeycomb_server::{Config, Datagrams, Error, Server, SystemTime};
+
+use common::{Client, start_with};
 
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 

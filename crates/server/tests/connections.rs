@@ -8,9 +8,10 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Client, dialogue, show, start, start_with};
 use honeycomb_protocol::resp::{Limits, Reply, encode};
 use honeycomb_server::Config;
+
+use common::{Client, dialogue, show, start, start_with};
 
 #[test]
 fn replies_come_in_the_order_of_commands() {

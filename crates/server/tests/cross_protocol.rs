@@ -3,8 +3,9 @@
 
 mod common;
 
-use common::{Client, start, start_with};
 use honeycomb_server::Config;
+
+use common::{Client, start, start_with};
 
 const POST: &[u8] = b"POST / HTTP/1.1\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nSET a 1\r\n";
 const PUT: &[u8] = b"PUT / HTTP/1.1\r\nhost: bees:6379\r\nContent-Length: 9\r\n\r\nSET a 1\r\n";

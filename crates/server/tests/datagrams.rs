@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use common::{Client as RedisClient, Running, dialogue, start_with};
 use honeycomb_client::{Client, Config as ClientConfig, Exchange, Operation, Outcome, Ticket};
 use honeycomb_protocol::batch::{Header, Item, Items, Kind, Rejection, RequestDatagram};
 use honeycomb_protocol::{PAYLOAD_BYTES, ocsm};
 use honeycomb_server::{Config, Datagrams};
+
+use common::{Client as RedisClient, Running, dialogue, start_with};
 
 fn running() -> Running {
     let here = Some(SocketAddr::from(([127, 0, 0, 1], 0)));

@@ -5,9 +5,10 @@ mod common;
 
 use std::net::SocketAddr;
 
-use common::{Client as RedisClient, Running, dialogue, start_with};
 use honeycomb_client::{Client, Config as ClientConfig, Operation, Outcome};
 use honeycomb_server::{Config, Datagrams};
+
+use common::{Client as RedisClient, Running, dialogue, start_with};
 
 fn start() -> (Running, Client) {
     let batch = Some(SocketAddr::from(([127, 0, 0, 1], 0)));

@@ -3,11 +3,12 @@
 
 mod common;
 
-use common::{Client, Running, dialogue, start_with_store};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Eviction, Policy};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+
+use common::{Client, Running, dialogue, start_with_store};
 
 const REJECTED: &str = "!OOM command not allowed when used memory > 'maxmemory'.";
 const BATCH: usize = 100;

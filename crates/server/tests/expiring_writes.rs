@@ -8,11 +8,12 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, run_concurrently, start_with, start_with_system_time};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+
+use common::{Client, Running, run_concurrently, start_with, start_with_system_time};
 
 /// Sends lines in one pipeline and returns the replies.
 fn pipeline(client: &mut Client, lines: &[&str]) -> Vec<String> {

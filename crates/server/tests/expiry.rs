@@ -5,9 +5,10 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, dialogue, start, start_with, start_with_store};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Server, SystemTime};
+
+use common::{Client, Running, dialogue, start, start_with, start_with_store};
 
 /// Number of commands in a pipeline.
 const BATCH: usize = 100;

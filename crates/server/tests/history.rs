@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
-use checker::{CLIENTS, Event, KEYS, Operation, State, is_linearizable};
-use common::{Client, Running, show, start};
 use honeycomb_protocol::resp::{Reply, encode};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+
+use checker::{CLIENTS, Event, KEYS, Operation, State, is_linearizable};
+use common::{Client, Running, show, start};
 
 /// Maximum number of operations in a pipeline.
 const PIPELINE_MAX: usize = 6;

@@ -7,9 +7,10 @@ use std::io::Read;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, dialogue, show, start_with};
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
+
+use common::{Client, Running, dialogue, show, start_with};
 
 /// Starts a server with two cores, so that the clients are on different ones.
 fn start() -> Running {

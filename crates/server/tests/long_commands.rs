@@ -6,9 +6,10 @@ mod common;
 use std::thread;
 use std::time::Instant;
 
-use common::{Client, Running, dialogue, show, start_with};
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
+
+use common::{Client, Running, dialogue, show, start_with};
 
 const PAIRS: usize = 100_000;
 

@@ -9,9 +9,10 @@ use std::io::{ErrorKind, Read, Write};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, show, start_with, start_with_system_time};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
+
+use common::{Client, Running, show, start_with, start_with_system_time};
 
 const MIB: usize = 1 << 20;
 /// `maxmemory-clients` in this test.

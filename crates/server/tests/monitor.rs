@@ -5,8 +5,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, show, start_with};
 use honeycomb_server::Config;
+
+use common::{Client, Running, show, start_with};
 
 fn start() -> Running {
     start_with(Config { cores: 2, ..Config::default() })

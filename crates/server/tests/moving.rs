@@ -3,8 +3,9 @@
 
 mod common;
 
-use common::{Client, dialogue, run_concurrently, show, start};
 use honeycomb_protocol::resp::Reply;
+
+use common::{Client, dialogue, run_concurrently, show, start};
 
 #[test]
 fn randomkey_is_approximately_uniform() {

@@ -10,9 +10,10 @@ use std::path::Path;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, dialogue, show, start, start_with};
 use honeycomb_protocol::resp::{Limits, Reply, encode};
 use honeycomb_server::Config;
+
+use common::{Client, Running, dialogue, show, start, start_with};
 
 fn start_one_core(config: Config) -> Running {
     start_with(Config { cores: 1, ..config })

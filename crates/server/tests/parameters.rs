@@ -5,8 +5,9 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Client, dialogue, start_with};
 use honeycomb_server::{Config, LogFormat, PARAMETERS, Parameter};
+
+use common::{Client, dialogue, start_with};
 
 #[test]
 fn a_written_configuration_reads_back() {

@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Client, start_with};
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::{Accelerator, Config};
+
+use common::{Client, start_with};
 
 const PAIRS: usize = 300;
 

@@ -6,8 +6,9 @@ mod common;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use common::{Client, Running, dialogue, start_with};
 use honeycomb_server::Config;
+
+use common::{Client, Running, dialogue, start_with};
 
 fn start() -> Running {
     start_with(Config { cores: 1, metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() })

@@ -8,8 +8,9 @@ use std::net::TcpStream;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Client, Running, dialogue, start_with};
 use honeycomb_server::Config;
+
+use common::{Client, Running, dialogue, start_with};
 
 fn start() -> Running {
     let metrics = Some(([127, 0, 0, 1], 0).into());

@@ -3,9 +3,10 @@
 
 mod common;
 
-use common::{Client, dialogue, run_concurrently, start, start_with};
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
+
+use common::{Client, dialogue, run_concurrently, start, start_with};
 
 #[test]
 fn ranges_within_a_transaction_show_its_own_writes() {

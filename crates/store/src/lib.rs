@@ -65,13 +65,14 @@ mod table;
 mod table_name;
 mod table_numbers;
 
+pub use honeycomb_accelerator::{Accelerator, Backend, Software};
+pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, LevelCounts, Outcome, Verified, Version};
+pub use honeycomb_memory::Faults;
+
 pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
 pub use error::{Error, ImageError};
-pub use honeycomb_accelerator::{Accelerator, Backend, Software};
-pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, LevelCounts, Outcome, Verified, Version};
-pub use honeycomb_memory::Faults;
 pub use iter::Iter;
 pub use loader::Loader;
 pub use pairs::{Pairs, PairsIter};

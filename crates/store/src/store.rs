@@ -10,13 +10,12 @@ use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
 use crate::directory::TableEntry;
 use crate::error::Error;
-use crate::image;
 use crate::reads::Reads;
 use crate::snapshot::{Snapshot, SnapshotToken};
 use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
 use crate::store_state::StoreState;
 use crate::table::Table;
-use crate::table_name;
+use crate::{image, table_name};
 
 /// A handle to a store: tables in one arena whose writes share one sequence of versions. Handles are cheap to
 /// clone. The store is freed with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`], [`Reads`]

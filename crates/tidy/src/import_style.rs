@@ -13,6 +13,7 @@ pub fn check(repository: &Repository) -> Vec<Violation> {
 struct Import {
     /// The path without blanks and line breaks.
     path: String,
+    /// The line of its attribute, if it has one.
     first: usize,
     last: usize,
     group: u8,
@@ -41,7 +42,10 @@ fn imports(source: &Source) -> Vec<Import> {
     let modules = modules(&source.text);
     let mut found = Vec::new();
     let mut lines = source.text.lines().enumerate();
+    let mut is_attributed = false;
     while let Some((index, line)) = lines.next() {
+        let first = index + 1 - usize::from(is_attributed);
+        is_attributed = line.starts_with("#[");
         let Some(rest) = without_visibility(line).strip_prefix("use ") else { continue };
         let (mut path, mut last) = (rest.to_string(), index);
         while !path.contains(';') {
@@ -51,7 +55,7 @@ fn imports(source: &Source) -> Vec<Import> {
         }
         let path: String = path.chars().filter(|c| !c.is_whitespace() && *c != ';').collect();
         let group = group(&path, &modules);
-        found.push(Import { path, first: index + 1, last: last + 1, group });
+        found.push(Import { path, first, last: last + 1, group });
     }
     found
 }
@@ -87,9 +91,9 @@ mod tests {
 
     #[test]
     fn three_groups_with_blank_lines_are_fine() {
-        let good = "mod wax;\n\nuse std::fmt;\nuse std::{io, thread};\n\n\
+        let good = "mod wax;\n\nuse std::fmt;\n#[cfg(test)]\nuse std::fs;\nuse std::{io, thread};\n\n\
             use bees::{\n    Drone,\n    Queen,\n};\n\n\
-            pub(crate) use crate::comb::Comb;\nuse wax::Wax;\n\n#[cfg(test)]\nuse std::fs;\n";
+            pub(crate) use crate::comb::Comb;\nuse wax::Wax;\n";
         assert!(lines(good).is_empty());
     }
 

@@ -1,6 +1,7 @@
 //! The input of the rules: the text files of a repository, or of a sample in a test.
 
-use std::{fmt, fs, io, path::Path};
+use std::path::Path;
+use std::{fmt, fs, io};
 
 const EXTENSIONS: [&str; 5] = ["rs", "py", "sv", "toml", "md"];
 

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
 use honeycomb_tidy::{
-    Repository, Violation, atomics, cycles, docs, layers, lengths, manifests, modules, rooms, safety, words,
+    Repository, Violation, atomics, cycles, docs, import_style, layers, lengths, manifests, modules, rooms,
+    safety, words,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -35,6 +36,11 @@ fn files_import_each_other_in_one_direction() {
 #[test]
 fn rooms_import_lower_rooms_only() {
     assert_none(&rooms::check(&repository()));
+}
+
+#[test]
+fn imports_have_one_style() {
+    assert_none(&import_style::check(&repository()));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::ops::Bound;
 
 use honeycomb_layout::value_reference;
-
 use honeycomb_memory::Version;
 
 use crate::forest::Root;

@@ -5,17 +5,15 @@ use honeycomb_protocol::resp::Malformed;
 use crate::arguments::Arguments;
 use crate::batch::round::Round;
 use crate::command::CommandRef;
-use crate::commands;
 use crate::commands::categories::allocates_memory;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
-use crate::cross_protocol;
 use crate::failure::Failure;
-use crate::memory_limit;
 use crate::session::{Queue, Session};
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::scheduler::Tasks;
 use crate::task::{Task, Work, start};
+use crate::{commands, cross_protocol, memory_limit};
 
 /// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];

@@ -15,9 +15,8 @@ use crate::context::Context;
 use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
-use crate::memory_limit;
-use crate::recency;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
+use crate::{memory_limit, recency};
 
 #[derive(Default)]
 pub(super) struct WriteBatch {

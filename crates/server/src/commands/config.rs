@@ -1,14 +1,12 @@
 //! `CONFIG`: shows and changes the configuration parameters of the server.
 
-use crate::Config;
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::glob;
-use crate::open_files;
 use crate::parameters::{PARAMETERS, Parameter, Refused};
+use crate::{Config, glob, open_files};
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "config",

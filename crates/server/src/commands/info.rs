@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use honeycomb_memory::sync::Ordering;
 
-use crate::VERSION_OF_REDIS;
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
@@ -15,8 +14,8 @@ use crate::eviction_policy::POLICIES;
 use crate::failure::Failure;
 use crate::memory_usage::MemoryUsage;
 use crate::parameters::name;
-use crate::process;
 use crate::tally::PREFIXES;
+use crate::{VERSION_OF_REDIS, process};
 
 pub(super) const COMMANDS: &[Command] = &[Command {
     name: "info",

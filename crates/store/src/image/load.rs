@@ -9,9 +9,8 @@ use honeycomb_btree::Loader;
 use super::format::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE};
 use crate::directory::TableEntry;
 use crate::error::{Error, ImageError};
-use crate::loader;
 use crate::store_state::StoreState;
-use crate::table_name;
+use crate::{loader, table_name};
 
 /// Adds the tables of an image and returns the number of their pairs.
 pub(crate) fn load(state: &StoreState, reader: impl Read) -> Result<u64, Error> {

@@ -15,10 +15,11 @@ mod tables;
 
 use std::sync::Arc;
 
-use common::*;
 use honeycomb_accelerator::DeviceBackend;
 use honeycomb_store::Backend;
 use honeycomb_testing::DeviceModel;
+
+use common::*;
 
 /// The accelerator that executes the reads of these tests.
 fn accelerator() -> Arc<dyn Backend> {

@@ -16,8 +16,9 @@ mod value_parts;
 
 use std::sync::Arc;
 
-use common::*;
 use honeycomb_store::{Backend, Config};
+
+use common::*;
 
 /// The accelerator that executes the reads of these tests.
 fn accelerator() -> Arc<dyn Backend> {

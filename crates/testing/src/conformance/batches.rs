@@ -1,8 +1,9 @@
 //! Batches: every request has one correct answer.
 
+use honeycomb_accelerator::{Read, Request, Requests};
+
 use crate::conformance::session::Session;
 use crate::conformance::world::World;
-use honeycomb_accelerator::{Read, Request, Requests};
 
 /// Executes batches in several queues. Between them, writers consolidate, split and merge nodes.
 pub(super) fn random_requests_are_answered(world: &mut World) {
