@@ -132,7 +132,7 @@ python-tests: setup
 
 rust-tests: setup
 	cargo test --workspace
-	cargo test -p honeycomb-server --features rtl --test rtl
+	cargo test -p honeycomb-cli --features rtl --test rtl
 
 loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \

@@ -19,7 +19,7 @@ import emit_rust_test
 import emit_sv
 import schema
 import soundness
-from records import Refused
+from records import Invalid
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "layout" / "layout.toml"
@@ -37,14 +37,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         texts = generate(options.source.read_text(encoding="utf-8"))
-    except (Refused, OSError, UnicodeDecodeError) as error:
+    except (Invalid, OSError, UnicodeDecodeError) as error:
         print(f"{options.source}: {error}", file=sys.stderr)
         return 2
     return _check(options.root, texts) if options.check else _write(options.root, texts)
 
 
 def generate(source: str) -> dict[str, str]:
-    """Returns the generated files by path, relative to the root of the repository. Raises `Refused`."""
+    """Returns the generated files by path, relative to the root of the repository. Raises `Invalid`."""
     layout = schema.read(source)
     soundness.check(layout)
     return {path: emit(layout) for path, emit in EMITTERS.items()}

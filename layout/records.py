@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-class Refused(Exception):
+class Invalid(Exception):
     """The layout is not sound. The message names the record, the field, the error, and the allowed values."""
 
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 
 import reserved
-from records import Constant, Field, Layout, Record, Refused
+from records import Constant, Field, Invalid, Layout, Record
 
 ELEMENT_BYTES_MAX = 8
 WORD_BITS_MAX = 64
@@ -18,11 +18,11 @@ _TYPE_NAMES = {int: "an integer", str: "a string", bool: "true or false", dict: 
 
 
 def read(text: str) -> Layout:
-    """Returns the layout of the text of layout.toml, before the check of its soundness. Raises `Refused`."""
+    """Returns the layout of the text of layout.toml, before the check of its soundness. Raises `Invalid`."""
     try:
         source = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Refused(f"not TOML: {error}; allowed: TOML 1.0, so no duplicate names") from error
+        raise Invalid(f"not TOML: {error}; allowed: TOML 1.0, so no duplicate names") from error
     _check_table("top level", source, {}, dict.fromkeys(_SECTIONS, dict))
     readers = {"constant": _constant, "struct": _struct, "word": _word}
     return Layout(*(tuple(_each(source, section, readers[section])) for section in _SECTIONS))
@@ -58,7 +58,7 @@ def _word(where: str, name: str, table: object) -> Record:
     _check_table(where, table, {"bits": int, "about": str, "fields": dict}, {})
     _check_range(where, "bits", table["bits"], 8, WORD_BITS_MAX)
     if table["bits"] % 8:
-        raise Refused(f"{where}: bits = {table['bits']}; allowed: a multiple of 8")
+        raise Invalid(f"{where}: bits = {table['bits']}; allowed: a multiple of 8")
     fields = _fields(where, table["fields"], _word_field)
     return Record("word", name, table["bits"], table["about"], True, fields)
 
@@ -79,9 +79,9 @@ def _fields(where: str, tables: dict, reader: Callable) -> tuple[Field, ...]:
 
 def _check_name(where: str, name: str) -> None:
     if not _SNAKE_CASE.fullmatch(name):
-        raise Refused(f"{where}: not a snake_case name; allowed: lower case and digits, joined by single _")
+        raise Invalid(f"{where}: not a snake_case name; allowed: lower case and digits, joined by single _")
     if name in reserved.WORDS:
-        raise Refused(f"{where}: a reserved word of Rust, SystemVerilog or Python; allowed: another name")
+        raise Invalid(f"{where}: a reserved word of Rust, SystemVerilog or Python; allowed: another name")
 
 
 def _check_table(where: str, table: object, required: dict[str, type], optional: dict[str, type]) -> None:
@@ -89,9 +89,9 @@ def _check_table(where: str, table: object, required: dict[str, type], optional:
     _check_type(where, table, dict)
     allowed = required | optional
     for key in [key for key in table if key not in allowed]:
-        raise Refused(f"{where}: unknown key {key}; allowed: {', '.join(allowed)}")
+        raise Invalid(f"{where}: unknown key {key}; allowed: {', '.join(allowed)}")
     for key in [key for key in required if key not in table]:
-        raise Refused(f"{where}: no {key}; required: {', '.join(required)}")
+        raise Invalid(f"{where}: no {key}; required: {', '.join(required)}")
     for key, value in table.items():
         _check_type(f"{where}, {key} = {value!r}", value, allowed[key])
     if "about" in table:
@@ -101,16 +101,16 @@ def _check_table(where: str, table: object, required: dict[str, type], optional:
 def _check_type(where: str, value: object, wanted: type) -> None:
     """Requires the exact type: `true` is not an integer here, although Python's bool is a subclass of int."""
     if type(value) is not wanted:
-        raise Refused(f"{where}: wrong type; allowed: {_TYPE_NAMES[wanted]}")
+        raise Invalid(f"{where}: wrong type; allowed: {_TYPE_NAMES[wanted]}")
 
 
 def _check_range(where: str, key: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
-        raise Refused(f"{where}: {key} = {value}; allowed: {least} to {most}")
+        raise Invalid(f"{where}: {key} = {value}; allowed: {least} to {most}")
 
 
 def _check_about(where: str, about: str) -> None:
     """Checks an `about`, which is copied into comments, docstrings and table cells."""
     plain = about.isascii() and about.isprintable() and about == about.strip() and about != ""
     if not plain or set(about) & set('"|\\'):
-        raise Refused(f'{where}: about = {about!r}; allowed: one line of plain ASCII without " | and \\')
+        raise Invalid(f'{where}: about = {about!r}; allowed: one line of plain ASCII without " | and \\')

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from records import Field, Layout, Record, Refused
+from records import Field, Invalid, Layout, Record
 from text import camel
 
 # The suffixes that emitters append to names.
@@ -11,7 +11,7 @@ _SUFFIXES = {"struct": ("offset", "bytes", "count"), "word": ("shift", "bits")}
 
 
 def check(layout: Layout) -> None:
-    """Raises `Refused` unless the layout is sound."""
+    """Raises `Invalid` unless the layout is sound."""
     for record in (*layout.structs, *layout.words):
         where = f"{record.kind} {record.name}"
         _check_padding(where, record)
@@ -25,7 +25,7 @@ def _check_padding(where: str, record: Record) -> None:
     for field in record.fields:
         if field.is_padding != (field.about == "zero"):
             rule = 'about = "zero" for fields named padding*, and for no other'
-            raise Refused(f"{where}, field {field.name}: about = {field.about!r}; allowed: {rule}")
+            raise Invalid(f"{where}, field {field.name}: about = {field.about!r}; allowed: {rule}")
 
 
 def _check_tiling(where: str, record: Record) -> None:
@@ -34,25 +34,25 @@ def _check_tiling(where: str, record: Record) -> None:
     for field in record.fields:
         at = f"{where}, field {field.name}: {record.unit}s {field.start}..{field.end}"
         if field.start < 0 or field.end > record.size:
-            raise Refused(f"{at} are not within the {record.kind}; allowed: 0..{record.size}")
+            raise Invalid(f"{at} are not within the {record.kind}; allowed: 0..{record.size}")
         if field.start < end:
-            raise Refused(f"{at} overlap field {before.name}; allowed: from {end} on")
+            raise Invalid(f"{at} overlap field {before.name}; allowed: from {end} on")
         if field.start > end:
-            raise Refused(f"{at} leave a hole at {end}..{field.start}; allowed: a field padding there")
+            raise Invalid(f"{at} leave a hole at {end}..{field.start}; allowed: a field padding there")
         end, before = field.end, field
     if end < record.size:
-        raise Refused(f"{where}: hole at {record.unit}s {end}..{record.size}; allowed: a field padding there")
+        raise Invalid(f"{where}: hole at {record.unit}s {end}..{record.size}; allowed: a field padding there")
 
 
 def _check_alignment(where: str, record: Record) -> None:
     for field in record.fields:
         if field.start % _alignment(field):
             rule = f"multiples of its element's {field.size} bytes, or packed = true"
-            raise Refused(f"{where}, field {field.name}: misaligned offset {field.start}; allowed: {rule}")
+            raise Invalid(f"{where}, field {field.name}: misaligned offset {field.start}; allowed: {rule}")
     alignment = max(map(_alignment, record.fields), default=1)
     if record.size % alignment:
         rule = f"multiples of its largest alignment, {alignment} bytes, or packed = true"
-        raise Refused(f"{where}: misaligned size {record.size}; allowed: {rule}")
+        raise Invalid(f"{where}: misaligned size {record.size}; allowed: {rule}")
 
 
 def _alignment(field: Field) -> int:
@@ -66,7 +66,7 @@ def _check_names(layout: Layout) -> None:
     for name, owner in _joined_names(layout):
         if camel(name) in owners:
             also = owners[camel(name)]
-            raise Refused(f"{owner}: duplicate name {camel(name)}, also of {also}; allowed: another name")
+            raise Invalid(f"{owner}: duplicate name {camel(name)}, also of {also}; allowed: another name")
         owners[camel(name)] = owner
 
 

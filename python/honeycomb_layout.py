@@ -154,8 +154,8 @@ STATUS_KEY_LENGTH = 4
 # Completion: the table has no root.
 STATUS_UNKNOWN_TABLE = 5
 
-# Completion: the read version is not held: the snapshot is too old.
-STATUS_VERSION_NOT_HELD = 6
+# Completion: the read version is not pinned: the snapshot is too old.
+STATUS_VERSION_NOT_PINNED = 6
 
 # Completion: a memory read of a device failed or returned no valid node; parts that this one
 # continues are void.
@@ -363,19 +363,19 @@ BATCH_REPLY = 5
 BATCH_REPLY_END = 6
 
 # Kind: the request was rejected, and nothing of it executed.
-BATCH_REFUSED = 7
+BATCH_REJECTED = 7
 
 # An operation has an invalid value, or its end differs from the end of the datagram.
-BATCH_REFUSED_MALFORMED = 1
+BATCH_REJECTED_MALFORMED = 1
 
 # The session does not exist for this address.
-BATCH_REFUSED_SESSION = 2
+BATCH_REJECTED_SESSION = 2
 
 # The request writes, and its identifier is 0 or too old to know whether it was executed.
-BATCH_REFUSED_IDENTIFIER = 3
+BATCH_REJECTED_IDENTIFIER = 3
 
 # The table does not exist.
-BATCH_REFUSED_TABLE = 4
+BATCH_REJECTED_TABLE = 4
 
 # Number of newest identifiers whose outcomes of writes a server keeps.
 BATCH_WINDOW = 64
@@ -994,13 +994,13 @@ class BatchHeader(_Record):
     table_number: int = 0
     # Number of operations of a request, or of items in this datagram of a reply.
     count: int = 0
-    # One of the constants batch_hello to batch_refused.
+    # One of the constants batch_hello to batch_rejected.
     kind: int = 0
     # Request: a new value for each repetition; the reply repeats it.
     attempt: int = 0
     # Reply: number of datagrams before this one.
     position: int = 0
-    # Batch_refused: one of the constants batch_refused_*.
+    # Batch_rejected: one of the constants batch_rejected_*.
     status: int = 0
 
 

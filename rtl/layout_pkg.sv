@@ -84,8 +84,8 @@ package layout_pkg;
   // completion: the table has no root
   localparam int unsigned StatusUnknownTable = 5;
 
-  // completion: the read version is not held: the snapshot is too old
-  localparam int unsigned StatusVersionNotHeld = 6;
+  // completion: the read version is not pinned: the snapshot is too old
+  localparam int unsigned StatusVersionNotPinned = 6;
 
   // completion: a memory read of a device failed or returned no valid node; parts that this one
   // continues are void
@@ -293,19 +293,19 @@ package layout_pkg;
   localparam int unsigned BatchReplyEnd = 6;
 
   // kind: the request was rejected, and nothing of it executed
-  localparam int unsigned BatchRefused = 7;
+  localparam int unsigned BatchRejected = 7;
 
   // an operation has an invalid value, or its end differs from the end of the datagram
-  localparam int unsigned BatchRefusedMalformed = 1;
+  localparam int unsigned BatchRejectedMalformed = 1;
 
   // the session does not exist for this address
-  localparam int unsigned BatchRefusedSession = 2;
+  localparam int unsigned BatchRejectedSession = 2;
 
   // the request writes, and its identifier is 0 or too old to know whether it was executed
-  localparam int unsigned BatchRefusedIdentifier = 3;
+  localparam int unsigned BatchRejectedIdentifier = 3;
 
   // the table does not exist
-  localparam int unsigned BatchRefusedTable = 4;
+  localparam int unsigned BatchRejectedTable = 4;
 
   // number of newest identifiers whose outcomes of writes a server keeps
   localparam int unsigned BatchWindow = 64;
@@ -933,13 +933,13 @@ package layout_pkg;
   localparam int unsigned BatchHeaderStatusBytes = 1;
 
   typedef struct packed {
-    // batch_refused: one of the constants batch_refused_*
+    // batch_rejected: one of the constants batch_rejected_*
     logic [7:0] status;
     // reply: number of datagrams before this one
     logic [7:0] position;
     // request: a new value for each repetition; the reply repeats it
     logic [7:0] attempt;
-    // one of the constants batch_hello to batch_refused
+    // one of the constants batch_hello to batch_rejected
     logic [7:0] kind;
     // number of operations of a request, or of items in this datagram of a reply
     logic [15:0] count;

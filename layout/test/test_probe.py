@@ -38,7 +38,7 @@ class Python(unittest.TestCase):
         fields = [field for key, field in word["fields"].items() if not key.startswith("padding")]
         return [field["shift"] + at for field in fields for at in range(field["bits"])]
 
-    def test_padding_that_is_not_zero_is_refused(self):
+    def test_padding_that_is_not_zero_is_rejected(self):
         records = [*LAYOUT["struct"].items(), *LAYOUT["word"].items()]
         fields = [(name, key, field) for name, record in records for key, field in record["fields"].items()]
         for name, key, field in fields:
@@ -47,7 +47,7 @@ class Python(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, rf"{camel(name)}\.{key} = .*; allowed: .*0 to 0x0"):
                     getattr(honeycomb_layout, camel(name)).from_int(1 << lowest)
 
-    def test_a_value_too_wide_is_refused(self):
+    def test_a_value_too_wide_is_rejected(self):
         with self.assertRaisesRegex(ValueError, "NodeHeader.level = 256; allowed: 0 to 0xff"):
             honeycomb_layout.NodeHeader(level=256)
         with self.assertRaisesRegex(ValueError, r"NodeHeader.tags = \(1, 2\); allowed: 16 of 0 to 0xff"):
@@ -55,7 +55,7 @@ class Python(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "ItemHeader: 0x1000000; allowed: 24 bits"):
             honeycomb_layout.ItemHeader.from_int(1 << 24)
 
-    def test_a_wrong_length_is_refused(self):
+    def test_a_wrong_length_is_rejected(self):
         with self.assertRaisesRegex(ValueError, "Child: 5 bytes; allowed: 6"):
             honeycomb_layout.Child.unpack(bytes(5))
 

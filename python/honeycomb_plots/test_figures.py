@@ -72,7 +72,7 @@ class Draw(unittest.TestCase):
         peers = ("honeycomb", "honeycomb:log=64")
         self.assertEqual([figures.log_bytes(one | {"peer": peer}) for peer in peers], [512, 64])
 
-    def test_an_empty_folder_is_refused(self):
+    def test_an_empty_folder_is_rejected(self):
         with self.assertRaisesRegex(ValueError, "has no figures"):
             self.draw([])
 

@@ -46,7 +46,7 @@ class Draw(unittest.TestCase):
     def test_units_in_the_name_of_a_series_are_not_repeated(self):
         self.assertEqual(rtl_figures.name(row("4 + 4 units, 4 slots", "all")), "4 + 4 units, 4 slots")
 
-    def test_an_empty_folder_is_refused(self):
+    def test_an_empty_folder_is_rejected(self):
         with self.assertRaisesRegex(ValueError, "has no figures"):
             self.draw([], [])
 

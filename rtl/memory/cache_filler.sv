@@ -65,7 +65,7 @@ module cache_filler
 
   fill_t [Tags-1:0] fills_q;
   logic put, ready;
-  logic [Tags-1:0] puts, answered, refused;
+  logic [Tags-1:0] puts, answered, rejected;
   element_t in, out;
 
   assign put = line_valid_i && fills_q[line_tag_i].comes && !line_i.error && !fills_q[line_tag_i].failed;
@@ -75,10 +75,10 @@ module cache_filler
   // All lines of a fill are in one channel.
   always_comb begin
     answered = '0;
-    refused = '0;
+    rejected = '0;
     for (int unsigned channel = 0; channel < Channels; channel++) begin
       if (written_i[channel]) answered[written_tag_i[channel]] = 1'b1;
-      if (written_i[channel] && written_error_i[channel]) refused[written_tag_i[channel]] = 1'b1;
+      if (written_i[channel] && written_error_i[channel]) rejected[written_tag_i[channel]] = 1'b1;
     end
   end
   assign in = '{tag: line_tag_i, place: fills_q[line_tag_i].place, data: line_i.data};
@@ -106,7 +106,7 @@ module cache_filler
       for (int unsigned tag = 0; tag < Tags; tag++) begin
         fills_q[tag].open <= fills_q[tag].open + burst_lines_t'(puts[tag]) - burst_lines_t'(answered[tag]);
         fills_q[tag].place <= fills_q[tag].place + PlaceBits'(puts[tag]);
-        if (refused[tag]) fills_q[tag].failed <= 1'b1;
+        if (rejected[tag]) fills_q[tag].failed <= 1'b1;
       end
       if (line_valid_i && fills_q[line_tag_i].comes) begin
         if (line_i.last) fills_q[line_tag_i].comes <= 1'b0;

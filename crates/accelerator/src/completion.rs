@@ -106,12 +106,12 @@ impl Completions {
         self.buffer.clear();
         (self.rejection_bytes, self.end_max) = (0, self.bytes_max);
         if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
-            self.give_memory_back();
+            self.free_memory();
         }
     }
 
     /// Removes all completions and frees their memory.
-    pub fn give_memory_back(&mut self) {
+    pub fn free_memory(&mut self) {
         *self = Self::with_limits(self.bytes_max, self.value_bytes_max);
     }
 
@@ -695,7 +695,7 @@ mod tests {
         completions.push_rejection(8, Status::UnknownTable);
         completions.push_get(9, 1, Some((&[1; 5000], 1)));
         assert_eq!(completions.iter().last().unwrap().status, Status::Found, "the first value is accepted");
-        completions.give_memory_back();
+        completions.free_memory();
         assert!(completions.is_empty() && completions.memory_bytes() == 0);
     }
 

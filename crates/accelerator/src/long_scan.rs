@@ -123,7 +123,7 @@ impl LongScan {
         };
         self.own_lease = own_lease;
         progress.unwrap_or_else(|| {
-            completions.push_rejection(identifier, Status::VersionNotHeld);
+            completions.push_rejection(identifier, Status::VersionNotPinned);
             ScanProgress::Finished
         })
     }

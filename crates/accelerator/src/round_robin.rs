@@ -92,7 +92,7 @@ fn execute_group<'q>(
         executor.execute(Some((in_use, version)), admission, long_scans, completions);
     });
     if executed.is_none() {
-        admission.reject_all(Status::VersionNotHeld, completions);
+        admission.reject_all(Status::VersionNotPinned, completions);
     }
     admission.rest()
 }

@@ -39,7 +39,7 @@ statuses! {
     /// The table has no root.
     UnknownTable = layout::STATUS_UNKNOWN_TABLE,
     /// The request names a version that is not pinned.
-    VersionNotHeld = layout::STATUS_VERSION_NOT_HELD,
+    VersionNotPinned = layout::STATUS_VERSION_NOT_PINNED,
     /// A device could not read an address, or read bytes that are not a node. Earlier completions of the
     /// request are void.
     Fault = layout::STATUS_FAULT,

@@ -211,7 +211,7 @@ fn a_pinned_version_stays_until_its_request_completes() {
     let mut queue = accelerator.queue();
     let pinned = get_at(&mut *queue, Some(version), &7_u64.to_be_bytes());
     assert_eq!(pinned, (Status::Found, version, Some(vec![7; 8])));
-    assert_eq!(get_at(&mut *queue, Some(version), b"key").0, Status::VersionNotHeld);
+    assert_eq!(get_at(&mut *queue, Some(version), b"key").0, Status::VersionNotPinned);
     HOOK.set(None);
 }
 

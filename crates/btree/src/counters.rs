@@ -69,7 +69,7 @@ counters! {
     /// Times that a tree lost a level.
     root_collapses,
     /// Retries of writes because another writer held a lock that they needed.
-    restarts,
+    retries,
     /// Steps of readers from a node to its previous version.
     version_chain_steps,
     /// Most such steps of one read of a node.

@@ -30,7 +30,7 @@ fn is_unchanged(forest: &Forest, root: Root, range: Bounds<'_>, since: u64) -> b
             assert_eq!((version, outcomes), (0, vec![Outcome::Unchanged]));
             true
         }
-        BatchOutcome::Refused { index, outcome } => {
+        BatchOutcome::Rejected { index, outcome } => {
             let Outcome::Changed { version } = outcome else { panic!("{outcome:?}") };
             assert!(index == 0 && since < version && version <= forest.read_version());
             false
@@ -85,14 +85,14 @@ fn writes_outside_the_range_do_not_count() {
     for bounds in [between(b"d", b"a"), (Excluded(b"d"), Included(b"d")), (Excluded(b"a"), Excluded(b"a"))] {
         assert!(is_unchanged(&forest, root, bounds, 0));
     }
-    // Deletions of absent keys and refused writes change nothing.
+    // Deletions of absent keys and rejected writes change nothing.
     assert_eq!(forest.write(root, b"b", Operation::Delete).unwrap(), Outcome::Absent);
     assert_eq!(forest.write(root, b"b", Operation::Update(b"")).unwrap(), Outcome::Absent);
     assert!(is_unchanged(&forest, root, between(b"b", b"d"), since));
 }
 
 #[test]
-fn a_failed_condition_refuses_the_whole_batch() {
+fn a_failed_condition_rejects_the_whole_batch() {
     let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let since = forest.read_version();
@@ -105,8 +105,8 @@ fn a_failed_condition_refuses_the_whole_batch() {
     let BatchOutcome::Applied { version, outcomes } = forest.apply_entries(&batch).unwrap() else { panic!() };
     assert_eq!(outcomes, [Outcome::Inserted, Outcome::Unchanged, Outcome::Inserted]);
     assert_eq!(version, forest.read_version());
-    let refused = BatchOutcome::Refused { index: 1, outcome: Outcome::Changed { version } };
-    assert_eq!(forest.apply_entries(&batch).unwrap(), refused);
+    let rejected = BatchOutcome::Rejected { index: 1, outcome: Outcome::Changed { version } };
+    assert_eq!(forest.apply_entries(&batch).unwrap(), rejected);
     assert_eq!(forest.read_version(), version);
 }
 
@@ -150,8 +150,8 @@ fn range_deletions_see_earlier_entries() {
     // The batch has deleted the pair that the swap expects.
     let version = forest.reader().get(root, b"c").unwrap().version;
     let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
-    let refused = BatchOutcome::Refused { index: 1, outcome: Outcome::Absent };
-    assert_eq!(forest.apply_entries(&[deletion, write(root, b"c", swap)]).unwrap(), refused);
+    let rejected = BatchOutcome::Rejected { index: 1, outcome: Outcome::Absent };
+    assert_eq!(forest.apply_entries(&[deletion, write(root, b"c", swap)]).unwrap(), rejected);
     assert_eq!(everything(&forest.reader(), root).len(), 1);
 }
 
@@ -166,8 +166,8 @@ struct BatchTest {
     /// Versions that were visible.
     versions: Vec<u64>,
     applied: u64,
-    refused: u64,
-    /// Refused batches although no pair of a range had changed.
+    rejected: u64,
+    /// Rejected batches although no pair of a range had changed.
     unnecessary: u64,
 }
 
@@ -177,7 +177,7 @@ impl BatchTest {
         let root = forest.create_tree().unwrap();
         let (rng, versions) = (StdRng::seed_from_u64(seed), vec![forest.read_version()]);
         let (model, written) = (Model::new(), BTreeMap::new());
-        Self { forest, root, keys, rng, model, written, versions, applied: 0, refused: 0, unnecessary: 0 }
+        Self { forest, root, keys, rng, model, written, versions, applied: 0, rejected: 0, unnecessary: 0 }
     }
 
     fn key(&mut self) -> Vec<u8> {
@@ -215,15 +215,15 @@ impl BatchTest {
                 self.applied += 1;
                 self.note(batch.iter().zip(&returned), version, model);
             }
-            BatchOutcome::Refused { index, outcome: Outcome::Changed { version } } => {
+            BatchOutcome::Rejected { index, outcome: Outcome::Changed { version } } => {
                 let BatchEntry::Unchanged { range, since } = batch[index] else {
                     panic!("{:?}", batch[index])
                 };
                 assert!(version > since && since < self.forest.read_version());
-                self.refused += 1;
+                self.rejected += 1;
                 self.unnecessary += u64::from(self.newest_in(range) <= since);
             }
-            BatchOutcome::Refused { index, outcome } => {
+            BatchOutcome::Rejected { index, outcome } => {
                 assert!(outcomes.is_err(), "{index} {outcome:?}");
             }
         }
@@ -248,7 +248,7 @@ impl BatchTest {
         self.written.range((from, to)).map(|(_, &version)| version).max().unwrap_or(0)
     }
 
-    /// Returns the outcomes of a batch that is not refused unnecessarily, and the model after it.
+    /// Returns the outcomes of a batch that is not rejected unnecessarily, and the model after it.
     fn expected(&self, batch: &[BatchEntry<'_>]) -> (Result<Vec<Outcome>, Outcome>, Model) {
         let mut after = self.model.clone();
         let mut outcomes = Vec::new();
@@ -309,10 +309,10 @@ impl BatchTest {
                 self.forest.verify(&[self.root]).unwrap();
             }
         }
-        println!("{} applied, {} refused, {} unnecessary", self.applied, self.refused, self.unnecessary);
-        assert!(self.applied > steps as u64 / 2 && self.refused > steps as u64 / 100);
+        println!("{} applied, {} rejected, {} unnecessary", self.applied, self.rejected, self.unnecessary);
+        assert!(self.applied > steps as u64 / 2 && self.rejected > steps as u64 / 100);
         // Tiny leaves are rebuilt every few writes.
-        assert!(self.unnecessary < self.refused * 3 / 4);
+        assert!(self.unnecessary < self.rejected * 3 / 4);
         self.forest.drop_tree(self.root).unwrap();
         self.forest.memory().reclaim();
         self.forest.verify(&[]).unwrap();

@@ -139,6 +139,6 @@ fn a_waiter_may_release_a_version() {
 #[test]
 fn devices_register_before_the_first_tree() {
     let (forest, ..) = registered(true);
-    let refused = forest.register(Arc::new(Copies::default()));
-    assert!(matches!(refused, Err(Error::Memory(MemoryError::RegisteredTooLate))), "{refused:?}");
+    let rejected = forest.register(Arc::new(Copies::default()));
+    assert!(matches!(rejected, Err(Error::Memory(MemoryError::RegisteredTooLate))), "{rejected:?}");
 }

@@ -243,7 +243,7 @@ fn new_trees() {
     forest.verify(&[root, second]).unwrap();
 }
 
-/// A full store refuses writes, executes reads, and accepts writes again after a deletion.
+/// A full store rejects writes, executes reads, and accepts writes again after a deletion.
 #[test]
 fn a_full_arena_recovers() {
     let memory = MemoryConfig { arena_bytes: MIB, huge_pages: false, ..MemoryConfig::default() };

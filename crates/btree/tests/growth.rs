@@ -100,12 +100,12 @@ fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     put(&mut above, node_header::LEFT_OFFSET, lid.get());
     above[node_header::LEVEL_OFFSET] = below[node_header::LEVEL_OFFSET] + 1;
     let locked = old.try_lock(old.lock_and_size()).unwrap();
-    let restarts = || forest.statistics().restarts;
-    let before = restarts();
+    let retries = || forest.statistics().retries;
+    let before = retries();
     thread::scope(|scope| {
         scope.spawn(|| (0..pairs).map(|number| 20 * number + 1).for_each(insert));
         // Do not yield here: the writer yields too after it has waited for a while.
-        while restarts() == before {}
+        while retries() == before {}
         (0..16 * round).for_each(|_| hint::spin_loop());
         memory.map(lid, below);
         memory.map(root.lid(), above);

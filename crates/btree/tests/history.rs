@@ -9,7 +9,7 @@
 //! 2. Each get and each scan returns exactly the state at its read version.
 //! 3. An operation that started after the end of another one has a version that is not older; a write has a
 //!    newer one.
-//! 4. A refused operation is correct at some version that was current during its execution.
+//! 4. A rejected operation is correct at some version that was current during its execution.
 //!
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs rounds of it for an hour.
 #![allow(missing_docs)]
@@ -37,8 +37,8 @@ enum Event {
         upper: Vec<u8>,
         count: u64,
     },
-    /// A write that was refused because of the existing pair.
-    Refused {
+    /// A write that was rejected because of the existing pair.
+    Rejected {
         key: Vec<u8>,
         write: Write,
         outcome: Outcome,
@@ -88,7 +88,7 @@ impl Write {
 struct Record {
     began: Instant,
     ended: Instant,
-    /// Of a refused operation: the read versions before its start and after its end.
+    /// Of a rejected operation: the read versions before its start and after its end.
     versions: (u64, u64),
     event: Event,
 }
@@ -162,7 +162,7 @@ impl Worker<'_> {
         if outcome.wrote() {
             return (Event::Wrote(vec![(key, write, outcome)]), Some(version));
         }
-        (Event::Refused { key, write, outcome }, None)
+        (Event::Rejected { key, write, outcome }, None)
     }
 
     fn batch(&mut self) -> (Event, Option<u64>) {
@@ -179,11 +179,11 @@ impl Worker<'_> {
             .map(|(key, write)| BatchOperation { root, key, operation: write.operation() })
             .collect();
         let BatchOutcome::Applied { version, outcomes } = self.forest.apply(&batch).unwrap() else {
-            panic!("puts and deletes are never refused")
+            panic!("puts and deletes are never rejected")
         };
         if version == 0 {
             let (key, write) = writes.into_iter().next().unwrap();
-            return (Event::Refused { key, write, outcome: Outcome::Absent }, None);
+            return (Event::Rejected { key, write, outcome: Outcome::Absent }, None);
         }
         let wrote = writes.into_iter().zip(outcomes).map(|((key, write), outcome)| (key, write, outcome));
         (Event::Wrote(wrote.collect()), Some(version))
@@ -264,7 +264,7 @@ fn check(records: &[Record]) {
         replay(&mut model, write, &mut histories);
     }
     reads.for_each(|read| check_read(&model, read));
-    records.iter().for_each(|record| check_refused(&histories, record));
+    records.iter().for_each(|record| check_rejected(&histories, record));
 }
 
 fn is_write(record: &Record) -> bool {
@@ -341,10 +341,10 @@ fn values_between<'h>(histories: &'h Histories, key: &[u8], from: u64, to: u64) 
     std::iter::once(first).chain(history[start..end].iter().map(|(_, value)| value.as_ref())).collect()
 }
 
-fn check_refused(histories: &Histories, record: &Record) {
+fn check_rejected(histories: &Histories, record: &Record) {
     let (from, to) = record.versions;
     match &record.event {
-        Event::Refused { key, write, outcome } => {
+        Event::Rejected { key, write, outcome } => {
             let explained = values_between(histories, key, from, to).into_iter().any(|value| {
                 let mut model: Model = value.map(|value| (key.clone(), value.clone())).into_iter().collect();
                 let version =

@@ -114,7 +114,7 @@ fn no_pair_is_visible_before_all_are() {
 }
 
 #[test]
-fn keys_that_do_not_ascend_are_refused() {
+fn keys_that_do_not_ascend_are_rejected() {
     let forest = forest(tiny(128), 4 * MIB, true);
     let root = forest.create_tree().unwrap();
     let before = in_use(&forest);
@@ -140,7 +140,7 @@ fn keys_that_do_not_ascend_are_refused() {
 }
 
 #[test]
-fn trees_that_have_pairs_are_refused() {
+fn trees_that_have_pairs_are_rejected() {
     let forest = forest(tiny(128), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let mut loader = forest.loader(root, 90).unwrap();
@@ -211,15 +211,15 @@ fn a_pair_can_be_pushed_again_after_an_allocation_failure() {
         let (forest, root, faults) = with_faults(4 * MIB);
         let mut loader = forest.loader(root, 90).unwrap();
         faults.set(nth);
-        let mut refused = 0;
+        let mut rejected = 0;
         for (key, value) in &model {
             while loader.push(key, value).is_err() {
                 faults.clear();
-                refused += 1;
+                rejected += 1;
             }
         }
         faults.clear();
-        assert!(refused <= 1);
+        assert!(rejected <= 1);
         loader.finish().unwrap();
         forest.verify(&[root]).unwrap();
         assert!(contents(&forest, root) == model.clone().into_iter().collect::<Pairs>());

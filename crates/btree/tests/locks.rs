@@ -73,7 +73,7 @@ fn a_writer_releases_its_locks_before_it_waits() {
     });
     // The batch locks the first leaf, fails to lock the second, and releases the first. The test may not
     // observe the first lock.
-    wait_until(|| forest.statistics().restarts > 0);
+    wait_until(|| forest.statistics().retries > 0);
     wait_until(|| !leaf(&forest, &pin, first).lock_and_size().locked());
     assert_eq!(forest.reader().get(first, b"key").unwrap().value, b"value");
     drop(locked);

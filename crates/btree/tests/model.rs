@@ -151,7 +151,7 @@ impl ModelTest {
         let (expected, model) = model_batch(&self.model, batch);
         match self.forest.apply(batch).unwrap() {
             BatchOutcome::Applied { outcomes, .. } => assert_eq!(Ok(outcomes), expected),
-            BatchOutcome::Refused { outcome, .. } => assert_eq!(Err(outcome), expected),
+            BatchOutcome::Rejected { outcome, .. } => assert_eq!(Err(outcome), expected),
         }
         self.model = model;
     }
@@ -236,8 +236,8 @@ impl ModelTest {
     }
 }
 
-/// Returns the outcomes of a batch on a model, or the outcome that refuses it, and the model after it. The
-/// execution in key order affects only the choice of the refusal.
+/// Returns the outcomes of a batch on a model, or the outcome that rejects it, and the model after it. The
+/// execution in key order affects only the choice of the rejection.
 fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outcome>, Outcome>, Model) {
     let mut after = model.clone();
     let mut outcomes = vec![Outcome::Absent; batch.len()];

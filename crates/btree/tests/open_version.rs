@@ -116,7 +116,7 @@ fn put_each(forest: &Forest, root: Root) {
     forest.write_each(&[one(&b"a"[..]), one(b"b")], |_, outcome| drop(outcome.unwrap()));
 }
 
-/// Executes a batch that changes the leaf before one of its operations is refused.
+/// Executes a batch that changes the leaf before one of its operations is rejected.
 fn after_others(forest: &Forest, root: Root, value: &[u8]) {
     let one = |key, operation| BatchOperation { root, key, operation };
     let batch = [one(&b"Z"[..], Operation::Put(value)), one(b"a", Operation::Insert(b""))];
@@ -139,18 +139,18 @@ fn a_write_waits_to_be_visible() {
 }
 
 #[test]
-fn a_refused_write_waits_until_its_reason_is_visible() {
+fn a_rejected_write_waits_until_its_reason_is_visible() {
     for write in [put_short, put_long] {
         let open = Open::new();
         open.publish(write);
-        let refused = [
+        let rejected = [
             insert,
             insert_each,
             |forest: &Forest, root| apply(forest, root, Operation::Insert(b"")),
             |forest: &Forest, root| after_others(forest, root, b"other"),
             |forest: &Forest, root| after_others(forest, root, &LONG),
         ];
-        let operations = refused.map(|write| open.begin(write));
+        let operations = rejected.map(|write| open.begin(write));
         operations.iter().for_each(|operation| open.waits(operation));
     }
 }

@@ -19,14 +19,14 @@ struct Store {
     forest: Forest,
     root: Root,
     applied: AtomicU64,
-    refused: AtomicU64,
+    rejected: AtomicU64,
 }
 
 impl Store {
     fn new() -> Self {
         let forest = forest(tiny(128), 64 * MIB, true);
         let root = forest.create_tree().unwrap();
-        Self { forest, root, applied: AtomicU64::new(0), refused: AtomicU64::new(0) }
+        Self { forest, root, applied: AtomicU64::new(0), rejected: AtomicU64::new(0) }
     }
 
     /// Returns the pairs of a range and their read version.
@@ -49,7 +49,7 @@ impl Store {
         let write = BatchEntry::Write(BatchOperation { root, key, operation });
         let outcome = self.forest.apply_entries(&[write, BatchEntry::Unchanged { range, since }]).unwrap();
         let applied = matches!(outcome, BatchOutcome::Applied { .. });
-        (if applied { &self.applied } else { &self.refused }).fetch_add(1, Ordering::Relaxed);
+        (if applied { &self.applied } else { &self.rejected }).fetch_add(1, Ordering::Relaxed);
         applied
     }
 
@@ -88,9 +88,10 @@ impl Store {
             done.store(true, Ordering::Relaxed);
             ends.into_iter().for_each(|end| end.unwrap());
         });
-        let (applied, refused) = (self.applied.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed));
-        println!("{applied} applied, {refused} refused, {:?}", self.forest.statistics());
-        assert!(applied > TRANSACTIONS as u64 / 4, "{applied} applied, {refused} refused");
+        let (applied, rejected) =
+            (self.applied.load(Ordering::Relaxed), self.rejected.load(Ordering::Relaxed));
+        println!("{applied} applied, {rejected} rejected, {:?}", self.forest.statistics());
+        assert!(applied > TRANSACTIONS as u64 / 4, "{applied} applied, {rejected} rejected");
         self.forest.verify(&[self.root]).unwrap();
     }
 }

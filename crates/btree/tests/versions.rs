@@ -140,7 +140,7 @@ fn a_batch_does_not_swap_what_it_changed() {
         let swap = Operation::CompareVersionAndSwap { version, value: b"swapped" };
         let one = |operation| BatchOperation { root, key: &key[..], operation };
         let outcome = forest.apply(&[one(Operation::Put(b"put")), one(swap)]).unwrap();
-        assert!(matches!(outcome, BatchOutcome::Refused { index: 1, .. }), "{outcome:?}");
+        assert!(matches!(outcome, BatchOutcome::Rejected { index: 1, .. }), "{outcome:?}");
         let mut outcomes = Vec::new();
         let each = [one(Operation::Put(b"put")), one(swap)];
         forest.write_each(&each, |_, outcome| outcomes.push(outcome.unwrap()));
@@ -168,6 +168,6 @@ fn swaps_of_a_batch_compare_versions_from_before_it() {
             keys.iter().map(|key| BatchOperation { root, key, operation: swap(key) }).collect();
         let applied = forest.apply(&batch).unwrap();
         assert!(matches!(applied, BatchOutcome::Applied { .. }), "round {round}: {applied:?}");
-        assert!(matches!(forest.apply(&batch).unwrap(), BatchOutcome::Refused { index: 0, .. }));
+        assert!(matches!(forest.apply(&batch).unwrap(), BatchOutcome::Rejected { index: 0, .. }));
     }
 }

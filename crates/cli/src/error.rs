@@ -53,7 +53,7 @@ pub(crate) enum Error {
         /// The flag, environment variable or file that contains the parameter.
         origin: String,
         /// The invalid value and the allowed ones.
-        source: honeycomb_server::Refused,
+        source: honeycomb_server::InvalidParameter,
     },
     /// The server did not start, or has ended.
     #[error(transparent)]
@@ -73,7 +73,7 @@ impl Error {
     }
 
     /// Returns a closure for `map_err` that adds the origin of a parameter.
-    pub(crate) fn parameter(origin: String) -> impl FnOnce(honeycomb_server::Refused) -> Error {
+    pub(crate) fn parameter(origin: String) -> impl FnOnce(honeycomb_server::InvalidParameter) -> Error {
         |source| Error::Parameter { origin, source }
     }
 

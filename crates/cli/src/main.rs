@@ -4,6 +4,7 @@
 //! `get`, `scan`, `stats` and `verify` read images. `index` and `tour` run the example application
 //! `honeycomb-file-index`. Each command prints text for people or, with `--json`, JSON for programs.
 
+mod accelerators;
 mod arguments;
 mod command;
 mod encoding;

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use honeycomb_store::{Pairs, Scan, Snapshot, Table, end_of_prefix};
+use honeycomb_store::{Pairs, Scan, Snapshot, Table, prefix_end};
 
 use crate::error::Error;
 
@@ -33,7 +33,7 @@ impl Default for ScanRequest {
 impl ScanRequest {
     /// Returns a scan of all keys with a prefix.
     pub(crate) fn prefix(prefix: &[u8]) -> ScanRequest {
-        let upper = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
+        let upper = prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded);
         ScanRequest { lower: Bound::Included(prefix.to_vec()), upper, ..ScanRequest::default() }
     }
 

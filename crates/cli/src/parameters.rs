@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use honeycomb_server::{Config, PARAMETERS, Parameter};
 
+use crate::accelerators;
 use crate::error::Error;
 
 /// The flags for parameters of the server. Each parameter has a flag with its name.
@@ -54,7 +55,7 @@ impl ParameterArguments {
         file: Option<&Path>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Config, Error> {
-        let mut config = Config::default();
+        let mut config = Config { accelerators: accelerators::ALL, ..Config::default() };
         if let Some(path) = file {
             let text = fs::read_to_string(path).map_err(Error::file("read", path))?;
             config.read_toml(&text).map_err(Error::parameter(path.display().to_string()))?;
@@ -97,7 +98,10 @@ mod tests {
         };
         let flags = parse(&["--maxclients", "3", "--slowlog-log-slower-than", "-1"]);
         let config = flags.config(Some(file.path()), variable).unwrap();
-        assert_eq!((config.cores, config.databases, config.connections_max, config.slow), (1, 2, 3, None));
+        assert_eq!(
+            (config.cores, config.databases, config.connections_max, config.slow_log_threshold),
+            (1, 2, 3, None)
+        );
     }
 
     #[test]

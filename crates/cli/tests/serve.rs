@@ -1,28 +1,13 @@
 //! `honeycomb serve`: start, parameters, log and stop.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
-    command.arg("serve").args(arguments);
-    command
-}
+mod server_process;
 
-/// Starts a server at a port of the system and returns its address.
-fn serve(arguments: &[&str]) -> (Child, String) {
-    let mut command = command(&["--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "1"]);
-    command.args(["--ocsm", "127.0.0.1:0"]);
-    let mut server = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let line = lines.next().unwrap();
-    let address = line.strip_prefix("serving at ").unwrap().split(';').next().unwrap();
-    let line = lines.next().unwrap();
-    assert!(line.starts_with("storage messages at 127.0.0.1:") && line.ends_with(", over UDP"), "{line}");
-    (server, address.to_owned())
-}
+use server_process::{command, serve};
 
 fn send_signal(server: &Child, signal: &str) {
     let sent = Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap();
@@ -54,8 +39,8 @@ fn a_client_stops_the_server() {
     client.write_all(b"SHUTDOWN SAVE\r\nSET apple red\r\nSHUTDOWN NOSAVE\r\nSET apple green\r\n").unwrap();
     let mut replies = String::new();
     client.read_to_string(&mut replies).unwrap();
-    let refusal = "-ERR SHUTDOWN SAVE: this server keeps nothing on disk; SHUTDOWN NOSAVE ends it\r\n";
-    assert_eq!(replies, format!("{refusal}+OK\r\n"));
+    let rejection = "-ERR SHUTDOWN SAVE: this server keeps nothing on disk; SHUTDOWN NOSAVE ends it\r\n";
+    assert_eq!(replies, format!("{rejection}+OK\r\n"));
     assert_eq!(server.wait().unwrap().code(), Some(0));
 }
 
@@ -85,8 +70,8 @@ fn log_lines_are_json_objects() {
     let lines: Vec<serde_json::Value> =
         written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let messages: Vec<_> = lines.iter().map(|line| line["message"].as_str().unwrap()).collect();
-    let refused = "rejected a connection: too many connections";
-    assert_eq!(messages, ["serving", refused, "received a signal", "stopping", "stopped"]);
+    let rejected = "rejected a connection: too many connections";
+    assert_eq!(messages, ["serving", rejected, "received a signal", "stopping", "stopped"]);
     assert_eq!((lines[0]["cores"].as_u64(), lines[1]["connections_max"].as_u64()), (Some(1), Some(1)));
     assert_eq!(lines[1]["level"], "WARN");
     assert!(server.wait().unwrap().success());

@@ -91,17 +91,17 @@ impl Plan {
     /// # Errors
     /// The error names the invalid parameter.
     pub fn check(&self) -> Result<(), Failure> {
-        let refuse = |what: &str| Err(what.to_string().into());
+        let reject = |what: &str| Err(what.to_string().into());
         let counts = |counts: &[usize]| counts.iter().all(|count| (1..=1024).contains(count));
         match self {
             Plan { pairs, .. } if !pairs.iter().all(|pairs| (1_000..=PAIRS_MAX).contains(pairs)) => {
-                refuse(&format!("each number of pairs must be 1000 to {PAIRS_MAX}"))
+                reject(&format!("each number of pairs must be 1000 to {PAIRS_MAX}"))
             }
-            Plan { repetitions: 0, .. } => refuse("0 repetitions; at least 1 is required"),
-            Plan { slice, .. } if slice.is_zero() => refuse("slices of 0 s; more than 0 s are required"),
-            Plan { threads, .. } if !counts(threads) => refuse("each number of threads must be 1 to 1024"),
-            Plan { batches, .. } if !counts(batches) => refuse("each batch must be 1 to 1024 operations"),
-            Plan { open_loads, .. } if open_loads.contains(&0) => refuse("an open load must be above 0 %"),
+            Plan { repetitions: 0, .. } => reject("0 repetitions; at least 1 is required"),
+            Plan { slice, .. } if slice.is_zero() => reject("slices of 0 s; more than 0 s are required"),
+            Plan { threads, .. } if !counts(threads) => reject("each number of threads must be 1 to 1024"),
+            Plan { batches, .. } if !counts(batches) => reject("each batch must be 1 to 1024 operations"),
+            Plan { open_loads, .. } if open_loads.contains(&0) => reject("an open load must be above 0 %"),
             _ => Ok(()),
         }
     }

@@ -88,8 +88,8 @@ pub const STATUS_KEY_LENGTH: usize = 4;
 /// Completion: the table has no root.
 pub const STATUS_UNKNOWN_TABLE: usize = 5;
 
-/// Completion: the read version is not held: the snapshot is too old.
-pub const STATUS_VERSION_NOT_HELD: usize = 6;
+/// Completion: the read version is not pinned: the snapshot is too old.
+pub const STATUS_VERSION_NOT_PINNED: usize = 6;
 
 /// Completion: a memory read of a device failed or returned no valid node; parts that this one
 /// continues are void.
@@ -297,19 +297,19 @@ pub const BATCH_REPLY: usize = 5;
 pub const BATCH_REPLY_END: usize = 6;
 
 /// Kind: the request was rejected, and nothing of it executed.
-pub const BATCH_REFUSED: usize = 7;
+pub const BATCH_REJECTED: usize = 7;
 
 /// An operation has an invalid value, or its end differs from the end of the datagram.
-pub const BATCH_REFUSED_MALFORMED: usize = 1;
+pub const BATCH_REJECTED_MALFORMED: usize = 1;
 
 /// The session does not exist for this address.
-pub const BATCH_REFUSED_SESSION: usize = 2;
+pub const BATCH_REJECTED_SESSION: usize = 2;
 
 /// The request writes, and its identifier is 0 or too old to know whether it was executed.
-pub const BATCH_REFUSED_IDENTIFIER: usize = 3;
+pub const BATCH_REJECTED_IDENTIFIER: usize = 3;
 
 /// The table does not exist.
-pub const BATCH_REFUSED_TABLE: usize = 4;
+pub const BATCH_REJECTED_TABLE: usize = 4;
 
 /// Number of newest identifiers whose outcomes of writes a server keeps.
 pub const BATCH_WINDOW: usize = 64;
@@ -1179,7 +1179,7 @@ pub mod batch_header {
     pub const COUNT_OFFSET: usize = 18;
     /// Bytes of `count`.
     pub const COUNT_BYTES: usize = 2;
-    /// One of the constants batch_hello to batch_refused.
+    /// One of the constants batch_hello to batch_rejected.
     pub const KIND_OFFSET: usize = 20;
     /// Bytes of `kind`.
     pub const KIND_BYTES: usize = 1;
@@ -1191,7 +1191,7 @@ pub mod batch_header {
     pub const POSITION_OFFSET: usize = 22;
     /// Bytes of `position`.
     pub const POSITION_BYTES: usize = 1;
-    /// Batch_refused: one of the constants batch_refused_*.
+    /// Batch_rejected: one of the constants batch_rejected_*.
     pub const STATUS_OFFSET: usize = 23;
     /// Bytes of `status`.
     pub const STATUS_BYTES: usize = 1;

@@ -23,7 +23,7 @@ pub fn map_long_blocks() {
 
 /// Returns the memory of freed short blocks to the system, as far as whole pages are free. It takes about a
 /// millisecond for each 10 MiB that it returns.
-pub fn give_back() {
+pub fn trim() {
     #[cfg(target_env = "gnu")]
     // SAFETY: like every allocation, the call acquires the locks of the allocator, and it changes no block in
     // use.

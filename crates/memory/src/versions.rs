@@ -57,7 +57,7 @@ impl Versions {
     /// Takes the next write version. Waits only while `VERSION_RING` versions before it are unreleased.
     #[must_use]
     #[inline]
-    pub fn take(&self) -> u64 {
+    pub fn next(&self) -> u64 {
         let version = self.newest.0.fetch_add(1, Ordering::AcqRel) + 1;
         self.wait_for(version.saturating_sub(VERSION_RING as u64));
         version
@@ -105,7 +105,7 @@ mod tests {
     #[cfg(not(loom))]
     fn versions_are_released_in_order() {
         let versions = Versions::new(0);
-        let taken: Vec<u64> = (0..3).map(|_| versions.take()).collect();
+        let taken: Vec<u64> = (0..3).map(|_| versions.next()).collect();
         assert_eq!(taken, [1, 2, 3]);
         versions.release(3, |_| ());
         versions.release(2, |_| ());
@@ -145,7 +145,7 @@ mod tests {
         });
 
         fn write(shared: &SharedVersions) {
-            let version = shared.versions.take();
+            let version = shared.versions.next();
             shared.data[version as usize - 1].store(1, Ordering::Relaxed);
             shared.versions.release(version, |version| {
                 shared.notified.fetch_max(version, Ordering::Relaxed);
@@ -169,10 +169,10 @@ mod tests {
         loom::model(|| {
             let versions = Arc::new(Versions::new(0));
             for _ in 0..2 {
-                let version = versions.take();
+                let version = versions.next();
                 versions.release(version, |_| ());
             }
-            let (first, second) = (versions.take(), versions.take());
+            let (first, second) = (versions.next(), versions.next());
             let other = {
                 let versions = versions.clone();
                 loom::thread::spawn(move || versions.release(second, |_| ()))

@@ -111,7 +111,7 @@ impl ClientMemory {
             return;
         }
         if self.taken < FREED {
-            heap::give_back();
+            heap::trim();
             self.freed = 0;
         }
         (self.taken, self.taken_since) = (0, None);

@@ -9,7 +9,7 @@ use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Backend, Software, Store};
 
 use crate::eviction_policy::Eviction;
-use crate::parameters::Refused;
+use crate::parameters::InvalidParameter;
 
 /// Maximum number of tasks of a core that execute concurrently. Each may use a snapshot.
 pub(crate) const ACTIVE_TASKS_MAX: usize = 4;
@@ -40,7 +40,7 @@ pub struct Config {
     pub connections_max: usize,
     /// The server closes the connection of a client that is idle for this time; zero disables this. Default:
     /// zero.
-    pub silence_max: Duration,
+    pub idle_timeout: Duration,
     /// Limits of a request.
     pub request: Limits,
     /// Bytes of unread replies of a client at which its further commands wait. Default: 1 MiB.
@@ -57,7 +57,7 @@ pub struct Config {
     /// `None`.
     pub latency_threshold: Option<Duration>,
     /// Duration from which the slow log records a command; `None` disables the log. Default: 10 ms.
-    pub slow: Option<Duration>,
+    pub slow_log_threshold: Option<Duration>,
     /// Maximum number of entries of the slow log. Default: 128.
     pub slow_log_entries_max: usize,
     /// The address of the metrics; `None` disables them. Default: `None`.
@@ -65,6 +65,8 @@ pub struct Config {
     /// The accelerator that executes the reads of the store that [`Config::open_store`] opens. Default:
     /// software.
     pub accelerator: Accelerator,
+    /// The accelerators that the parameter `accelerator` may choose. Default: software.
+    pub accelerators: &'static [Accelerator],
     /// Whether the accelerator of this store counts its memory accesses. Only the software accelerator does.
     /// Default: no.
     pub count_accesses: bool,
@@ -74,7 +76,7 @@ pub struct Config {
     pub log_level: tracing::Level,
     /// Maximum time in which a stopping server executes the received requests and sends their replies.
     /// Default: 2 seconds.
-    pub grace: Duration,
+    pub shutdown_timeout: Duration,
     /// Datagrams. Default: disabled.
     pub datagrams: Datagrams,
 }
@@ -111,15 +113,31 @@ impl Default for Datagrams {
     }
 }
 
-/// A kind of accelerator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accelerator {
-    /// The software accelerator, which uses the cores of the server.
-    Software,
-    /// The SystemVerilog accelerator, simulated cycle by cycle. It is slow.
-    #[cfg(feature = "rtl")]
-    Rtl,
+/// An accelerator for the reads of a store: the name of the parameter's value, and a function that opens it.
+#[derive(Debug, Clone, Copy)]
+pub struct Accelerator {
+    /// The name. No other accelerator of the configuration has it.
+    pub name: &'static str,
+    /// Returns a new accelerator for a store.
+    pub open: fn(&Config) -> Arc<dyn Backend>,
 }
+
+impl Accelerator {
+    /// The software accelerator, which uses the cores of the server.
+    pub const SOFTWARE: Self = Self { name: "software", open: open_software };
+}
+
+fn open_software(config: &Config) -> Arc<dyn Backend> {
+    Arc::new(Software { count_accesses: config.count_accesses, ..Software::default() })
+}
+
+impl PartialEq for Accelerator {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Accelerator {}
 
 /// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,21 +164,22 @@ impl Default for Config {
             databases: 16,
             password: None,
             connections_max: 10_000,
-            silence_max: Duration::ZERO,
+            idle_timeout: Duration::ZERO,
             request: Limits::default(),
             unsent_bytes_max: 1 << 20,
             reply_bytes_max: 128 << 20,
             clients_bytes_max: 256 << 20,
             client_snapshots_max: 8,
             latency_threshold: None,
-            slow: Some(Duration::from_millis(10)),
+            slow_log_threshold: Some(Duration::from_millis(10)),
             slow_log_entries_max: 128,
             metrics: None,
-            accelerator: Accelerator::Software,
+            accelerator: Accelerator::SOFTWARE,
+            accelerators: &[Accelerator::SOFTWARE],
             count_accesses: false,
             log_format: LogFormat::Text,
             log_level: tracing::Level::INFO,
-            grace: Duration::from_secs(2),
+            shutdown_timeout: Duration::from_secs(2),
             datagrams: Datagrams::default(),
         }
     }
@@ -174,10 +193,10 @@ impl Config {
 
     /// Sets an explicit memory limit when the memory of the store is known. Rejects a limit above this
     /// memory.
-    pub(crate) fn settle_memory_limit(&mut self) -> Result<(), Refused> {
+    pub(crate) fn settle_memory_limit(&mut self) -> Result<(), InvalidParameter> {
         let (limit, memory) = (self.memory_limit_bytes(), self.memory_bytes);
         self.memory_limit = Some(limit);
-        if limit <= memory { Ok(()) } else { Err(Refused::MemoryLimit { limit, memory }) }
+        if limit <= memory { Ok(()) } else { Err(InvalidParameter::MemoryLimit { limit, memory }) }
     }
 
     /// Returns the bytes that the writes of one transaction may use before it commits.
@@ -193,15 +212,7 @@ impl Config {
         let default = honeycomb_store::Config::default();
         let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_TASKS_MAX);
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
-        let accelerator: Arc<dyn Backend> = match self.accelerator {
-            Accelerator::Software => {
-                Arc::new(Software { count_accesses: self.count_accesses, ..Software::default() })
-            }
-            #[cfg(feature = "rtl")]
-            Accelerator::Rtl => {
-                Arc::new(honeycomb_accelerator::DeviceBackend::<honeycomb_simulator::Simulator>::default())
-            }
-        };
+        let accelerator = (self.accelerator.open)(self);
         Store::open(honeycomb_store::Config { accelerator, ..config })
     }
 }

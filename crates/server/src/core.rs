@@ -282,7 +282,7 @@ impl Core {
             self.ready.push(index);
         }
         let now = Instant::now();
-        Ending { until: now + self.shared.config().grace, sent_bytes: 0, since: now }
+        Ending { until: now + self.shared.config().shutdown_timeout, sent_bytes: 0, since: now }
     }
 
     fn note(&mut self, events: &Events) {
@@ -430,12 +430,12 @@ impl Core {
 
     /// Closes the connections of clients that have been idle for too long.
     fn close_idle(&mut self, now: u64) {
-        let silence_max = self.shared.config().silence_max.as_millis() as u64;
-        if silence_max == 0 || now < self.check_idle_at {
+        let idle_timeout = self.shared.config().idle_timeout.as_millis() as u64;
+        if idle_timeout == 0 || now < self.check_idle_at {
             return;
         }
         self.check_idle_at = now + IDLE_INTERVAL;
-        let silent = |connection: &Connection| connection.session.client.silence(now) >= silence_max;
+        let silent = |connection: &Connection| connection.session.client.silence(now) >= idle_timeout;
         let ended: Vec<_> =
             self.connections.iter().filter(|(_, one)| silent(one)).map(|(index, _)| index).collect();
         self.counts.timed_out.add(ended.len() as u64);

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use crate::parameters::Refused;
+use crate::parameters::InvalidParameter;
 
 /// The reason why a server did not start or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ use crate::parameters::Refused;
 pub enum Error {
     /// A parameter has an invalid value.
     #[error(transparent)]
-    Parameter(#[from] Refused),
+    Parameter(#[from] InvalidParameter),
     /// The system returned no random secret for tokens.
     #[error("no random numbers: {0}")]
     Random(getrandom::Error),

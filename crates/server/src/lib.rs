@@ -79,7 +79,7 @@ pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};
 pub use error::Error;
 pub use eviction_policy::{Eviction, Policy};
-pub use parameters::{PARAMETERS, Parameter, Refused};
+pub use parameters::{InvalidParameter, PARAMETERS, Parameter};
 pub use server::Server;
 pub use time::{SystemTime, Time};
 

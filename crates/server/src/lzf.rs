@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn malformed_strings_are_rejected() {
-        let refused: [(&[u8], usize); 8] = [
+        let rejected: [(&[u8], usize); 8] = [
             (b"\x02ab", 3),
             (b"\x02abc", 2),
             (b"\x02abc", 4),
@@ -73,7 +73,7 @@ mod tests {
             (b"\x00a\xe0", 10),
             (b"\x00a\xe0\x00", 10),
         ];
-        for (bytes, length) in refused {
+        for (bytes, length) in rejected {
             assert_eq!(expand(bytes, length), None, "{}", bytes.escape_ascii());
         }
     }

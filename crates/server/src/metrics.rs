@@ -177,7 +177,7 @@ fn store(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Err
     )?;
     let writes = &statistics.writes;
     let kinds = [
-        ("restart", writes.restarts),
+        ("retry", writes.retries),
         ("consolidation", writes.consolidations),
         ("patch", writes.patches),
         ("leaf_split", writes.leaf_splits),

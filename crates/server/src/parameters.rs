@@ -10,7 +10,7 @@ use std::time::Duration;
 use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 
 use crate::addresses::{ADDRESS, resolve};
-use crate::config::{Accelerator, Config, Datagrams, LogFormat};
+use crate::config::{Config, Datagrams, LogFormat};
 use crate::eviction_policy::POLICIES;
 
 /// A parameter.
@@ -30,7 +30,7 @@ pub struct Parameter {
 
 /// The reason why a parameter is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum InvalidParameter {
     /// A value that is not allowed.
     #[error("{name} is {value}: allowed are {allowed}")]
     Value {
@@ -176,8 +176,8 @@ pub static PARAMETERS: &[Parameter] = &[
         about: "Seconds after which the server closes the connection of an idle client; 0 disables this.",
         allowed: "0 to 31536000",
         can_change: true,
-        read: |config, text| put(&mut config.silence_max, seconds(text, 0..=31_536_000)),
-        show: |config| config.silence_max.as_secs().to_string(),
+        read: |config, text| put(&mut config.idle_timeout, seconds(text, 0..=31_536_000)),
+        show: |config| config.idle_timeout.as_secs().to_string(),
     },
     Parameter {
         name: "client-query-buffer-limit",
@@ -240,8 +240,8 @@ pub static PARAMETERS: &[Parameter] = &[
         about: "Microseconds from which the slow log records a command; -1 disables the log.",
         allowed: "-1 to 1000000000",
         can_change: true,
-        read: |config, text| put(&mut config.slow, microseconds(text)),
-        show: |config| config.slow.map_or("-1".to_owned(), |slow| slow.as_micros().to_string()),
+        read: |config, text| put(&mut config.slow_log_threshold, microseconds(text)),
+        show: |config| config.slow_log_threshold.map_or("-1".to_owned(), |slow| slow.as_micros().to_string()),
     },
     Parameter {
         name: "slowlog-max-len",
@@ -303,12 +303,14 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "accelerator",
-        about: "The accelerator that executes reads: software, or the one in rtl/, simulated cycle by \
-                cycle.",
-        allowed: "software, and rtl if the program was built with --features rtl",
+        about: "The accelerator that executes reads.",
+        allowed: "software, and further accelerators that the program was built with",
         can_change: false,
-        read: |config, text| put(&mut config.accelerator, choice(text, ACCELERATORS)),
-        show: |config| name(config.accelerator, ACCELERATORS),
+        read: |config, text| {
+            let named = config.accelerators.iter().find(|accelerator| accelerator.name == text);
+            put(&mut config.accelerator, named.copied())
+        },
+        show: |config| config.accelerator.name.to_owned(),
     },
     Parameter {
         name: "accelerator-counters",
@@ -343,16 +345,11 @@ pub static PARAMETERS: &[Parameter] = &[
                 sends their replies.",
         allowed: "0 to 3600",
         can_change: true,
-        read: |config, text| put(&mut config.grace, seconds(text, 0..=3600)),
-        show: |config| config.grace.as_secs().to_string(),
+        read: |config, text| put(&mut config.shutdown_timeout, seconds(text, 0..=3600)),
+        show: |config| config.shutdown_timeout.as_secs().to_string(),
     },
 ];
 
-const ACCELERATORS: &[(&str, Accelerator)] = &[
-    ("software", Accelerator::Software),
-    #[cfg(feature = "rtl")]
-    ("rtl", Accelerator::Rtl),
-];
 const OPTIONAL_ADDRESS: &str =
     "an IP address or the name of a host, and a port, such as localhost:6380, or nothing";
 
@@ -378,12 +375,12 @@ impl Parameter {
     /// Sets its value.
     ///
     /// # Errors
-    /// [`Refused::Value`] or [`Refused::Address`]. The configuration does not change.
-    pub fn set(&self, config: &mut Config, value: &str) -> Result<(), Refused> {
+    /// [`InvalidParameter::Value`] or [`InvalidParameter::Address`]. The configuration does not change.
+    pub fn set(&self, config: &mut Config, value: &str) -> Result<(), InvalidParameter> {
         let Self { name, allowed, .. } = *self;
         (self.read)(config, value).map_err(|unfit| match (unfit, value.to_owned()) {
-            (Unfit::Value, value) => Refused::Value { name, value, allowed },
-            (Unfit::Address(problem), value) => Refused::Address { name, value, problem, allowed },
+            (Unfit::Value, value) => InvalidParameter::Value { name, value, allowed },
+            (Unfit::Address(problem), value) => InvalidParameter::Address { name, value, problem, allowed },
         })
     }
 }
@@ -392,13 +389,13 @@ impl Config {
     /// Sets the parameters of a TOML file, which has one line `name = value` for each.
     ///
     /// # Errors
-    /// [`Refused`] for the first invalid parameter.
-    pub fn read_toml(&mut self, text: &str) -> Result<(), Refused> {
+    /// [`InvalidParameter`] for the first invalid parameter.
+    pub fn read_toml(&mut self, text: &str) -> Result<(), InvalidParameter> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            Refused::Toml(error.to_string().trim_end().replace('\n', "\n  "))
+            InvalidParameter::Toml(error.to_string().trim_end().replace('\n', "\n  "))
         })?;
         for (name, value) in table {
-            let parameter = Parameter::named(&name).ok_or(Refused::Name(name))?;
+            let parameter = Parameter::named(&name).ok_or(InvalidParameter::Name(name))?;
             let value = match value {
                 toml::Value::String(text) => text,
                 other => other.to_string(),
@@ -429,10 +426,10 @@ impl Config {
     }
 
     /// Rejects values that no file could contain, and invalid combinations.
-    pub(crate) fn check(&self) -> Result<(), Refused> {
+    pub(crate) fn check(&self) -> Result<(), InvalidParameter> {
         let Datagrams { ocsm, batch, .. } = self.datagrams;
         if self.password.is_some() && (ocsm.is_some() || batch.is_some()) {
-            return Err(Refused::Unprotected);
+            return Err(InvalidParameter::Unprotected);
         }
         PARAMETERS.iter().try_for_each(|parameter| parameter.set(&mut self.clone(), &parameter.value(self)))
     }

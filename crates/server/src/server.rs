@@ -131,7 +131,7 @@ impl Server {
     }
 
     /// Stops the server. It accepts no more connections, executes the requests that have arrived, and sends
-    /// their replies, for at most [`Config::grace`].
+    /// their replies, for at most [`Config::shutdown_timeout`].
     ///
     /// # Errors
     /// The error that ended a core earlier.

@@ -58,7 +58,7 @@ impl<'s> Stopwatch<'s> {
     pub(crate) fn start(shared: &'s ServerState, counts: &'s Counts) -> Self {
         let began = shared.time.instant();
         let config = shared.config();
-        let slow = config.slow.unwrap_or(Duration::MAX);
+        let slow = config.slow_log_threshold.unwrap_or(Duration::MAX);
         let latency_threshold = config.latency_threshold.unwrap_or(Duration::MAX);
         let (touched, is_shown, lines) = (Self::touched(shared, slow), shared.monitors.any(), String::new());
         Self { shared, counts, began, last: began, slow, latency_threshold, touched, is_shown, lines }

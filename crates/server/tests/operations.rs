@@ -142,7 +142,7 @@ fn queued_commands_and_watched_keys_are_bounded() {
 
 #[test]
 fn silent_clients_are_disconnected() {
-    let running = start_one_core(Config { silence_max: Duration::from_secs(10), ..Config::default() });
+    let running = start_one_core(Config { idle_timeout: Duration::from_secs(10), ..Config::default() });
     let mut silent = Client::connect(&running);
     assert_eq!(silent.reply_text("CLIENT ID"), "1");
     running.time.advance(9900);
@@ -195,7 +195,8 @@ fn maxclients_can_change() {
 
 #[test]
 fn the_slow_log_records_slow_commands() {
-    let running = start_one_core(Config { slow: Some(Duration::from_micros(1001)), ..Config::default() });
+    let running =
+        start_one_core(Config { slow_log_threshold: Some(Duration::from_micros(1001)), ..Config::default() });
     let mut client = Client::connect(&running);
     // On the manual clock each command takes a thousand microseconds.
     dialogue(
@@ -252,7 +253,8 @@ fn each_thread_is_bound_to_one_core() {
 
 #[test]
 fn a_slow_batch_is_one_entry_of_the_slow_log() {
-    let config = Config { slow: Some(Duration::ZERO), count_accesses: true, ..Config::default() };
+    let config =
+        Config { slow_log_threshold: Some(Duration::ZERO), count_accesses: true, ..Config::default() };
     let running = start_one_core(config);
     let mut client = Client::connect(&running);
     client.reply_to("MSET short 1 long 123456789 like 123456789");
@@ -341,7 +343,8 @@ fn a_stopping_server_executes_the_commands_it_has_received() {
 
 #[test]
 fn a_stopping_server_does_not_wait_forever_for_readers() {
-    let running = start_one_core(Config { grace: Duration::from_millis(200), ..Config::default() });
+    let running =
+        start_one_core(Config { shutdown_timeout: Duration::from_millis(200), ..Config::default() });
     let mut client = Client::connect(&running);
     client.send(&[b"SET", b"big", &vec![b'v'; 1 << 20]]);
     client.receive();

@@ -54,15 +54,15 @@ pub const CACHE_NODES: u64 = 1024 * 4;
 
 impl Engines for Simulator {
     fn engine(&self, shape: &Shape) -> Result<Box<dyn Engine>, Error> {
-        let refuse = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
+        let reject = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
         match *self {
             Self { in_flight, .. } if !(1..=SLOTS).contains(&in_flight) => {
-                refuse("in_flight", in_flight, "1 to 128")
+                reject("in_flight", in_flight, "1 to 128")
             }
-            Self { cycles_a_step: 0, .. } => refuse("cycles_a_step", 0, "1 and more"),
+            Self { cycles_a_step: 0, .. } => reject("cycles_a_step", 0, "1 and more"),
             // NodeBytes of range_scan_unit.
             _ if shape.node_bytes > layout::NODE_BYTES_DEFAULT => {
-                refuse("node_bytes", shape.node_bytes, "1024 to 8192")
+                reject("node_bytes", shape.node_bytes, "1024 to 8192")
             }
             _ => Ok(Box::new(SimulatedEngine::new(*self, shape))),
         }

@@ -33,7 +33,7 @@ use crate::table::Table;
 /// batch.insert(&accounts, b"bob", b"2 coins");
 /// batch.put(&journal, b"1", b"ada gives bob 2 coins");
 /// assert!(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }));
-/// assert!(matches!(store.apply(&batch)?, BatchOutcome::Refused { index: 0, .. }));
+/// assert!(matches!(store.apply(&batch)?, BatchOutcome::Rejected { index: 0, .. }));
 /// # Ok::<(), honeycomb_store::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -163,8 +163,8 @@ impl Batch {
     /// batch.put(&guests, b"table 7: cyd", b"");
     ///
     /// guests.put(b"table 7: bob", b"")?;
-    /// let refused = store.apply(&batch)?;
-    /// assert!(matches!(refused, BatchOutcome::Refused { index: 0, outcome: Outcome::Changed { .. } }));
+    /// let rejected = store.apply(&batch)?;
+    /// assert!(matches!(rejected, BatchOutcome::Rejected { index: 0, outcome: Outcome::Changed { .. } }));
     /// # Ok::<(), honeycomb_store::Error>(())
     /// ```
     pub fn unchanged<'k, K: AsRef<[u8]> + ?Sized + 'k>(

@@ -79,7 +79,7 @@ impl Lane {
     #[inline]
     fn trim(&mut self) {
         if self.completions.memory_bytes() > BYTES_KEPT {
-            self.completions.give_memory_back();
+            self.completions.free_memory();
         }
     }
 
@@ -143,7 +143,7 @@ fn answer(completions: &Completions) -> Result<Completion<'_>, Error> {
 pub(crate) fn check(status: Status) -> Result<(), Error> {
     match status {
         Status::Found | Status::Absent => Ok(()),
-        Status::VersionNotHeld => Err(Error::SnapshotTooOld),
+        Status::VersionNotPinned => Err(Error::SnapshotTooOld),
         Status::NoRoom => Err(Error::NoRoom),
         Status::UnknownTable => Err(Error::Accelerator("it does not know the table")),
         Status::Fault => Err(Error::Accelerator("it cannot read the memory, or a node exceeds its buffers")),

@@ -76,7 +76,7 @@ pub use error::{Error, ImageError};
 pub use iter::Iter;
 pub use loader::Loader;
 pub use pairs::{Pairs, PairsIter};
-pub use range::end_of_prefix;
+pub use range::prefix_end;
 pub use reads::Reads;
 pub use scan::Scan;
 pub use snapshot::{Snapshot, SnapshotToken};

@@ -51,7 +51,7 @@ fn is_inverted((lower, upper): Bounds<'_>) -> bool {
 /// Returns the smallest byte string that is greater than all strings with this prefix, or `None` if there is
 /// no such string. It is the exclusive upper bound of a range of all keys with a prefix.
 #[must_use]
-pub fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != u8::MAX)?;
     let mut end = prefix[..=last].to_vec();
     end[last] += 1;
@@ -65,10 +65,10 @@ mod tests {
 
     #[test]
     fn ends_of_prefixes() {
-        assert_eq!(end_of_prefix(b"ab"), Some(b"ac".to_vec()));
-        assert_eq!(end_of_prefix(b"a\xff\xff"), Some(b"b".to_vec()));
-        assert_eq!(end_of_prefix(b"\xff"), None);
-        assert_eq!(end_of_prefix(b""), None);
+        assert_eq!(prefix_end(b"ab"), Some(b"ac".to_vec()));
+        assert_eq!(prefix_end(b"a\xff\xff"), Some(b"b".to_vec()));
+        assert_eq!(prefix_end(b"\xff"), None);
+        assert_eq!(prefix_end(b""), None);
     }
 
     #[test]

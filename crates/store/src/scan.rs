@@ -52,7 +52,7 @@ impl<'a> Scan<'a> {
     #[must_use]
     pub fn prefix<K: AsRef<[u8]> + ?Sized>(prefix: &'a K) -> Self {
         let prefix = prefix.as_ref();
-        let end = range::end_of_prefix(prefix);
+        let end = range::prefix_end(prefix);
         let upper = end.map_or(Bound::Unbounded, |end| Bound::Excluded(Cow::Owned(end)));
         Self { lower: Bound::Included(prefix), upper, ..Self::all() }
     }

@@ -112,7 +112,7 @@ pub struct SnapshotStatistics {
 #[non_exhaustive]
 pub struct WriteStatistics {
     /// Retries of writes because another write held a lock that they needed.
-    pub restarts: u64,
+    pub retries: u64,
     /// Consolidations of log blocks.
     pub consolidations: u64,
     /// Consolidations that moved no item.
@@ -212,7 +212,7 @@ impl From<LeaseTotals> for SnapshotStatistics {
 impl From<honeycomb_btree::Statistics> for WriteStatistics {
     fn from(trees: honeycomb_btree::Statistics) -> Self {
         Self {
-            restarts: trees.restarts,
+            retries: trees.retries,
             consolidations: trees.consolidations,
             patches: trees.patches,
             leaf_splits: trees.leaf_splits,

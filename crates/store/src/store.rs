@@ -93,7 +93,7 @@ impl Store {
     /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::BatchTooLarge`], [`Error::ForeignTable`],
     /// [`Error::OutOfMemory`]; [`Error::MvccOff`] if the batch contains [`Batch::unchanged`] and the store
     /// has no versions. If the batch fails because of a rejected write or a changed range, the result is not
-    /// an error but [`BatchOutcome::Refused`].
+    /// an error but [`BatchOutcome::Rejected`].
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
         self.state.run_periodic_work(batch.len());

@@ -318,7 +318,7 @@ impl Reader<'_> {
 
     fn receive(&mut self, completion: &Completion<'_>) {
         let mut request = self.in_flight.remove(&completion.identifier).expect("a request in flight");
-        if completion.status == Status::VersionNotHeld {
+        if completion.status == Status::VersionNotPinned {
             let pinned = self.pinned.as_ref().map(|(version, _)| *version);
             let is_unpinned = request.version.is_some() && request.version != pinned;
             assert!(is_unpinned, "{request:?} while {pinned:?} is pinned");

@@ -6,7 +6,7 @@ mod server;
 use std::net::SocketAddr;
 use std::ops::Bound;
 
-use honeycomb_store::end_of_prefix;
+use honeycomb_store::prefix_end;
 
 use crate::Error;
 pub use embedded::EmbeddedStore;
@@ -98,7 +98,7 @@ pub trait IndexSnapshot: Sync {
 impl KeyRange {
     /// Returns the range of all keys with a prefix.
     pub(crate) fn prefix(prefix: &[u8]) -> KeyRange {
-        let upper = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
+        let upper = prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded);
         KeyRange { lower: Bound::Included(prefix.to_vec()), upper, floor_start: false }
     }
 

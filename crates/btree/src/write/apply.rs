@@ -121,7 +121,7 @@ impl Forest {
         match abort {
             Abort::Failed(error) => Err(error),
             Abort::Conflict => {
-                self.counters.restarts.add(1);
+                self.counters.retries.add(1);
                 back_off(attempt);
                 Ok(())
             }

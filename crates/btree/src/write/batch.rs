@@ -52,7 +52,7 @@ impl Forest {
         let (outcome, committed) = self.transact(|transaction| transaction.apply_batch(entries, &order))?;
         Ok(match outcome {
             BatchOutcome::Applied { outcomes, .. } => BatchOutcome::Applied { version: committed, outcomes },
-            refused => refused,
+            rejected => rejected,
         })
     }
 
@@ -139,7 +139,7 @@ impl WriteTransaction<'_> {
         order: &[usize],
     ) -> Result<End<BatchOutcome>, Abort> {
         if let Some((index, outcome)) = self.check_conditions(entries, order)? {
-            return Ok(End::RollBack(BatchOutcome::Refused { index, outcome }));
+            return Ok(End::RollBack(BatchOutcome::Rejected { index, outcome }));
         }
         let mut outcomes = vec![Outcome::Absent; entries.len()];
         for &index in &*apply_order(entries, order) {
@@ -149,7 +149,7 @@ impl WriteTransaction<'_> {
                     let nothing_to_delete =
                         write.operation == Operation::Delete && outcome == Outcome::Absent;
                     if !outcome.wrote() && !nothing_to_delete {
-                        return Ok(End::RollBack(BatchOutcome::Refused { index, outcome }));
+                        return Ok(End::RollBack(BatchOutcome::Rejected { index, outcome }));
                     }
                     outcome
                 }

@@ -10,9 +10,9 @@ use crate::forest::Root;
 /// A write to one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation<'a> {
-    /// Inserts a pair. Refused if the key exists.
+    /// Inserts a pair. Rejected if the key exists.
     Insert(&'a [u8]),
-    /// Changes the value of a pair. Refused if the key is absent.
+    /// Changes the value of a pair. Rejected if the key is absent.
     Update(&'a [u8]),
     /// Inserts a pair or changes its value.
     Put(&'a [u8]),
@@ -30,7 +30,7 @@ pub enum Operation<'a> {
         /// The expected value.
         expected: &'a [u8],
     },
-    /// Changes the value of a pair that has not changed since it was read at `version`. May be refused
+    /// Changes the value of a pair that has not changed since it was read at `version`. May be rejected
     /// although the pair is unchanged, because a consolidation increases the version. Never succeeds after a
     /// change.
     CompareVersionAndSwap {
@@ -82,25 +82,25 @@ pub enum Outcome {
         /// Whether it was absent before.
         inserted: bool,
     },
-    /// Refused because the key exists.
+    /// Rejected because the key exists.
     Exists,
-    /// The key is absent: the operation was refused, or there was nothing to delete.
+    /// The key is absent: the operation was rejected, or there was nothing to delete.
     Absent,
-    /// Refused because the pair differs from the expected one.
+    /// Rejected because the pair differs from the expected one.
     Mismatch {
         /// The value of the pair.
         value: Vec<u8>,
         /// The version of the pair.
         version: Version,
     },
-    /// Refused because the value is not a counter.
+    /// Rejected because the value is not a counter.
     NotCounter {
         /// Length of the value; a counter has eight bytes.
         bytes: usize,
     },
     /// The condition is met: no pair of the range was written.
     Unchanged,
-    /// Refused because a pair of the range may have been written.
+    /// Rejected because a pair of the range may have been written.
     Changed {
         /// The version of that write, or of the leaf that may contain it.
         version: Version,
@@ -151,7 +151,7 @@ pub struct TreeRange<'a> {
 pub enum BatchEntry<'a> {
     /// A write to one key.
     Write(BatchOperation<'a>),
-    /// Refuses the batch if a pair of a range was inserted, updated or deleted after `since`. May refuse it
+    /// Rejects the batch if a pair of a range was inserted, updated or deleted after `since`. May reject it
     /// although no pair has changed, because a leaf that was rebuilt does not keep the versions of its pairs.
     /// Never accepts it after a change. Writes of the batch itself do not count.
     Unchanged {
@@ -175,8 +175,8 @@ pub enum BatchOutcome {
         outcomes: Vec<Outcome>,
     },
     /// No entry was applied.
-    Refused {
-        /// Index of the entry that was refused.
+    Rejected {
+        /// Index of the entry that was rejected.
         index: usize,
         /// The reason.
         outcome: Outcome,

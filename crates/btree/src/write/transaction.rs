@@ -415,7 +415,7 @@ impl<'f> WriteTransaction<'f> {
         while let Some(value) = self.values.pop() {
             let _in_an_item = value.keep();
         }
-        let version = if forest.mvcc() { forest.versions.take() } else { 0 };
+        let version = if forest.mvcc() { forest.versions.next() } else { 0 };
         reach(Stage::VersionTaken);
         // Created nodes first: they are unreachable until other nodes are published.
         for created in [true, false] {

@@ -43,6 +43,6 @@ impl Report for StatsResult {
         let about = "of log blocks since the store was created; the load of the image creates it";
         text.count("consolidations", writes.consolidations, about);
         text.count("splits", writes.leaf_splits + writes.interior_splits, "of leaves and interior nodes");
-        text.count("restarts", writes.restarts, "of writes after a conflict with another write");
+        text.count("retries", writes.retries, "of writes after a conflict with another write");
     }
 }

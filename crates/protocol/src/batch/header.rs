@@ -40,10 +40,10 @@ pub enum Rejection {
 
 impl Rejection {
     const ALL: [(Self, usize); 4] = [
-        (Self::Malformed, constants::BATCH_REFUSED_MALFORMED),
-        (Self::Session, constants::BATCH_REFUSED_SESSION),
-        (Self::Identifier, constants::BATCH_REFUSED_IDENTIFIER),
-        (Self::Table, constants::BATCH_REFUSED_TABLE),
+        (Self::Malformed, constants::BATCH_REJECTED_MALFORMED),
+        (Self::Session, constants::BATCH_REJECTED_SESSION),
+        (Self::Identifier, constants::BATCH_REJECTED_IDENTIFIER),
+        (Self::Table, constants::BATCH_REJECTED_TABLE),
     ];
 }
 
@@ -59,7 +59,7 @@ impl Kind {
 
     fn parse(code: usize, status: usize) -> Result<Self, Malformed> {
         let malformed = Malformed::Kind { code, status };
-        if code == constants::BATCH_REFUSED {
+        if code == constants::BATCH_REJECTED {
             let rejection = Rejection::ALL.iter().find(|(_, known)| *known == status);
             return rejection.map(|(rejection, _)| Self::Rejected(*rejection)).ok_or(malformed);
         }
@@ -76,7 +76,7 @@ impl Kind {
             Self::Request => (constants::BATCH_REQUEST, 0),
             Self::Reply => (constants::BATCH_REPLY, 0),
             Self::ReplyEnd => (constants::BATCH_REPLY_END, 0),
-            Self::Rejected(rejection) => (constants::BATCH_REFUSED, Rejection::ALL[rejection as usize].1),
+            Self::Rejected(rejection) => (constants::BATCH_REJECTED, Rejection::ALL[rejection as usize].1),
         }
     }
 }

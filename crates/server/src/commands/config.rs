@@ -5,7 +5,7 @@ use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::parameters::{PARAMETERS, Parameter, Refused};
+use crate::parameters::{InvalidParameter, PARAMETERS, Parameter};
 use crate::{Config, glob, open_files};
 
 pub(super) const COMMANDS: &[Command] = &[Command {
@@ -120,7 +120,7 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
     context.shared.change_config(|config| {
         let mut pairs = names.iter().zip(values.iter().step_by(2));
         pairs.try_for_each(|(name, value)| set(config, name, &String::from_utf8_lossy(value)))?;
-        let rejected = |refused: Refused| Failure::other(refused.to_string());
+        let rejected = |rejected: InvalidParameter| Failure::other(rejected.to_string());
         config.check().and_then(|()| config.settle_memory_limit()).map_err(rejected)?;
         check_open_files(config)
     })?;
@@ -141,7 +141,7 @@ fn check_open_files(config: &Config) -> Result<(), Failure> {
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
     let parameter = Parameter::named(name);
     if let Some(parameter) = parameter.filter(|parameter| parameter.can_change) {
-        return parameter.set(config, value).map_err(|refused| failed(name, &refused.to_string()));
+        return parameter.set(config, value).map_err(|rejected| failed(name, &rejected.to_string()));
     }
     let fixed = || fixed(config).find(|(parameter, _)| *parameter == name).map(|(_, value)| value);
     match parameter.map(|parameter| parameter.value(config)).or_else(fixed) {

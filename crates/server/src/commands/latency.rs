@@ -72,7 +72,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
 ];
 
 fn latest(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
-    let samples = context.shared.latency.noted();
+    let samples = context.shared.latency.events();
     let Some((at, milliseconds)) = samples.entries.back() else {
         context.replies.array(0);
         return Ok(());
@@ -86,7 +86,7 @@ fn latest(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
 
 fn history(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let entries = match is(&arguments[2], EVENT) {
-        true => context.shared.latency.noted().entries,
+        true => context.shared.latency.events().entries,
         false => Default::default(),
     };
     context.replies.array(entries.len());
@@ -101,13 +101,13 @@ fn history(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
 fn reset(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let events = arguments.from(2);
     let is_selected = events.is_empty() || events.iter().any(|event| is(event, EVENT));
-    let cleared = is_selected && context.shared.latency.forget();
+    let cleared = is_selected && context.shared.latency.clear();
     context.replies.integer(i64::from(cleared));
     Ok(())
 }
 
 fn graph(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let samples = context.shared.latency.noted();
+    let samples = context.shared.latency.events();
     if !is(&arguments[2], EVENT) || samples.entries.is_empty() {
         let event = String::from_utf8_lossy(&arguments[2]).into_owned();
         return Err(Failure::other(format!("No samples available for event '{event}'")));
@@ -122,7 +122,7 @@ fn graph(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 }
 
 fn report(context: &Context<'_>) -> String {
-    let (config, samples) = (context.shared.config(), context.shared.latency.noted());
+    let (config, samples) = (context.shared.config(), context.shared.latency.events());
     let Some(threshold) = config.latency_threshold else {
         return "Latency monitoring is off; CONFIG SET latency-monitor-threshold <milliseconds> enables it.\n"
             .into();

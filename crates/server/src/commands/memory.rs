@@ -51,7 +51,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Returns free heap memory to the operating system; the store keeps its arena.",
         run: |context, _| {
-            heap::give_back();
+            heap::trim();
             context.replies.ok();
             Ok(())
         },

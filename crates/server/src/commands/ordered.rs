@@ -93,7 +93,7 @@ impl Sink for Count {
         self.0 = 0;
     }
 
-    fn take(&mut self, _: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
+    fn visit(&mut self, _: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
         self.0 += 1;
         ControlFlow::Continue(())
     }

@@ -94,7 +94,7 @@ impl Sink for PairsReply {
         (self.array, self.count) = (Some(replies.begin_array()), 0);
     }
 
-    fn take(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()> {
+    fn visit(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()> {
         self.page.write(key, data, replies);
         self.count += 1;
         ControlFlow::Continue(())

@@ -99,13 +99,13 @@ impl Walk {
     }
 
     /// Returns a new walk through the rest of the range.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn rest(&self) -> Self {
         Self::new(&self.table, &self.range())
     }
 
     /// Passes all pairs to `visit` if one scan of the present version reads them all and none has expired.
     /// Returns whether more pairs follow the limit, or `None` when it passed no pairs.
-    pub(crate) fn at_once(
+    pub(crate) fn single_page(
         &mut self,
         now: u64,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
@@ -211,14 +211,14 @@ impl Walk {
 
 /// Passes the visible pairs of a range to `visit`, in order, until it breaks off. Returns whether more pairs
 /// follow.
-pub(crate) fn each(
+pub(crate) fn for_each_pair(
     (store, table): (&Store, &Table),
     range: &Range<'_>,
     now: u64,
     mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
 ) -> Result<bool, Failure> {
     let mut walk = Walk::new(table, range);
-    if let Some(more) = walk.at_once(now, &mut visit)? {
+    if let Some(more) = walk.single_page(now, &mut visit)? {
         return Ok(more);
     }
     let snapshot = store.snapshot()?;

@@ -3,7 +3,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::resp::{OpenArray, Replies};
-use honeycomb_store::{Table, end_of_prefix};
+use honeycomb_store::{Table, prefix_end};
 
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, CommandForm, Keys};
@@ -110,7 +110,7 @@ fn delete_all(context: &mut Context<'_>, table: &Table) -> Result<(), Failure> {
 fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
     let pattern = arguments[1].to_vec();
     let prefix = glob::prefix(&arguments[1]);
-    let walk = Walk::new(context.table(), &with_prefix(prefix, end_of_prefix(prefix).as_deref()));
+    let walk = Walk::new(context.table(), &with_prefix(prefix, prefix_end(prefix).as_deref()));
     Ok(Walking::new(walk, KeysReply { pattern, array: None, count: 0 }, context))
 }
 
@@ -126,7 +126,7 @@ impl Sink for KeysReply {
         (self.array, self.count) = (Some(replies.begin_array()), 0);
     }
 
-    fn take(&mut self, key: &[u8], _: &[u8], replies: &mut Replies) -> ControlFlow<()> {
+    fn visit(&mut self, key: &[u8], _: &[u8], replies: &mut Replies) -> ControlFlow<()> {
         if glob::matches(&self.pattern, key) {
             replies.bulk(key);
             self.count += 1;
@@ -162,7 +162,7 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
         0 => None,
         cursor => Some(context.shared.cursors.key(cursor).ok_or(Failure::Cursor)?),
     };
-    let (prefix, end) = (glob::prefix(pattern), end_of_prefix(glob::prefix(pattern)));
+    let (prefix, end) = (glob::prefix(pattern), prefix_end(glob::prefix(pattern)));
     let mut range = Range { limit, ..with_prefix(prefix, end.as_deref()) };
     if let Some(after) = &after {
         range.lower = Bound::Excluded(after);
@@ -187,7 +187,7 @@ impl Sink for ScanReply {
         self.last = None;
     }
 
-    fn take(&mut self, key: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
+    fn visit(&mut self, key: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(key);

@@ -59,7 +59,7 @@ impl Sink for Watch {
         self.digest = self.empty.clone();
     }
 
-    fn take(&mut self, key: &[u8], data: &[u8], _: &mut Replies) -> ControlFlow<()> {
+    fn visit(&mut self, key: &[u8], data: &[u8], _: &mut Replies) -> ControlFlow<()> {
         self.digest.add(key, data)
     }
 

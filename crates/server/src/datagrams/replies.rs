@@ -7,7 +7,7 @@ use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, ReplyW
 use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads};
 
-use crate::commands::range::{Range, each};
+use crate::commands::range::{Range, for_each_pair};
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;
@@ -178,7 +178,7 @@ impl<'f> PacketResults<'f> {
             // The range needs more than one scan, because of expired pairs, or the batch had no space for it.
             let Some(table) = self.request.table else { return Ok(Item::Failed) };
             let place = (&self.requests.shared.store, table);
-            each(place, &range(&step.operation), now, |key, data| pairs.push(key, data))?
+            for_each_pair(place, &range(&step.operation), now, |key, data| pairs.push(key, data))?
         };
         Ok(pairs.ended.unwrap_or(Item::Done { more }))
     }

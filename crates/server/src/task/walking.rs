@@ -30,7 +30,7 @@ pub(crate) trait Sink: Send {
     fn begin(&mut self, _: &mut Replies) {}
 
     /// Receives the next pair. Breaks to stop the walk.
-    fn take(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()>;
+    fn visit(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()>;
 
     /// Ends the reply. `more` is true if the range has more pairs than the limit of the walk.
     fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure>;
@@ -39,7 +39,7 @@ pub(crate) trait Sink: Send {
 impl Walking {
     /// Returns a walk at the current version.
     pub(crate) fn new(walk: Walk, sink: impl Sink + 'static, context: &Context<'_>) -> Self {
-        let (start, sink, now) = (walk.again(), Box::new(sink), context.now);
+        let (start, sink, now) = (walk.rest(), Box::new(sink), context.now);
         Self { walk, start, sink, snapshot: None, is_named: false, now, began: false }
     }
 
@@ -51,7 +51,7 @@ impl Walking {
     /// Restarts after the snapshot was lost. Returns false if the client has named the snapshot, because the
     /// walk cannot choose another one.
     pub(super) fn restart(&mut self) -> bool {
-        self.walk = self.start.again();
+        self.walk = self.start.rest();
         self.snapshot = None;
         self.began = false;
         !self.is_named
@@ -60,7 +60,7 @@ impl Walking {
     pub(super) fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         if !std::mem::replace(&mut self.began, true) {
             self.sink.begin(context.replies);
-            if let Some(more) = self.at_once(context)? {
+            if let Some(more) = self.single_page(context)? {
                 return self.end(more, context);
             }
         }
@@ -72,12 +72,12 @@ impl Walking {
     }
 
     /// Reads a short range without a snapshot if the walk may choose its version.
-    fn at_once(&mut self, context: &mut Context<'_>) -> Result<Option<bool>, Failure> {
+    fn single_page(&mut self, context: &mut Context<'_>) -> Result<Option<bool>, Failure> {
         if self.snapshot.is_some() || context.transaction.is_some() {
             return Ok(None);
         }
         let Self { walk, sink, now, .. } = self;
-        walk.at_once(*now, |key, data| sink.take(key, data, context.replies))
+        walk.single_page(*now, |key, data| sink.visit(key, data, context.replies))
     }
 
     fn page(&mut self, context: &mut Context<'_>) -> Result<Option<bool>, Failure> {
@@ -89,7 +89,7 @@ impl Walking {
             (Some(snapshot), _) => Origin::Snapshot(snapshot),
         };
         walk.page(&mut origin, *now, |key, data| {
-            let flow = sink.take(key, data, replies);
+            let flow = sink.visit(key, data, replies);
             if replies.exceed_limit() { ControlFlow::Break(()) } else { flow }
         })
     }

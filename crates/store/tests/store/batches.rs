@@ -58,7 +58,7 @@ fn each_kind_of_rejection_rejects_the_batch() {
         batch.put(&table, b"new", b"1");
         write(&mut batch);
         batch.put(&table, b"there", b"new");
-        assert_eq!(store.apply(&batch).unwrap(), BatchOutcome::Refused { index: 1, outcome });
+        assert_eq!(store.apply(&batch).unwrap(), BatchOutcome::Rejected { index: 1, outcome });
         assert_eq!(table.get(b"new").unwrap(), None);
         assert_eq!(table.get(b"there").unwrap().unwrap(), b"old");
         assert_eq!(table.pair_count(), 1);
@@ -262,7 +262,7 @@ fn a_batch_is_rejected_if_its_range_has_changed() {
         change();
         let rejected = store.apply(&batch).unwrap();
         assert!(
-            matches!(rejected, BatchOutcome::Refused { index: 0, outcome: Outcome::Changed { .. } }),
+            matches!(rejected, BatchOutcome::Rejected { index: 0, outcome: Outcome::Changed { .. } }),
             "{rejected:?}"
         );
         assert_eq!(table.get(b"written").unwrap(), None);

@@ -69,7 +69,7 @@ impl SubmittedRequest<'_> {
         };
         let is_pinned = request.version.is_none_or(|version| world.pinned.contains_key(&version));
         let is_known = world.roots.contains_key(&request.table);
-        let reasons = [(!is_pinned, Status::VersionNotHeld), (!is_known, Status::UnknownTable)];
+        let reasons = [(!is_pinned, Status::VersionNotPinned), (!is_known, Status::UnknownTable)];
         reasons.into_iter().filter_map(|(applies, status)| applies.then_some(status)).collect()
     }
 

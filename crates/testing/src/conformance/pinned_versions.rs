@@ -57,7 +57,7 @@ pub(super) fn a_long_scan_ends_when_its_version_is_unpinned(world: &mut World) {
     world.forest.memory().reclaim();
     while session.poll() > 0 {}
     let answer = session.answer(1).expect("the scan is answered");
-    assert_eq!(answer.status, Some(Status::VersionNotHeld));
+    assert_eq!(answer.status, Some(Status::VersionNotPinned));
     let pairs = world.recorded[&version][&LONG].iter().map(|(key, value)| (key.clone(), value.to_vec()));
     assert!(pairs.take(answer.pairs.len()).eq(answer.pairs.iter().cloned()), "the pairs are correct");
     world.unpin_version(version);

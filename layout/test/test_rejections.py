@@ -6,7 +6,7 @@ import source  # noqa: F401 (makes the generator importable)
 
 import schema
 import soundness
-from records import Refused
+from records import Invalid
 
 
 def struct(fields: str, head: str = "size = 8") -> str:
@@ -39,23 +39,23 @@ WHOLE = at("a", 0, 8)
 WHOLE_BITS = bit("a", 0, 8)
 
 
-class Refusals(unittest.TestCase):
+class Rejections(unittest.TestCase):
     def check(self, text: str, message: str):
         """Asserts that the layout is rejected with exactly this message."""
-        with self.assertRaises(Refused) as refusal:
+        with self.assertRaises(Invalid) as rejection:
             soundness.check(schema.read(text))
-        self.assertEqual(str(refusal.exception), message)
+        self.assertEqual(str(rejection.exception), message)
 
     def check_not_toml(self, text: str):
         """Asserts that the parser rejects the text. The message depends on the version of the parser."""
-        with self.assertRaisesRegex(Refused, "not TOML: .*; allowed: TOML 1.0, so no duplicate names"):
+        with self.assertRaisesRegex(Invalid, "not TOML: .*; allowed: TOML 1.0, so no duplicate names"):
             schema.read(text)
 
     def check_accepted(self, text: str):
         soundness.check(schema.read(text))
 
 
-class Tiling(Refusals):
+class Tiling(Rejections):
     def test_hole_between_fields(self):
         fields = at("a", 0, 2) + at("b", 4, 4)
         self.check(
@@ -112,7 +112,7 @@ class Tiling(Refusals):
         self.check_accepted(struct(fields))
 
 
-class Alignment(Refusals):
+class Alignment(Rejections):
     FIELDS = at("a", 0, 1) + at("b", 1, 2)
 
     def test_misaligned_offset(self):
@@ -134,7 +134,7 @@ class Alignment(Refusals):
         self.check_accepted(struct(fields, "size = 4"))
 
 
-class Padding(Refusals):
+class Padding(Rejections):
     def test_padding_of_another_name(self):
         self.check(
             struct('gap = { offset = 0, bytes = 8, about = "zero" }'),
@@ -150,7 +150,7 @@ class Padding(Refusals):
         )
 
 
-class Keys(Refusals):
+class Keys(Rejections):
     def test_no_toml(self):
         self.check_not_toml("[struct")
 
@@ -204,7 +204,7 @@ class Keys(Refusals):
         self.check('[word.w]\nbits = 8\nabout = "x"\n', "word w: no fields; required: bits, about, fields")
 
 
-class Values(Refusals):
+class Values(Rejections):
     def test_number_as_a_string(self):
         self.check(
             constant('value = "1"\nabout = "x"'), "constant c, value = '1': wrong type; allowed: an integer"
@@ -252,7 +252,7 @@ class Values(Refusals):
         )
 
 
-class Ranges(Refusals):
+class Ranges(Rejections):
     def test_constant_out_of_range(self):
         self.check(constant('value = -1\nabout = "x"'), "constant c: value = -1; allowed: 0 to 2147483647")
 
@@ -283,7 +283,7 @@ class Ranges(Refusals):
         )
 
 
-class Names(Refusals):
+class Names(Rejections):
     RULE = "not a snake_case name; allowed: lower case and digits, joined by single _"
 
     def test_not_snake_case(self):
