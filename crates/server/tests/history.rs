@@ -2,9 +2,9 @@
 //! `HONEYCOMB_SOAK_SECONDS=3600` runs the test for an hour.
 #![allow(missing_docs)]
 
-#[path = "history/checker.rs"]
-mod checker;
 mod common;
+#[path = "history/keyspace.rs"]
+mod keyspace;
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use honeycomb_protocol::resp::{Reply, encode};
+use honeycomb_testing::linearizability::is_linearizable;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use checker::{CLIENTS, Event, KEYS, Operation, State, is_linearizable};
 use common::{Client, Running, show, start};
+use keyspace::{CLIENTS, Event, KEYS, Keyspace, Operation};
 
 /// Maximum number of operations in a pipeline.
 const PIPELINE_MAX: usize = 6;
@@ -44,13 +45,13 @@ fn answers_are_linearizable() {
 }
 
 /// Reads the pairs while no client writes.
-fn state(running: &Running) -> State {
+fn state(running: &Running) -> Keyspace {
     let mut client = Client::connect(running);
     let mut value = |key: &&str| match client.reply_to(&format!("GET {key}")) {
         Reply::Bulk(bytes) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
         _ => None,
     };
-    State::of(std::array::from_fn(|key| value(&KEYS[key])))
+    Keyspace::of(std::array::from_fn(|key| value(&KEYS[key])))
 }
 
 /// Sends two pipelines from each client, concurrently, and returns their history.
@@ -144,20 +145,20 @@ fn written_then_read(read: &str) -> [Vec<Event>; CLIENTS] {
 
 #[test]
 fn the_checker_rejects_histories_that_are_not_linearizable() {
-    assert!(is_linearizable(&written_then_read("'7'"), State::default()));
+    assert!(is_linearizable(&written_then_read("'7'"), Keyspace::default()));
     assert!(
-        !is_linearizable(&written_then_read("nil"), State::default()),
+        !is_linearizable(&written_then_read("nil"), Keyspace::default()),
         "an acknowledged write must be visible"
     );
     let mut concurrent = written_then_read("nil");
     concurrent[1][0].began = 0;
-    assert!(is_linearizable(&concurrent, State::default()), "a pending write may be visible or not");
+    assert!(is_linearizable(&concurrent, Keyspace::default()), "a pending write may be visible or not");
     // A range must not show half of a transaction.
     let event = |operation, answer: &str| Event { operation, began: 0, ended: 1, answer: answer.into() };
     let both = Operation::Execute(vec![Operation::Increment(0), Operation::Increment(1)]);
     for (range, expected) in [("[]", true), ("['a' '1']", false), ("['a' '1' 'b' '1']", true)] {
         let writer = vec![event(both.clone(), "[1 1]")];
         let history = [writer, vec![event(Operation::Range, range)], Vec::new(), Vec::new()];
-        assert_eq!(is_linearizable(&history, State::default()), expected, "{range}");
+        assert_eq!(is_linearizable(&history, Keyspace::default()), expected, "{range}");
     }
 }

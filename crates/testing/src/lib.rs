@@ -4,6 +4,7 @@
 //! - [`DeviceModel`] is the reference model of a device.
 //! - [`histories`] runs concurrent histories of reads in flight and checks that each answer is linearizable.
 //! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
+//! - [`linearizability`] checks histories of concurrent clients.
 //! - [`nodes`] creates memories and nodes without a tree.
 //! - [`Random`], [`seed`], [`seed_or`] and [`soak`] make random tests repeatable.
 #![forbid(unsafe_code)]
@@ -12,6 +13,7 @@ pub mod conformance;
 mod device_model;
 pub mod histories;
 pub mod index;
+pub mod linearizability;
 pub mod nodes;
 mod random;
 mod seeds;

@@ -1,0 +1,120 @@
+//! A linearizability checker. A history is linearizable if some order of its operations explains all answers.
+//! This order must keep the order of each client, and must not place an operation before another that ended
+//! before it began. The checker is the search of Wing and Gong, and memoizes states without a solution.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+
+/// A sequential object: the specification of the operations that clients execute concurrently.
+pub trait Sequential: Clone + Eq + Hash {
+    /// An operation.
+    type Operation;
+    /// The answer to an operation.
+    type Answer: PartialEq;
+
+    /// Applies an operation of a client, and returns its answer.
+    fn apply(&mut self, client: usize, operation: &Self::Operation) -> Self::Answer;
+}
+
+/// An operation of a client, its interval and its answer. A shared clock defines `began` and `ended`.
+#[derive(Debug, Clone)]
+pub struct Event<O, A> {
+    /// The operation.
+    pub operation: O,
+    /// The time before the client sent it.
+    pub began: u64,
+    /// The time after the client received the answer.
+    pub ended: u64,
+    /// The answer.
+    pub answer: A,
+}
+
+/// The operations of each client, in the order in which the client sent them.
+pub type History<S> = [Vec<Event<<S as Sequential>::Operation, <S as Sequential>::Answer>>];
+
+/// Returns whether a history that begins in a state is linearizable.
+pub fn is_linearizable<S: Sequential>(history: &History<S>, begin: S) -> bool {
+    search(history, vec![0; history.len()], begin, &mut HashSet::new())
+}
+
+/// Returns whether the rest of a history is linearizable after `done` operations of each client.
+fn search<S: Sequential>(
+    history: &History<S>,
+    done: Vec<usize>,
+    state: S,
+    unsolvable: &mut HashSet<(Vec<usize>, S)>,
+) -> bool {
+    let next = |client: usize| Some((client, history[client].get(done[client])?));
+    let pending: Vec<_> = (0..history.len()).filter_map(next).collect();
+    if pending.is_empty() {
+        return true;
+    }
+    if unsolvable.contains(&(done.clone(), state.clone())) {
+        return false;
+    }
+    for &(client, event) in &pending {
+        let must_follow = pending.iter().any(|(_, other)| other.ended < event.began);
+        let mut after = state.clone();
+        if must_follow || after.apply(client, &event.operation) != event.answer {
+            continue;
+        }
+        let mut done_after = done.clone();
+        done_after[client] += 1;
+        if search(history, done_after, after, unsolvable) {
+            return true;
+        }
+    }
+    unsolvable.insert((done, state));
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A register.
+    #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+    struct Register(u8);
+
+    #[derive(Debug, Clone)]
+    enum Operation {
+        Read,
+        Write(u8),
+    }
+
+    impl Sequential for Register {
+        type Operation = Operation;
+        type Answer = u8;
+
+        fn apply(&mut self, _: usize, operation: &Operation) -> u8 {
+            if let Operation::Write(value) = operation {
+                self.0 = *value;
+            }
+            self.0
+        }
+    }
+
+    fn event(operation: Operation, began: u64, ended: u64, answer: u8) -> Event<Operation, u8> {
+        Event { operation, began, ended, answer }
+    }
+
+    fn is_fine(clients: &[&[Event<Operation, u8>]]) -> bool {
+        let history: Vec<_> = clients.iter().map(|events| events.to_vec()).collect();
+        is_linearizable(&history, Register::default())
+    }
+
+    #[test]
+    fn a_completed_write_is_visible() {
+        let write = [event(Operation::Write(7), 0, 1, 7)];
+        assert!(is_fine(&[&write, &[event(Operation::Read, 2, 3, 7)]]));
+        assert!(!is_fine(&[&write, &[event(Operation::Read, 2, 3, 0)]]));
+    }
+
+    #[test]
+    fn a_concurrent_write_is_visible_or_not() {
+        let write = [event(Operation::Write(7), 0, 3, 7)];
+        assert!(is_fine(&[&write, &[event(Operation::Read, 1, 2, 0)]]));
+        assert!(is_fine(&[&write, &[event(Operation::Read, 1, 2, 7)]]));
+        assert!(!is_fine(&[&write, &[event(Operation::Read, 1, 2, 7), event(Operation::Read, 2, 2, 0)]]));
+    }
+}
