@@ -115,7 +115,7 @@ class Bench:
 
 
 def some_version(tree: Tree) -> int:
-    """Returns usually the version of the last write. The oldest version is before the tree existed."""
+    """Returns the version of the last write, or a random older one: the oldest precedes the tree."""
     return random.choice((tree.version, random.randint(0, tree.version)))
 
 

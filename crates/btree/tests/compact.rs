@@ -119,9 +119,6 @@ fn deleted_pairs_leave_no_nodes(value_bytes: usize) {
             assert!(node_bytes(&forest) <= most, "{what}: three leaves were not merged into two");
             if percent == 100 {
                 assert!(before <= CONSTANT, "{what}: writes without a pass leave {before} bytes of nodes");
-            }
-            if percent == 100 {
-                assert!(before <= CONSTANT, "{what}: writes without a pass leave {before} bytes");
                 assert_eq!(
                     node_bytes(&forest),
                     forest.memory().node_bytes(),

@@ -52,7 +52,7 @@ pub enum Shape {
 const PAIRS_MIN: u64 = 10_000_000;
 /// Most claims of the paper compare servers, of which one has an accelerator.
 const IN_PROCESS: &str = "Honeycomb runs on the CPU inside one process, without network and accelerator, \
-    beside the crate `masstree`. The paper compares servers, and its accelerator executes gets and scans.";
+    next to the crate `masstree`. The paper compares servers, and its accelerator executes gets and scans.";
 const OF_THE_RTL: &str = "This figure concerns the accelerator's memory. `honeycomb-simulation` \
     measures it; see the [results](../README.md) of the simulated accelerator.";
 

@@ -266,16 +266,26 @@ mod tests {
     use super::*;
     use crate::commands;
     use crate::envelope::Envelope;
-    use crate::{Config, SystemTime};
+    use crate::{Config, Time};
 
     fn sealed(expires_at: Option<u64>) -> Vec<u8> {
         Envelope { data: b"value", expires_at }.seal()
     }
 
+    /// A clock that stands still, so that a slow machine does not raise the budget of a step.
+    #[derive(Debug)]
+    struct StoppedTime;
+
+    impl Time for StoppedTime {
+        fn milliseconds(&self) -> u64 {
+            1_000_000
+        }
+    }
+
     fn shared() -> ServerState {
         let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
         let store = config.open_store().unwrap();
-        ServerState::new(config, store, Box::new(SystemTime), Tokens::new(&[0; 16]), commands::table())
+        ServerState::new(config, store, Box::new(StoppedTime), Tokens::new(&[0; 16]), commands::table())
             .unwrap()
     }
 
