@@ -60,8 +60,8 @@ const FIGURES: [Figure; 9] = [
         text: FigureText {
             name: "workloads",
             title: "the suite",
-            claim: "Does a workload of 95 % scans of 3 or 4 pairs and 5 % inserts (`cloud95`) run concurrently with \
-                writers without stalls other than those that bandwidth explains?",
+            claim: "Does a workload of 95 % scans of 3 or 4 pairs and 5 % inserts (`cloud95`) run \
+                concurrently with writers without stalls other than those that bandwidth explains?",
             reason: "Reads limit the rate of read-heavy workloads. The 8 simulated writer cores limit \
                 write-heavy workloads to 8 million operations a second, which is a parameter and not a \
                 measurement. `requests held` is the only effect of writers on reads besides the interfaces \
