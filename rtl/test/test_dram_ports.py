@@ -50,7 +50,9 @@ class Channels:
 async def write_lines(dut, channels: Channels, stall: float) -> dict[int, int]:
     """Writes a line to each address of some pages. Returns the line at each address."""
     source, lines, tags = Source(dut, "line", stall=stall), {}, []
-    for page in random.sample(range(2**PLACE_BITS // PAGE_LINES), 12):
+    # Four adjacent pages from a multiple of four on are in four different channels.
+    groups = random.sample(range(2**PLACE_BITS // PAGE_LINES // 4), 3)
+    for page in (4 * group + member for group in groups for member in range(4)):
         for at in range(8):
             lines[page * PAGE_LINES + at] = random.getrandbits(8 * LINE)
     for place, line in lines.items():
