@@ -27,6 +27,7 @@ use crate::datagrams::Datagrams;
 use crate::pause::Paused;
 use crate::server_state::ServerState;
 use crate::stopwatch::Stopwatch;
+use crate::task::Running;
 use crate::task::progress::Progress;
 use crate::task::scheduler::Tasks;
 
@@ -55,9 +56,25 @@ impl BatchExecutor {
         !self.tasks.is_empty()
     }
 
+    /// Returns whether some of them execute in slices or wait to do so.
+    pub(crate) fn has_slices(&self) -> bool {
+        self.tasks.has_slices()
+    }
+
     /// Removes the task of a closed connection.
-    pub(crate) fn forget_task(&mut self, index: usize) {
-        self.tasks.forget(index);
+    pub(crate) fn forget_task(&mut self, index: usize, task: &Running) {
+        self.tasks.forget(index, task);
+    }
+
+    /// Continues or finishes the tasks that the background thread has returned to a core. Returns the indexes
+    /// of the connections, each with whether its task is complete.
+    pub(crate) fn take_returned(
+        &mut self,
+        shared: &ServerState,
+        core: usize,
+        connections: &mut Slab<Connection>,
+    ) -> Vec<(usize, bool)> {
+        self.tasks.take_returned(shared, (core, &self.counts), connections)
     }
 
     /// Executes a slice of one task. Returns the index of its connection and the progress of the task.

@@ -43,6 +43,7 @@ pub struct Server {
     shared: Arc<ServerState>,
     address: SocketAddr,
     threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
+    background: Option<JoinHandle<()>>,
 }
 
 /// Wakes a thread, so that it notices that the server stops.
@@ -88,7 +89,8 @@ impl Server {
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
         let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
-        let mut server = Self { shared, address, threads: Vec::new() };
+        let mut server = Self { shared, address, threads: Vec::new(), background: None };
+        server.start_background()?;
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());
             server.spawn("metrics".to_owned(), stop, move || exporter.run(shared))?;
@@ -163,6 +165,13 @@ impl Server {
         self.spawn(format!("core {number}"), Box::new(move || waker.wake()), run)
     }
 
+    fn start_background(&mut self) -> Result<(), Error> {
+        let shared = self.shared.clone();
+        let thread = thread::Builder::new().name("background".to_owned());
+        self.background = Some(thread.spawn(move || shared.background.run(&shared))?);
+        Ok(())
+    }
+
     fn spawn(
         &mut self,
         name: String,
@@ -175,20 +184,27 @@ impl Server {
     }
 
     fn end(&mut self) -> Result<(), Error> {
+        let Some(background) = self.background.take() else { return Ok(()) };
         self.shared.stopping.store(true, Ordering::Release);
-        if self.threads.is_empty() {
-            return Ok(());
-        }
         tracing::info!(connections = self.shared.connections.load(Ordering::Relaxed), "stopping");
+        let ended = self.end_cores();
+        self.shared.background.close();
+        background.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        ended?;
+        match self.shared.connections.load(Ordering::Relaxed) {
+            0 => tracing::info!("stopped"),
+            connections => tracing::warn!(connections, "stopped before all replies were sent"),
+        }
+        Ok(())
+    }
+
+    /// Waits until all cores and the exporter of metrics have ended.
+    fn end_cores(&mut self) -> Result<(), Error> {
         for (_, wake) in &self.threads {
             wake()?;
         }
         for (thread, _) in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        }
-        match self.shared.connections.load(Ordering::Relaxed) {
-            0 => tracing::info!("stopped"),
-            connections => tracing::warn!(connections, "stopped before all replies were sent"),
         }
         Ok(())
     }
