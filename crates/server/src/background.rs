@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
+use rustix::process::{getpriority_process, setpriority_process};
 
 use crate::failure::Failure;
 use crate::recency;
@@ -136,6 +137,7 @@ impl Background {
 
     /// Executes tasks until the queue is closed.
     pub(crate) fn run(&self, shared: &ServerState) {
+        lower_priority();
         while let Some(entry) = self.next() {
             if let Entry::Execute(job) = entry
                 && !job.away.is_cancelled()
@@ -191,6 +193,15 @@ impl Entry {
         if let Self::Execute(job) = self {
             job.away.is_cancelled.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// Lowers the priority of this thread, so that a core on the same processor executes as soon as it can.
+fn lower_priority() {
+    let add: i32 = std::env::var("HC_NICE").map_or(10, |n| n.parse().unwrap());
+    let lowered = getpriority_process(None).and_then(|nice| setpriority_process(None, nice + add));
+    if let Err(error) = lowered {
+        tracing::warn!(%error, "cannot lower the priority of the background thread");
     }
 }
 

@@ -129,11 +129,18 @@ impl OptimisticTransaction {
         self.budget.check(bytes)
     }
 
-    /// Returns whether the commit would delay the other clients of a core.
+    /// Returns whether the transaction has read or written more than fits into a budget.
     pub(crate) fn is_long(&self) -> bool {
-        let pairs = self.pairs.len() + self.scanned_pairs;
         let bytes = self.kept_bytes + self.changed_bytes;
-        pairs > PAIRS_MAX || bytes > BYTES_MAX || !self.deleted.is_empty() || !self.swaps.is_empty()
+        self.pairs.len() > PAIRS_MAX || bytes > BYTES_MAX
+    }
+
+    /// Returns whether the commit would delay the other clients of a core: it also validates the ranges that
+    /// were read, deletes ranges, and swaps tables.
+    pub(crate) fn has_long_commit(&self) -> bool {
+        let pairs = self.pairs.len() + self.scanned_pairs;
+        let commits = !self.deleted.is_empty() || !self.swaps.is_empty();
+        self.is_long() || pairs > PAIRS_MAX || commits
     }
 
     /// Returns the bytes of memory in use, including those of the batch that the commit will build from

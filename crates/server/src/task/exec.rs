@@ -147,7 +147,7 @@ impl Exec {
         let time = &*context.shared.time;
         let until = time.instant() + SLICE_TIME;
         while budget > 0 {
-            self.is_long |= self.transaction.is_long();
+            self.is_long |= self.has_grown_long();
             if self.is_long && !self.needs_core() {
                 return Ok(Progress::Background);
             }
@@ -168,6 +168,16 @@ impl Exec {
             budget = budget.saturating_sub(1 + bytes / BYTES_EACH);
         }
         Ok(Progress::More)
+    }
+
+    /// Returns whether the rest of the transaction would delay the other clients of the core.
+    fn has_grown_long(&self) -> bool {
+        match self.stage {
+            Stage::Execute { next, .. } if next == self.queue.commands.len() => {
+                self.transaction.has_long_commit()
+            }
+            _ => self.transaction.is_long(),
+        }
     }
 
     /// Restarts on the background thread.
