@@ -30,6 +30,11 @@ use crate::tally::{self, Tally};
 use crate::task::Task;
 use crate::task::progress::Progress;
 
+/// The addition to the nice value of the thread. Linux gives such a thread a tenth of a processor that a core
+/// uses completely, so a core that waits for a leaf or a version gets it soon. With less, the core waits up to
+/// four milliseconds for its processor.
+const NICE: i32 = 10;
+
 /// The queue of the background thread, and the tasks that it returns.
 #[derive(Debug)]
 pub(crate) struct Background {
@@ -198,8 +203,7 @@ impl Entry {
 
 /// Lowers the priority of this thread, so that a core on the same processor executes as soon as it can.
 fn lower_priority() {
-    let add: i32 = std::env::var("HC_NICE").map_or(10, |n| n.parse().unwrap());
-    let lowered = getpriority_process(None).and_then(|nice| setpriority_process(None, nice + add));
+    let lowered = getpriority_process(None).and_then(|nice| setpriority_process(None, nice + NICE));
     if let Err(error) = lowered {
         tracing::warn!(%error, "cannot lower the priority of the background thread");
     }

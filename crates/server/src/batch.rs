@@ -44,6 +44,9 @@ pub(crate) struct BatchExecutor {
 
 /// Bytes of replies after which an iteration ends, so that the core sends them and receives more.
 const ITERATION_BYTES: usize = 256 << 10;
+/// Maximum number of rounds of an iteration. A round executes one command of each connection alone, for
+/// example one that enters a transaction.
+const ROUNDS_MAX: usize = 256;
 
 impl BatchExecutor {
     pub(crate) fn new(counts: Arc<Counts>) -> Self {
@@ -111,7 +114,10 @@ impl BatchExecutor {
         let paused = shared.pause.at(now);
         // `CLIENT PAUSE` does not delay datagrams.
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
-        while self.reads.replied() < ITERATION_BYTES {
+        for _ in 0..ROUNDS_MAX {
+            if self.reads.replied() >= ITERATION_BYTES {
+                break;
+            }
             let config = shared.config();
             let round = Round { shared, config: &config, counts, now, paused };
             self.reads.begin_round(ready.len());
