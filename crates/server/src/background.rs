@@ -1,8 +1,8 @@
 //! The background thread: executes commands that would delay the other clients of their core.
 //!
-//! The store is the only thing that the background thread and the cores change at the same time, and it allows
-//! that: reads never wait for a write, and a batch takes effect at its end. One thread suffices, because it
-//! executes long commands one after the other anyway, and every core stays responsive.
+//! The background thread and the cores change nothing at the same time but the store, and it allows that:
+//! reads never wait for a write, and a batch takes effect at its end. One thread suffices for every core to
+//! stay responsive.
 //!
 //! 1. At any time a task has one owner: its core, the queue, the background thread, or the list of returned
 //!    tasks of its core. The locks of the queue and of the lists order the accesses of the owners.
@@ -18,8 +18,10 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
+use honeycomb_memory::sync::{AtomicBool, Ordering};
 use rustix::process::{getpriority_process, setpriority_process};
 
 use crate::failure::Failure;
@@ -28,12 +30,15 @@ use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::tally::{self, Tally};
 use crate::task::Task;
+use crate::task::away::AwayTask;
 use crate::task::progress::Progress;
 
 /// The addition to the nice value of the thread. Linux gives such a thread a tenth of a processor that a core
-/// uses completely, so a core that waits for a leaf or a version gets it soon. With less, the core waits up to
-/// four milliseconds for its processor.
+/// uses completely, so a core that waits for a leaf or a version gets it soon. At equal priority a core waits
+/// up to four milliseconds for its processor.
 const NICE: i32 = 10;
+/// Pause after a task has found no free snapshot.
+const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The queue of the background thread, and the tasks that it returns.
 #[derive(Debug)]
@@ -48,9 +53,9 @@ pub(crate) struct Background {
 
 #[derive(Debug)]
 enum Entry {
-    Execute(Job),
+    Execute(Box<Job>),
     /// Drop the task, whose memory takes long to free.
-    Drop(#[allow(dead_code)] Box<Task>),
+    Drop(Box<Task>),
 }
 
 /// A task in the background.
@@ -64,37 +69,13 @@ pub(crate) struct Job {
     pub(crate) away: Arc<AwayTask>,
 }
 
-/// What a core knows of a task in the background.
-#[derive(Debug, Default)]
-pub(crate) struct AwayTask {
-    is_cancelled: AtomicBool,
-    memory_bytes: AtomicUsize,
-}
-
 /// A task that returns to its core.
 #[derive(Debug)]
 pub(crate) struct Returned {
-    pub(crate) job: Job,
+    pub(crate) job: Box<Job>,
     pub(crate) outcome: Result<Progress, Failure>,
     /// The lookups and errors that the background thread has counted.
     pub(crate) tally: Tally,
-}
-
-impl AwayTask {
-    /// Returns the bytes of memory of the task.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.memory_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Records the bytes of memory of the task.
-    pub(crate) fn record_memory(&self, bytes: usize) {
-        self.memory_bytes.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Returns whether the client has disconnected.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
-    }
 }
 
 impl Background {
@@ -105,7 +86,7 @@ impl Background {
     }
 
     /// Adds a task to the queue.
-    pub(crate) fn execute(&self, job: Job) {
+    pub(crate) fn execute(&self, job: Box<Job>) {
         self.push(Entry::Execute(job));
     }
 
@@ -114,9 +95,14 @@ impl Background {
         self.push(Entry::Drop(task));
     }
 
+    /// Returns whether the server stops and nobody waits for a task any more.
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
     /// Cancels a task. Returns it if it is in the queue.
     pub(crate) fn cancel(&self, away: &Arc<AwayTask>) -> Option<Box<Task>> {
-        away.is_cancelled.store(true, Ordering::Relaxed);
+        away.cancel();
         let is_it = |entry: &Entry| matches!(entry, Entry::Execute(job) if Arc::ptr_eq(&job.away, away));
         let mut queue = self.queue();
         let at = queue.iter().position(is_it)?;
@@ -144,17 +130,18 @@ impl Background {
     pub(crate) fn run(&self, shared: &ServerState) {
         lower_priority();
         while let Some(entry) = self.next() {
-            if let Entry::Execute(job) = entry
-                && !job.away.is_cancelled()
-            {
-                self.execute_now(shared, job);
+            match entry {
+                Entry::Execute(job) if !job.away.is_cancelled() => self.execute_now(shared, job),
+                Entry::Execute(job) => drop(job),
+                Entry::Drop(task) => drop(task),
             }
         }
     }
 
-    /// Executes a task as far as it can. After a conflict it executes again after the others.
-    fn execute_now(&self, shared: &ServerState, mut job: Job) {
-        let outcome = attempt(shared, &mut job);
+    /// Executes a task as far as it can. After a conflict, or for lack of a snapshot, it executes again after
+    /// the others.
+    fn execute_now(&self, shared: &ServerState, mut job: Box<Job>) {
+        let outcome = self.attempt(shared, &mut job);
         if job.away.is_cancelled() {
             return;
         }
@@ -162,13 +149,34 @@ impl Background {
             job.task.free_work();
         }
         job.away.record_memory(job.task.memory_bytes());
-        if matches!(outcome, Ok(Progress::Background)) {
-            return self.execute(job);
+        match outcome {
+            Ok(Progress::Background) => return self.execute(job),
+            Ok(Progress::Wait) => {
+                thread::sleep(RETRY_PAUSE);
+                return self.execute(job);
+            }
+            _ => {}
         }
         let core = job.session.client.core;
         let returned = Returned { job, outcome, tally: tally::take() };
         self.returned[core].lock().unwrap_or_else(PoisonError::into_inner).push(returned);
         shared.wake(core);
+    }
+
+    /// Executes a task, and counts the time and the uses of pairs.
+    fn attempt(&self, shared: &ServerState, job: &mut Job) -> Result<Progress, Failure> {
+        let Job { task, session, away, .. } = job;
+        let goes_on = |bytes| {
+            away.record_memory(bytes);
+            !away.is_cancelled() && !self.is_closed()
+        };
+        let began = shared.time.instant();
+        record_uses(shared);
+        let outcome = task.run(shared, session, goes_on);
+        // A command may have requested that uses are recorded.
+        record_uses(shared);
+        task.add_duration(shared.time.instant().saturating_duration_since(began));
+        outcome
     }
 
     /// Waits for the next entry of the queue. Returns `None` when the queue is closed and empty.
@@ -177,7 +185,7 @@ impl Background {
         loop {
             match queue.pop_front() {
                 Some(entry) => return Some(entry),
-                None if self.is_closed.load(Ordering::Relaxed) => return None,
+                None if self.is_closed() => return None,
                 None => queue = self.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner),
             }
         }
@@ -196,7 +204,7 @@ impl Background {
 impl Entry {
     fn cancel(&self) {
         if let Self::Execute(job) = self {
-            job.away.is_cancelled.store(true, Ordering::Relaxed);
+            job.away.cancel();
         }
     }
 }
@@ -207,17 +215,6 @@ fn lower_priority() {
     if let Err(error) = lowered {
         tracing::warn!(%error, "cannot lower the priority of the background thread");
     }
-}
-
-/// Executes a task, and counts the time and the uses of pairs.
-fn attempt(shared: &ServerState, job: &mut Job) -> Result<Progress, Failure> {
-    let began = shared.time.instant();
-    record_uses(shared);
-    let outcome = job.task.run(shared, &mut job.session, &job.away);
-    // A command may have requested that uses are recorded.
-    record_uses(shared);
-    job.task.add_duration(shared.time.instant().saturating_duration_since(began));
-    outcome
 }
 
 /// Makes this thread record the uses of pairs that the policy needs.

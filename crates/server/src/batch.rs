@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use slab::Slab;
 
+use crate::background::Background;
 use crate::batch::reads::ReadBatch;
 use crate::batch::round::Round;
 use crate::batch::updates::UpdateBatch;
@@ -49,9 +50,9 @@ const ITERATION_BYTES: usize = 256 << 10;
 const ROUNDS_MAX: usize = 256;
 
 impl BatchExecutor {
-    pub(crate) fn new(counts: Arc<Counts>) -> Self {
+    pub(crate) fn new(counts: Arc<Counts>, background: Arc<Background>) -> Self {
         let (reads, writes, updates) = (ReadBatch::default(), WriteBatch::default(), UpdateBatch::default());
-        Self { counts, gate: None, reads, writes, updates, tasks: Tasks::default() }
+        Self { counts, gate: None, reads, writes, updates, tasks: Tasks::new(background) }
     }
 
     /// Returns whether long commands are in progress.

@@ -1,6 +1,6 @@
 //! The budget of a command on the thread of a core.
 //!
-//! A command that reads or writes more pairs or bytes would delay the other clients of the core. It stops with
+//! A command that reads or writes more pairs or bytes would delay other clients of the core. It stops with
 //! [`Failure::Long`] and executes again, from the beginning and without a budget, on the
 //! [background thread](crate::background).
 
@@ -61,7 +61,7 @@ impl Budget {
     }
 }
 
-/// Returns whether the arguments of a command alone are so many that it executes in the background.
+/// Returns whether the number of its arguments alone makes a command execute in the background.
 #[inline]
 pub(crate) fn has_many_arguments(arguments: &Arguments<'_>) -> bool {
     arguments.len() > ARGUMENTS_MAX

@@ -11,6 +11,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use crate::background::Background;
 use crate::batch::BatchExecutor;
 use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
@@ -62,6 +63,7 @@ pub(crate) struct Core {
     /// Indexes of connections with work to do.
     ready: Vec<usize>,
     executor: BatchExecutor,
+    background: Arc<Background>,
     datagrams: Datagrams,
     buffer: Vec<u8>,
     /// The reaper has more work to do at once.
@@ -108,7 +110,7 @@ impl Core {
     /// Returns a core that accepts connections from a listener and receives datagrams from sockets, and a
     /// waker for it.
     pub(crate) fn new(
-        shared: Arc<ServerState>,
+        (shared, background): (Arc<ServerState>, Arc<Background>),
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
@@ -127,7 +129,8 @@ impl Core {
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
-            executor: BatchExecutor::new(counts.clone()),
+            executor: BatchExecutor::new(counts.clone(), background.clone()),
+            background,
             buffer: Connection::buffer(),
             is_behind: false,
             counts,
@@ -317,8 +320,8 @@ impl Core {
         self.ready.dedup();
     }
 
-    /// Handles a wake-up by another thread: closes killed connections, serves monitors, and continues the tasks
-    /// that the background thread has returned.
+    /// Handles a wake-up by another thread: closes killed connections, serves monitors, and continues the
+    /// tasks that the background thread has returned.
     fn handle_wakeup(&mut self) {
         self.take_returned();
         let is_killed = |connection: &Connection| connection.session.client.is(Flag::Killed);
@@ -440,7 +443,7 @@ impl Core {
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);
         tracing::debug!(client = connection.session.client.id, "a client disconnected");
-        self.memory.take(connection.close(&mut self.buffer, &self.shared.background));
+        self.memory.take(connection.close(&mut self.buffer, &self.background));
     }
 
     /// Closes the connections of clients that have been idle for too long.

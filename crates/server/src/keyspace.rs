@@ -148,8 +148,7 @@ impl<'k> Keyspace<'k> {
         }
     }
 
-    /// Exchanges the tables of two numbers at the commit. Only the background thread exchanges tables, because
-    /// all cores wait for it.
+    /// Exchanges the tables of two numbers at the commit. Only the background thread exchanges tables.
     pub(crate) fn swap(&mut self, first: usize, second: usize) -> Result<(), Failure> {
         self.check_budget(usize::MAX)?;
         let (_, transaction) = self.writable();

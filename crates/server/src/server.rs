@@ -10,6 +10,7 @@ use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 
+use crate::background::Background;
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::Protocol;
@@ -43,7 +44,8 @@ pub struct Server {
     shared: Arc<ServerState>,
     address: SocketAddr,
     threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
-    background: Option<JoinHandle<()>>,
+    background: Arc<Background>,
+    background_thread: Option<JoinHandle<()>>,
 }
 
 /// Wakes a thread, so that it notices that the server stops.
@@ -89,7 +91,8 @@ impl Server {
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
         let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
-        let mut server = Self { shared, address, threads: Vec::new(), background: None };
+        let background = Arc::new(Background::new(shared.config().cores));
+        let mut server = Self { shared, address, threads: Vec::new(), background, background_thread: None };
         server.start_background()?;
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());
@@ -154,7 +157,8 @@ impl Server {
         listener: TcpListener,
         ports: Vec<(Protocol, UdpSocket)>,
     ) -> Result<(), Error> {
-        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports)?;
+        let (core, waker) =
+            Core::new((self.shared.clone(), self.background.clone()), number, listener, ports)?;
         let run = move || {
             // The server also runs where the system does not allow CPU affinity.
             if let Some(Err(error)) = cpu.map(placement::stay_on) {
@@ -166,9 +170,9 @@ impl Server {
     }
 
     fn start_background(&mut self) -> Result<(), Error> {
-        let shared = self.shared.clone();
+        let (shared, background) = (self.shared.clone(), self.background.clone());
         let thread = thread::Builder::new().name("background".to_owned());
-        self.background = Some(thread.spawn(move || shared.background.run(&shared))?);
+        self.background_thread = Some(thread.spawn(move || background.run(&shared))?);
         Ok(())
     }
 
@@ -184,11 +188,11 @@ impl Server {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        let Some(background) = self.background.take() else { return Ok(()) };
+        let Some(background) = self.background_thread.take() else { return Ok(()) };
         self.shared.stopping.store(true, Ordering::Release);
         tracing::info!(connections = self.shared.connections.load(Ordering::Relaxed), "stopping");
         let ended = self.end_cores();
-        self.shared.background.close();
+        self.background.close();
         background.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         ended?;
         match self.shared.connections.load(Ordering::Relaxed) {

@@ -10,7 +10,6 @@ use honeycomb_protocol::resp::ChunkPool;
 use honeycomb_store::{Store, Table};
 use mio::Waker;
 
-use crate::background::Background;
 use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
 use crate::config::Config;
@@ -74,7 +73,6 @@ pub(crate) struct ServerState {
     /// The totals at the last reset. Totals for clients are relative to them.
     pub(crate) totals_at_reset: Mutex<Option<Totals>>,
     pub(crate) databases: Databases,
-    pub(crate) background: Background,
     pub(crate) command_table: CommandTable,
     /// Memory that replies reuse.
     pub(crate) reply_chunks: Arc<ChunkPool>,
@@ -117,7 +115,6 @@ impl ServerState {
             evicted: AtomicU64::new(0),
             recencies: Recencies::default(),
             sampler: Mutex::default(),
-            background: Background::new(config.cores),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
             rejection_warning: RateLimit::default(),

@@ -10,6 +10,7 @@
 //! executes on the [background thread](crate::background), as does any other command that reads or writes
 //! much but does not consist of pages or parts.
 
+pub(crate) mod away;
 mod exec;
 pub(crate) mod progress;
 pub(crate) mod scheduler;
@@ -23,17 +24,16 @@ use std::time::Duration;
 use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 
 use crate::arguments::Arguments;
-use crate::background::AwayTask;
 use crate::budget::Budget;
 use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::transactions::{attempt, run_alone};
-use crate::connection::Connection;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::tally;
+use crate::task::away::AwayTask;
 use crate::task::exec::Exec;
 use crate::task::progress::Progress;
 use crate::task::values::Values;
@@ -201,7 +201,7 @@ impl Work {
         }
     }
 
-    /// Returns whether the work has had so many conflicts that all cores must wait for it.
+    /// Returns whether the work has had [`CONFLICTS_MAX`] conflicts, and all cores must wait for it.
     fn must_be_exclusive(&self) -> bool {
         match self {
             Self::Exec(exec) => exec.conflicts() >= CONFLICTS_MAX,
@@ -258,27 +258,24 @@ impl Task {
     }
 
     /// Executes the task on the background thread until it completes, has a conflict, or needs its core.
+    /// Stops between two commands if `goes_on`, which receives the bytes of memory in use, returns false.
     pub(crate) fn run(
         &mut self,
         shared: &ServerState,
         session: &mut Session,
-        away: &AwayTask,
+        goes_on: impl Fn(usize) -> bool,
     ) -> Result<Progress, Failure> {
         let Self { requests, found, work, replies, .. } = self;
         let (now, is_exclusive) = (shared.time.milliseconds(), work.must_be_exclusive());
         let mut context = Context { shared, session, replies, transaction: None, now };
-        let goes_on = |bytes| {
-            away.record_memory(bytes + requests.capacity());
-            !away.is_cancelled()
-        };
+        let goes_on = |bytes| goes_on(bytes + requests.capacity());
         let mut run = || work.run(&mut context, &requests.arguments(found), goes_on);
         if is_exclusive { shared.databases.exclusively(run) } else { run() }
     }
 
-    /// Limits the reply to the bytes that the connection may still reply.
-    fn limit_reply(&mut self, connection: &Connection, shared: &ServerState) {
-        let bytes_max = shared.config().reply_bytes_max;
-        self.replies.set_bytes_max(bytes_max.saturating_sub(connection.unsent()));
+    /// Limits the bytes of its reply.
+    fn limit_reply(&mut self, bytes_max: usize) {
+        self.replies.set_bytes_max(bytes_max);
     }
 
     /// Frees the memory of completed work.

@@ -180,7 +180,7 @@ impl RequestBuffer {
         ParsedRequest { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
     }
 
-    /// Removes the request that was parsed last, together with the earlier ones, and returns a buffer with it.
+    /// Removes the request that was parsed last, and the earlier ones, and returns a buffer with it.
     /// Does not copy a request that is longer than the bytes after it.
     ///
     /// All earlier requests must have been executed.

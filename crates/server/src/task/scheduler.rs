@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use slab::Slab;
 
-use crate::background::{AwayTask, Job, Returned};
+use crate::background::{Background, Job, Returned};
 use crate::config::ACTIVE_TASKS_MAX;
 use crate::connection::Connection;
 use crate::context::Context;
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::server_state::ServerState;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::tally;
+use crate::task::away::AwayTask;
 use crate::task::progress::Progress;
 use crate::task::{Running, Task, Work};
 
@@ -23,8 +24,9 @@ const BEGUN_BYTES: usize = 64 << 10;
 const BEGUN_BYTES_MIN: usize = 8 << 10;
 
 /// The tasks of the connections of a core.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tasks {
+    background: Arc<Background>,
     /// Connections whose tasks execute round-robin.
     active: VecDeque<usize>,
     waiting: VecDeque<usize>,
@@ -35,6 +37,11 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
+    /// Returns no tasks.
+    pub(crate) fn new(background: Arc<Background>) -> Self {
+        Self { background, active: VecDeque::new(), waiting: VecDeque::new(), away: 0, quota: 0 }
+    }
+
     /// Returns whether the core has no tasks.
     pub(crate) fn is_empty(&self) -> bool {
         self.away == 0 && !self.has_slices()
@@ -84,14 +91,14 @@ impl Tasks {
         match (progress, connection.task.take()) {
             (Progress::Done, _) | (_, None) => {}
             (Progress::Background, Some(Running::Here(mut task))) => {
-                task.limit_reply(connection, shared);
+                task.limit_reply(reply_bytes_max(connection, shared));
                 let away = Arc::new(AwayTask::default());
                 away.record_memory(task.memory_bytes());
                 connection.task = Some(Running::Away(away.clone()));
                 self.away += 1;
                 counts.moved.add(1);
                 let session = connection.session.copy_for_pairs();
-                shared.background.execute(Job { connection: index, task, session, away });
+                self.background.execute(Box::new(Job { connection: index, task, session, away }));
             }
             (_, task) => {
                 connection.task = task;
@@ -109,7 +116,7 @@ impl Tasks {
         connections: &mut Slab<Connection>,
     ) -> Vec<(usize, bool)> {
         let mut stopwatch = Stopwatch::start(shared, counts);
-        let returned = shared.background.take_returned(core).into_iter();
+        let returned = self.background.take_returned(core).into_iter();
         returned.filter_map(|returned| self.take_one(returned, connections, &mut stopwatch)).collect()
     }
 
@@ -121,12 +128,12 @@ impl Tasks {
         stopwatch: &mut Stopwatch<'_>,
     ) -> Option<(usize, bool)> {
         tally::give(&tally);
-        let Job { connection: index, task, session, away } = job;
+        let Job { connection: index, task, session, away } = *job;
         let is_its = |task: &Running| matches!(task, Running::Away(known) if Arc::ptr_eq(known, &away));
         let connection =
             connections.get_mut(index).filter(|connection| connection.task.as_ref().is_some_and(is_its));
         let Some(connection) = connection else {
-            stopwatch.shared().background.drop_task(task);
+            self.background.drop_task(task);
             return None;
         };
         self.away -= 1;
@@ -178,7 +185,7 @@ impl Tasks {
 fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopwatch<'_>) -> Progress {
     let Some(Running::Here(mut task)) = connection.task.take() else { return Progress::Done };
     stopwatch.counts().slices.add(1);
-    task.limit_reply(connection, shared);
+    task.limit_reply(reply_bytes_max(connection, shared));
     let Task { requests, found, work, replies, .. } = &mut *task;
     let session = &mut connection.session;
     let now = shared.time.milliseconds();
@@ -196,6 +203,11 @@ fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopw
     }
     finish(connection, *task, outcome.err(), stopwatch);
     Progress::Done
+}
+
+/// Returns the bytes that the task of a connection may still reply.
+fn reply_bytes_max(connection: &Connection, shared: &ServerState) -> usize {
+    shared.config().reply_bytes_max.saturating_sub(connection.unsent())
 }
 
 fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, stopwatch: &mut Stopwatch<'_>) {
