@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use slab::Slab;
 
+use crate::background::Background;
 use crate::batch::reads::ReadBatch;
 use crate::batch::round::Round;
 use crate::batch::updates::UpdateBatch;
@@ -27,6 +28,7 @@ use crate::datagrams::Datagrams;
 use crate::pause::Paused;
 use crate::server_state::ServerState;
 use crate::stopwatch::Stopwatch;
+use crate::task::Running;
 use crate::task::progress::Progress;
 use crate::task::scheduler::Tasks;
 
@@ -43,11 +45,14 @@ pub(crate) struct BatchExecutor {
 
 /// Bytes of replies after which an iteration ends, so that the core sends them and receives more.
 const ITERATION_BYTES: usize = 256 << 10;
+/// Maximum number of rounds of an iteration. A round executes one command of each connection alone, for
+/// example one that enters a transaction.
+const ROUNDS_MAX: usize = 256;
 
 impl BatchExecutor {
-    pub(crate) fn new(counts: Arc<Counts>) -> Self {
+    pub(crate) fn new(counts: Arc<Counts>, background: Arc<Background>) -> Self {
         let (reads, writes, updates) = (ReadBatch::default(), WriteBatch::default(), UpdateBatch::default());
-        Self { counts, gate: None, reads, writes, updates, tasks: Tasks::default() }
+        Self { counts, gate: None, reads, writes, updates, tasks: Tasks::new(background) }
     }
 
     /// Returns whether long commands are in progress.
@@ -55,9 +60,25 @@ impl BatchExecutor {
         !self.tasks.is_empty()
     }
 
+    /// Returns whether some of them execute in slices or wait to do so.
+    pub(crate) fn has_slices(&self) -> bool {
+        self.tasks.has_slices()
+    }
+
     /// Removes the task of a closed connection.
-    pub(crate) fn forget_task(&mut self, index: usize) {
-        self.tasks.forget(index);
+    pub(crate) fn forget_task(&mut self, index: usize, task: &Running) {
+        self.tasks.forget(index, task);
+    }
+
+    /// Continues or finishes the tasks that the background thread has returned to a core. Returns the indexes
+    /// of the connections, each with whether its task is complete.
+    pub(crate) fn take_returned(
+        &mut self,
+        shared: &ServerState,
+        core: usize,
+        connections: &mut Slab<Connection>,
+    ) -> Vec<(usize, bool)> {
+        self.tasks.take_returned(shared, (core, &self.counts), connections)
     }
 
     /// Executes a slice of one task. Returns the index of its connection and the progress of the task.
@@ -94,7 +115,10 @@ impl BatchExecutor {
         let paused = shared.pause.at(now);
         // `CLIENT PAUSE` does not delay datagrams.
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
-        while self.reads.replied() < ITERATION_BYTES {
+        for _ in 0..ROUNDS_MAX {
+            if self.reads.replied() >= ITERATION_BYTES {
+                break;
+            }
             let config = shared.config();
             let round = Round { shared, config: &config, counts, now, paused };
             self.reads.begin_round(ready.len());

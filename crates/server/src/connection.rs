@@ -9,6 +9,7 @@ use honeycomb_protocol::resp::{
 };
 use mio::net::TcpStream;
 
+use crate::background::Background;
 use crate::clients::Activity;
 use crate::command::CommandRef;
 use crate::commands;
@@ -16,7 +17,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::session::{Queue, Session};
-use crate::task::Task;
+use crate::task::Running;
 
 /// Maximum number of bytes that one call receives.
 const RECEIVE_BYTES_MAX: usize = 64 << 10;
@@ -50,7 +51,9 @@ pub(crate) struct Connection {
     /// The next request executes alone, because it could not execute in a batch.
     next_executes_alone: bool,
     /// A command that takes more than one iteration. Later commands wait.
-    pub(crate) task: Option<Box<Task>>,
+    pub(crate) task: Option<Running>,
+    /// The requests of completed tasks. They are freed in steps.
+    pub(crate) spent: Vec<RequestBuffer>,
     /// The socket may have bytes to receive, or space to send. The system notifies only about changes.
     pub(crate) receivable: bool,
     pub(crate) sendable: bool,
@@ -108,14 +111,14 @@ impl Quota {
 pub(crate) struct Buffers {
     replies: Replies,
     discarded: Option<Replies>,
-    requests: RequestBuffer,
+    requests: Vec<RequestBuffer>,
 }
 
 impl Buffers {
     /// Frees a part of the buffers. Returns whether more remains.
     pub(crate) fn free_some(&mut self) -> bool {
         let discarded = self.discarded.as_mut().is_some_and(Replies::discard_chunk);
-        discarded || self.replies.discard_chunk() || self.requests.discard()
+        discarded || self.replies.discard_chunk() || free_some(&mut self.requests)
     }
 }
 
@@ -130,6 +133,7 @@ impl Connection {
             front: None,
             next_executes_alone: false,
             task: None,
+            spent: Vec::new(),
             receivable: true,
             sendable: true,
             hung_up: false,
@@ -185,17 +189,28 @@ impl Connection {
 
     /// Closes the socket. Returns the buffers, which may be large, for the caller to free in steps. First
     /// receives the bytes that have arrived, because otherwise the system would discard replies in transit.
-    pub(crate) fn close(mut self, buffer: &mut [u8]) -> Buffers {
+    pub(crate) fn close(mut self, buffer: &mut [u8], background: &Background) -> Buffers {
         let _ = self.socket.shutdown(Shutdown::Write);
         for _ in 0..WAITING_BYTES_MAX / RECEIVE_BYTES_MAX {
             if !matches!(self.socket.read(buffer), Ok(1..)) {
                 break;
             }
         }
-        if let Some(task) = self.task {
-            self.replies.append(task.into_replies());
+        let mut requests = vec![self.requests];
+        requests.extend(self.spent);
+        requests.extend(self.session.queue.map(|queue| queue.requests));
+        let task = match self.task {
+            Some(Running::Here(task)) => Some(task),
+            Some(Running::Away(away)) => background.cancel(&away),
+            None => None,
+        };
+        if let Some(mut task) = task {
+            let (replies, more) = task.take_buffers();
+            self.replies.append(replies);
+            requests.extend(more);
+            background.drop_task(task);
         }
-        Buffers { replies: self.replies, discarded: self.discarded, requests: self.requests }
+        Buffers { replies: self.replies, discarded: self.discarded, requests }
     }
 
     /// Returns a buffer for [`Connection::receive`].
@@ -341,7 +356,12 @@ impl Connection {
     pub(crate) fn forget(&mut self) {
         let next = self.front.take().map(|request| request.found);
         self.requests.discard_parsed(next);
-        self.shrinks = self.requests.shrink(KEPT_BYTES);
+        self.shrinks = self.requests.shrink(KEPT_BYTES) | free_some(&mut self.spent);
+    }
+
+    /// Removes the last parsed request from the received ones, for a task.
+    pub(crate) fn take_request(&mut self, found: &ParsedRequest) -> (RequestBuffer, ParsedRequest) {
+        self.requests.take_last(found)
     }
 
     /// Returns the activity that `CLIENT LIST` shows.
@@ -377,16 +397,17 @@ impl Connection {
     /// Returns the bytes of memory of the connection: requests, replies, and the state of its commands.
     pub(crate) fn memory_bytes(&self) -> usize {
         let queue = self.session.queue.as_ref().map_or(0, Queue::memory_bytes);
-        let task = self.task.as_ref().map_or(0, |task| task.memory_bytes());
+        let task = self.task.as_ref().map_or(0, Running::memory_bytes);
+        let spent = self.spent.iter().map(RequestBuffer::capacity).sum::<usize>();
         let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
         let monitoring = self.session.monitoring.as_ref().map_or(0, Monitoring::memory_bytes);
-        buffers + queue + task + monitoring + self.session.watched.memory_bytes()
+        buffers + queue + task + spent + monitoring + self.session.watched.memory_bytes()
     }
 
     /// Releases all unused memory.
     pub(crate) fn shrink(&mut self) {
-        self.shrinks = self.requests.shrink(0);
+        self.shrinks = self.requests.shrink(0) | free_some(&mut self.spent);
         self.replies.shrink(0);
     }
 
@@ -408,11 +429,26 @@ impl Connection {
 
     /// Returns the bytes of replies, including those of its task.
     pub(crate) fn reply_bytes(&self) -> usize {
-        self.unsent() + self.task.as_ref().map_or(0, |task| task.reply_bytes())
+        self.unsent() + self.task.as_ref().map_or(0, Running::reply_bytes)
     }
 
     /// Returns the number of bytes that wait to be sent.
     pub(crate) fn unsent(&self) -> usize {
         self.replies.len()
     }
+}
+
+/// Frees a part of some buffers of requests. Returns whether more remains.
+fn free_some(buffers: &mut Vec<RequestBuffer>) -> bool {
+    while let Some(buffer) = buffers.last_mut() {
+        let is_long = buffer.capacity() > KEPT_BYTES;
+        if is_long && buffer.discard() {
+            return true;
+        }
+        buffers.pop();
+        if is_long {
+            return !buffers.is_empty();
+        }
+    }
+    false
 }

@@ -11,6 +11,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 
+use crate::background::Background;
 use crate::batch::BatchExecutor;
 use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
@@ -30,7 +31,7 @@ const DATAGRAMS: Token = Token(usize::MAX - 2);
 const DATAGRAMS_LAST: Token = Token(DATAGRAMS.0 - 15);
 /// Maximum time that a core waits for sockets. Afterwards it does its periodic work.
 const POLL_TIMEOUT: Duration = Duration::from_millis(100);
-/// The same while all tasks wait for snapshots.
+/// The same while all tasks in slices wait for snapshots.
 const TASK_POLL_TIMEOUT: Duration = Duration::from_millis(1);
 /// The same while commands wait for the end of a pause.
 const PAUSE_POLL_TIMEOUT: Duration = Duration::from_millis(5);
@@ -62,6 +63,7 @@ pub(crate) struct Core {
     /// Indexes of connections with work to do.
     ready: Vec<usize>,
     executor: BatchExecutor,
+    background: Arc<Background>,
     datagrams: Datagrams,
     buffer: Vec<u8>,
     /// The reaper has more work to do at once.
@@ -108,7 +110,7 @@ impl Core {
     /// Returns a core that accepts connections from a listener and receives datagrams from sockets, and a
     /// waker for it.
     pub(crate) fn new(
-        shared: Arc<ServerState>,
+        (shared, background): (Arc<ServerState>, Arc<Background>),
         number: usize,
         listener: std::net::TcpListener,
         sockets: Vec<(Protocol, UdpSocket)>,
@@ -127,7 +129,8 @@ impl Core {
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
-            executor: BatchExecutor::new(counts.clone()),
+            executor: BatchExecutor::new(counts.clone(), background.clone()),
+            background,
             buffer: Connection::buffer(),
             is_behind: false,
             counts,
@@ -196,13 +199,26 @@ impl Core {
     fn poll_timeout(&self) -> Duration {
         let is_busy = self.is_behind || self.is_freeing;
         let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !is_busy;
-        match (at_rest, self.executor.has_tasks()) {
+        match (at_rest, self.executor.has_slices()) {
             (true, false) => POLL_TIMEOUT,
             (true, true) if self.task_waits => TASK_POLL_TIMEOUT,
             (false, false) if self.shared.pause.at(self.shared.time.milliseconds()).is_some() => {
                 PAUSE_POLL_TIMEOUT
             }
             _ => Duration::ZERO,
+        }
+    }
+
+    /// Continues or finishes the tasks that the background thread has returned.
+    fn take_returned(&mut self) {
+        for (index, is_done) in self.executor.take_returned(&self.shared, self.number, &mut self.connections)
+        {
+            let connection = &mut self.connections[index];
+            self.memory.account(connection);
+            connection.session.client.note(connection.activity());
+            if is_done && !self.ready.contains(&index) {
+                self.ready.push(index);
+            }
         }
     }
 
@@ -304,8 +320,10 @@ impl Core {
         self.ready.dedup();
     }
 
-    /// Handles a wake-up by another core: closes killed connections and serves monitors.
+    /// Handles a wake-up by another thread: closes killed connections, serves monitors, and continues the
+    /// tasks that the background thread has returned.
     fn handle_wakeup(&mut self) {
+        self.take_returned();
         let is_killed = |connection: &Connection| connection.session.client.is(Flag::Killed);
         let killed = self.connections.iter().filter(|(_, one)| is_killed(one));
         let killed: Vec<_> = killed.map(|(index, _)| index).collect();
@@ -418,14 +436,14 @@ impl Core {
         // Publish the memory before the client leaves the list. Otherwise another core would find too much
         // memory in use and look for another connection to close.
         self.memory.publish(&self.shared);
-        if connection.task.is_some() {
-            self.executor.forget_task(index);
+        if let Some(task) = &connection.task {
+            self.executor.forget_task(index, task);
         }
         let _ = self.poll.registry().deregister(&mut connection.socket);
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);
         tracing::debug!(client = connection.session.client.id, "a client disconnected");
-        self.memory.take(connection.close(&mut self.buffer));
+        self.memory.take(connection.close(&mut self.buffer, &self.background));
     }
 
     /// Closes the connections of clients that have been idle for too long.

@@ -48,6 +48,8 @@ pub(crate) struct Counts {
     pub(crate) timed_out: Counter,
     /// Slices of long commands.
     pub(crate) slices: Counter,
+    /// Times that a task moved to the background thread.
+    pub(crate) moved: Counter,
     /// Clients that the server disconnected because all clients used too much memory.
     pub(crate) evicted: Counter,
     /// Commands that did not execute: they are unknown, or not allowed for the client.
@@ -74,6 +76,7 @@ impl Counts {
             connections_rejected: Counter::default(),
             timed_out: Counter::default(),
             slices: Counter::default(),
+            moved: Counter::default(),
             evicted: Counter::default(),
             commands_rejected: Counter::default(),
             keyspace_hits: Counter::default(),

@@ -73,6 +73,9 @@ pub(crate) enum Failure {
     /// The batch had no space for the reads of the command, which then executes alone.
     #[error("ERR other reads have left no room for this one")]
     NoRoom,
+    /// The command exceeds its budget and executes in the background.
+    #[error("ERR the command reads or writes too much for the thread of its core")]
+    Long,
     #[error("ERR the commands since MULTI take more than client-query-buffer-limit, which is {0} bytes")]
     QueueTooLong(usize),
     #[error(

@@ -2,6 +2,7 @@
 
 use honeycomb_store::{Reads, Table};
 
+use crate::budget::BYTES_MAX;
 use crate::databases::Databases;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
@@ -135,6 +136,24 @@ impl<'k> Keyspace<'k> {
             return Err(Failure::KeyLength(key.len()));
         }
         if data.len() > DATA_BYTES_MAX { Err(Failure::TooLong) } else { Ok(()) }
+    }
+
+    /// Returns an error if the command must not build a value of this length on the thread of its core. Call
+    /// it before building a value that may be much longer than the arguments and the values read.
+    pub(crate) fn check_budget(&self, bytes: usize) -> Result<(), Failure> {
+        match &self.source {
+            ValueSource::Batch(..) if bytes > BYTES_MAX => Err(Failure::NoRoom),
+            ValueSource::Batch(..) => Ok(()),
+            ValueSource::Transaction(transaction) => transaction.check_budget(bytes),
+        }
+    }
+
+    /// Exchanges the tables of two numbers at the commit. Only the background thread exchanges tables.
+    pub(crate) fn swap(&mut self, first: usize, second: usize) -> Result<(), Failure> {
+        self.check_budget(usize::MAX)?;
+        let (_, transaction) = self.writable();
+        transaction.swaps.push(first, second);
+        Ok(())
     }
 
     /// Puts a value, replacing any other. A value that has already expired deletes the pair.

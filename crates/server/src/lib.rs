@@ -17,8 +17,10 @@
 
 mod addresses;
 mod arguments;
+mod background;
 mod batch;
 mod bits;
+mod budget;
 mod client_memory;
 mod client_snapshots;
 mod clients;

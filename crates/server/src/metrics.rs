@@ -103,6 +103,7 @@ fn connections(writer: &mut Writer<'_, '_>, totals: &Totals, connected: u64) -> 
     )?;
     writer.counter("connections_timed_out", "Connections closed because of timeout", totals.timed_out)?;
     writer.counter("task_slices", "Slices of long commands", totals.slices)?;
+    writer.counter("background_tasks", "Long commands that moved to the background thread", totals.moved)?;
     writer.counter(
         "connections_evicted",
         "Connections closed because of maxmemory-clients",

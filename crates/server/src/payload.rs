@@ -85,6 +85,13 @@ fn write_length(length: usize, payload: &mut Vec<u8>) {
 /// The first bits of a length of 14 bits, in two bytes.
 const IN_14_BITS_FIRST: u16 = 0x4000;
 
+/// Returns the length of the value of a payload with a compressed string, or 0 for any other payload.
+pub(crate) fn expanded_bytes(payload: &[u8]) -> usize {
+    let Some((&[STRING, COMPRESSED], mut rest)) = payload.split_first_chunk() else { return 0 };
+    let lengths = read_length(&mut rest).zip(read_length(&mut rest));
+    lengths.map_or(0, |(_, length)| usize::try_from(length).unwrap_or(usize::MAX))
+}
+
 /// Returns the value of a payload.
 pub(crate) fn read(payload: &[u8]) -> Result<Vec<u8>, Failure> {
     let body = check_footer(payload).ok_or(Failure::Payload)?;

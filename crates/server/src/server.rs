@@ -10,6 +10,7 @@ use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 
+use crate::background::Background;
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::Protocol;
@@ -43,6 +44,8 @@ pub struct Server {
     shared: Arc<ServerState>,
     address: SocketAddr,
     threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
+    background: Arc<Background>,
+    background_thread: Option<JoinHandle<()>>,
 }
 
 /// Wakes a thread, so that it notices that the server stops.
@@ -88,7 +91,9 @@ impl Server {
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
         let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
-        let mut server = Self { shared, address, threads: Vec::new() };
+        let background = Arc::new(Background::new(shared.config().cores));
+        let mut server = Self { shared, address, threads: Vec::new(), background, background_thread: None };
+        server.start_background()?;
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());
             server.spawn("metrics".to_owned(), stop, move || exporter.run(shared))?;
@@ -152,7 +157,8 @@ impl Server {
         listener: TcpListener,
         ports: Vec<(Protocol, UdpSocket)>,
     ) -> Result<(), Error> {
-        let (core, waker) = Core::new(self.shared.clone(), number, listener, ports)?;
+        let (core, waker) =
+            Core::new((self.shared.clone(), self.background.clone()), number, listener, ports)?;
         let run = move || {
             // The server also runs where the system does not allow CPU affinity.
             if let Some(Err(error)) = cpu.map(placement::stay_on) {
@@ -161,6 +167,13 @@ impl Server {
             core.run()
         };
         self.spawn(format!("core {number}"), Box::new(move || waker.wake()), run)
+    }
+
+    fn start_background(&mut self) -> Result<(), Error> {
+        let (shared, background) = (self.shared.clone(), self.background.clone());
+        let thread = thread::Builder::new().name("background".to_owned());
+        self.background_thread = Some(thread.spawn(move || background.run(&shared))?);
+        Ok(())
     }
 
     fn spawn(
@@ -175,20 +188,27 @@ impl Server {
     }
 
     fn end(&mut self) -> Result<(), Error> {
+        let Some(background) = self.background_thread.take() else { return Ok(()) };
         self.shared.stopping.store(true, Ordering::Release);
-        if self.threads.is_empty() {
-            return Ok(());
-        }
         tracing::info!(connections = self.shared.connections.load(Ordering::Relaxed), "stopping");
+        let ended = self.end_cores();
+        self.background.close();
+        background.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        ended?;
+        match self.shared.connections.load(Ordering::Relaxed) {
+            0 => tracing::info!("stopped"),
+            connections => tracing::warn!(connections, "stopped before all replies were sent"),
+        }
+        Ok(())
+    }
+
+    /// Waits until all cores and the exporter of metrics have ended.
+    fn end_cores(&mut self) -> Result<(), Error> {
         for (_, wake) in &self.threads {
             wake()?;
         }
         for (thread, _) in self.threads.drain(..) {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        }
-        match self.shared.connections.load(Ordering::Relaxed) {
-            0 => tracing::info!("stopped"),
-            connections => tracing::warn!(connections, "stopped before all replies were sent"),
         }
         Ok(())
     }

@@ -93,6 +93,12 @@ impl Session {
         }
     }
 
+    /// Returns a copy of the state that the commands of pairs use.
+    pub(crate) fn copy_for_pairs(&self) -> Self {
+        let Self { database, touches, .. } = *self;
+        Self { database, touches, ..Self::new(self.client.clone(), self.authenticated) }
+    }
+
     /// Ends a command. Returns whether its reply is omitted.
     pub(crate) fn end_command(&mut self) -> bool {
         let was = self.replying;

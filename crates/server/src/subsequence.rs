@@ -30,6 +30,11 @@ pub(crate) struct Match {
 }
 
 impl<'s> Subsequence<'s> {
+    /// Returns the bytes of the table of two strings.
+    pub(crate) fn table_bytes(first: &[u8], second: &[u8]) -> usize {
+        first.len().saturating_mul(second.len()) / 8
+    }
+
     /// Returns `None` if the table would be too large.
     pub(crate) fn of(first: &'s [u8], second: &'s [u8]) -> Option<Self> {
         if first.len().checked_mul(second.len().checked_next_multiple_of(64)?)? > TABLE_BITS_MAX {

@@ -53,12 +53,32 @@ pub(crate) fn failed(message: &str) {
     }
 }
 
+/// The numbers of another thread than that of a core.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    lookups: Lookups,
+    errors: [u64; PREFIXES.len()],
+}
+
+/// Removes and returns the numbers of this thread.
+pub(crate) fn take() -> Tally {
+    let lookups = LOOKUPS.with(|lookups| [lookups[0].take(), lookups[1].take()]);
+    Tally { lookups, errors: ERRORS.with(|errors| std::array::from_fn(|at| errors[at].take())) }
+}
+
+/// Adds the numbers of another thread to those of this thread.
+pub(crate) fn give(tally: &Tally) {
+    let add = |cells: &[Cell<u64>], numbers: &[u64]| {
+        cells.iter().zip(numbers).for_each(|(cell, number)| cell.set(cell.get() + number));
+    };
+    LOOKUPS.with(|lookups| add(lookups, &tally.lookups));
+    ERRORS.with(|errors| add(errors, &tally.errors));
+}
+
 /// Adds the numbers of this thread to the counts of its core.
 pub(crate) fn add_to(counts: &Counts) {
-    let lookups = LOOKUPS.with(|lookups| [lookups[0].take(), lookups[1].take()]);
+    let Tally { lookups, errors } = take();
     counts.keyspace_misses.add(lookups[0]);
     counts.keyspace_hits.add(lookups[1]);
-    ERRORS.with(|errors| {
-        counts.errors.iter().zip(errors).for_each(|(counter, errors)| counter.add(errors.take()));
-    });
+    counts.errors.iter().zip(errors).for_each(|(counter, errors)| counter.add(errors));
 }

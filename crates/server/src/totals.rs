@@ -15,6 +15,8 @@ pub(crate) struct Totals {
     pub(crate) connections_rejected: u64,
     pub(crate) timed_out: u64,
     pub(crate) slices: u64,
+    /// Times that a task moved to the background thread.
+    pub(crate) moved: u64,
     pub(crate) evicted: u64,
     pub(crate) commands_rejected: u64,
     pub(crate) keyspace_hits: u64,
@@ -45,6 +47,7 @@ impl Totals {
             connections_rejected: sum(|counts| &counts.connections_rejected),
             timed_out: sum(|counts| &counts.timed_out),
             slices: sum(|counts| &counts.slices),
+            moved: sum(|counts| &counts.moved),
             evicted: sum(|counts| &counts.evicted),
             commands_rejected: sum(|counts| &counts.commands_rejected),
             keyspace_hits: sum(|counts| &counts.keyspace_hits),
@@ -71,6 +74,7 @@ impl Totals {
         self.connections_rejected -= other.connections_rejected;
         self.timed_out -= other.timed_out;
         self.slices -= other.slices;
+        self.moved -= other.moved;
         self.evicted -= other.evicted;
         self.commands_rejected -= other.commands_rejected;
         self.keyspace_hits -= other.keyspace_hits;

@@ -16,6 +16,7 @@ use std::ops::Bound;
 
 use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, Table};
 
+use crate::budget::{BYTES_MAX, Budget, PAIRS_MAX};
 use crate::databases::Swaps;
 use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
@@ -47,6 +48,10 @@ pub(crate) struct OptimisticTransaction {
     kept_bytes: usize,
     changed_bytes: usize,
     changed_bytes_max: usize,
+    /// The number of pairs in the ranges that were read.
+    scanned_pairs: usize,
+    /// The budget of the current command.
+    budget: Budget,
     /// Numbers of tables that the commit swaps.
     pub(crate) swaps: Swaps,
 }
@@ -98,6 +103,8 @@ impl OptimisticTransaction {
             kept_bytes: 0,
             changed_bytes: 0,
             changed_bytes_max,
+            scanned_pairs: 0,
+            budget: Budget::UNLIMITED,
             swaps: Swaps::default(),
         }
     }
@@ -110,6 +117,30 @@ impl OptimisticTransaction {
     /// Returns a read-only transaction that reads a snapshot.
     pub(crate) fn reading(snapshot: Snapshot) -> Self {
         Self { snapshot: Some(snapshot), reads_only: true, ..Self::new(0) }
+    }
+
+    /// Begins a command with a budget.
+    pub(crate) fn begin_command(&mut self, budget: Budget) {
+        self.budget = budget;
+    }
+
+    /// Returns an error if the budget of the command does not suffice to build a value.
+    pub(crate) fn check_budget(&self, bytes: usize) -> Result<(), Failure> {
+        self.budget.check(bytes)
+    }
+
+    /// Returns whether the transaction has read or written more than fits into a budget.
+    pub(crate) fn is_long(&self) -> bool {
+        let bytes = self.kept_bytes + self.changed_bytes;
+        self.pairs.len() > PAIRS_MAX || bytes > BYTES_MAX
+    }
+
+    /// Returns whether the commit would delay the other clients of a core: it also validates the ranges that
+    /// were read, deletes ranges, and swaps tables.
+    pub(crate) fn has_long_commit(&self) -> bool {
+        let pairs = self.pairs.len() + self.scanned_pairs;
+        let commits = !self.deleted.is_empty() || !self.swaps.is_empty();
+        self.is_long() || pairs > PAIRS_MAX || commits
     }
 
     /// Returns the bytes of memory in use, including those of the batch that the commit will build from
@@ -137,14 +168,14 @@ impl OptimisticTransaction {
                     Some(Seen::Value(value)) => value.as_deref(),
                     _ => None,
                 };
-                Ok(pair.change.as_ref().map_or(seen, Option::as_deref))
+                let value = pair.change.as_ref().map_or(seen, Option::as_deref);
+                self.budget.spend(1, value.map_or(0, <[u8]>::len))?;
+                Ok(value)
             }
             Read::Deleted => Ok(None),
             Read::OfSnapshot => {
-                let snapshot = self.snapshot.as_ref().ok_or(Failure::NoSnapshot)?;
-                self.scratch.clear();
-                let is_there = table.allows_key(key)
-                    && snapshot.get_part(table, key, 0, usize::MAX, &mut self.scratch)?.is_some();
+                let is_there = table.allows_key(key) && self.read_snapshot(table, key)?;
+                self.budget.spend(1, if is_there { self.scratch.len() } else { 0 })?;
                 Ok(is_there.then_some(&self.scratch))
             }
         }
@@ -152,7 +183,10 @@ impl OptimisticTransaction {
 
     /// Reads a pair for the first time. Returns the place of its value.
     fn read(&mut self, table: &Table, place: &(usize, Vec<u8>)) -> Result<Read, Failure> {
-        let value = table.get(&place.1)?;
+        let mut value = Vec::new();
+        let total = table.get_part(&place.1, 0, self.budget.bytes(), &mut value)?;
+        self.budget.check(total.unwrap_or(0))?;
+        let value = total.is_some().then_some(value);
         let bytes = value.as_ref().map_or(0, Vec::len);
         let fits = self.kept_bytes + bytes <= KEPT_BYTES;
         if !fits && self.begin_snapshot(|| table.snapshot()).is_ok() {
@@ -162,6 +196,15 @@ impl OptimisticTransaction {
         self.kept_bytes += bytes;
         self.pairs.entry(place.clone()).or_default().seen = Some(Seen::Value(value));
         Ok(Read::Kept)
+    }
+
+    /// Reads a value of the snapshot into the scratch buffer. Returns whether the pair exists.
+    fn read_snapshot(&mut self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
+        let snapshot = self.snapshot.as_ref().ok_or(Failure::NoSnapshot)?;
+        self.scratch.clear();
+        let total = snapshot.get_part(table, key, 0, self.budget.bytes(), &mut self.scratch)?;
+        self.budget.check(total.unwrap_or(0))?;
+        Ok(total.is_some())
     }
 
     /// Records the value of a pair that was read in a batch. The commit succeeds only if the pair still has
@@ -175,6 +218,7 @@ impl OptimisticTransaction {
         if envelope.data.len() > DATA_BYTES_MAX {
             return Err(Failure::TooLong);
         }
+        self.budget.spend(1, key.len() + envelope.data.len())?;
         let value = envelope.seal();
         let changed_bytes = self.changed_bytes + key.len() + value.len();
         if changed_bytes > self.changed_bytes_max {

@@ -21,6 +21,9 @@ use keyspace::{CLIENTS, Event, KEYS, Keyspace, Operation};
 
 /// Maximum number of operations in a pipeline.
 const PIPELINE_MAX: usize = 6;
+/// One of this number of sets repeats its pair so often that it executes in the background.
+const LONG_SETS: i64 = 10;
+const LONG_SET_PAIRS: usize = 300;
 const OPERATIONS_MIN: usize = 100_000;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -122,6 +125,9 @@ fn single_key_operation(rng: &mut StdRng) -> Operation {
 fn lines(operation: &Operation) -> Vec<String> {
     let line = match operation {
         Operation::Get(key) => format!("GET {}", KEYS[*key]),
+        Operation::Set(key, value) if value % LONG_SETS == 0 => {
+            format!("MSET{}", format!(" {} {value}", KEYS[*key]).repeat(LONG_SET_PAIRS))
+        }
         Operation::Set(key, value) => format!("SET {} {value}", KEYS[*key]),
         Operation::Delete(key) => format!("DEL {}", KEYS[*key]),
         Operation::Increment(key) => format!("INCR {}", KEYS[*key]),

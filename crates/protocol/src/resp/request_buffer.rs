@@ -65,6 +65,9 @@ pub enum Malformed {
 /// Bytes of memory that one call returns to the system, which takes about 100 microseconds.
 const SHRUNK_AT_ONCE: usize = 1 << 20;
 
+/// Bytes of a request that [`RequestBuffer::take_last`] copies in any case, to keep the memory of the buffer.
+const COPIED_BYTES_MAX: usize = 4 << 10;
+
 /// A buffer of received bytes, with the offsets of the arguments of the requests that were parsed. It can be
 /// reused.
 #[derive(Debug, Clone, Default)]
@@ -175,6 +178,22 @@ impl RequestBuffer {
             self.bytes.extend_from_slice(argument);
         }
         ParsedRequest { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
+    }
+
+    /// Removes the request that was parsed last, and the earlier ones, and returns a buffer with it.
+    /// Does not copy a request that is longer than the bytes after it.
+    ///
+    /// All earlier requests must have been executed.
+    #[must_use]
+    pub fn take_last(&mut self, request: &ParsedRequest) -> (Self, ParsedRequest) {
+        let later = &self.bytes[request.end..];
+        if request.bytes() <= later.len().max(COPIED_BYTES_MAX) {
+            let mut taken = Self::default();
+            let copy = taken.push_copy(self.arguments(request));
+            return (taken, copy);
+        }
+        let rest = Self { bytes: later.to_vec(), ..Self::default() };
+        (std::mem::replace(self, rest), *request)
     }
 
     /// Discards the parsed requests, up to the request that must be parsed again, if any.
@@ -568,6 +587,25 @@ mod tests {
         for expected in [vec![&b"a"[..]], vec![b"b", b"c"]] {
             let found = requests.parse_next(&SMALL).unwrap().unwrap();
             assert!(requests.arguments(&found).iter().eq(expected));
+        }
+    }
+
+    #[test]
+    fn the_last_request_is_taken_and_later_bytes_stay() {
+        let long = "v".repeat(COPIED_BYTES_MAX);
+        for (value, later) in [("v", ""), (&long, ""), (&long, "PING\r\nQU"), ("v", "PING\r\nQU")] {
+            let mut requests = RequestBuffer::default();
+            requests.receive(b"GET a\r\n");
+            encode(&["GET", value], &mut requests.bytes);
+            requests.receive(later.as_bytes());
+            let next = |requests: &mut RequestBuffer| requests.parse_next(&Limits::default()).unwrap();
+            next(&mut requests);
+            let second = next(&mut requests).unwrap();
+            let (taken, found) = requests.take_last(&second);
+            assert!(taken.arguments(&found).iter().eq([b"GET", value.as_bytes()]));
+            requests.discard_parsed(None);
+            let words = next(&mut requests).map(|found| requests.arguments(&found)[0].to_vec());
+            assert_eq!(words, (!later.is_empty()).then(|| b"PING".to_vec()));
         }
     }
 

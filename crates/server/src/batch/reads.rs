@@ -6,6 +6,7 @@ use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
+use crate::budget::has_many_arguments;
 use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::query::Page;
 use crate::connection::{Connection, PendingRequest};
@@ -134,6 +135,9 @@ impl ReadBatch {
         table: &Table,
     ) -> Option<(CommandRef, What, usize)> {
         let named = command.filter(|command| command.accepts(arguments.len()))?;
+        if has_many_arguments(arguments) {
+            return None;
+        }
         match named.form {
             CommandForm::Read(handler) | CommandForm::Values(handler) => {
                 let keys = named.read_keys(arguments, table, &mut self.reads)?;

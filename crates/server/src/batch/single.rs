@@ -1,9 +1,10 @@
 //! Commands that execute one by one.
 
-use honeycomb_protocol::resp::Malformed;
+use honeycomb_protocol::resp::{Malformed, ParsedRequest};
 
 use crate::arguments::Arguments;
 use crate::batch::round::Round;
+use crate::budget::Budget;
 use crate::command::CommandRef;
 use crate::commands::categories::allocates_memory;
 use crate::connection::{Connection, PendingRequest};
@@ -64,9 +65,9 @@ pub(super) fn execute(
     let allowed = allowed(round, session, command, &arguments);
     let number = allowed.as_ref().ok().map(|command| command.number);
     let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
-    let served = match serve(context, allowed, &arguments) {
+    let served = match serve(context, allowed, (&found, &arguments)) {
         Ok(Some((named, work))) => {
-            let task = Task::new(named, arguments, work, &connection.replies);
+            let task = Task::new(named, connection.take_request(&found), work, &connection.replies);
             tasks.begin((index, connection), task, round.shared, stopwatch);
             return true;
         }
@@ -97,7 +98,7 @@ pub(super) fn execute(
 fn serve(
     context: &mut Context<'_>,
     allowed: Result<CommandRef, Failure>,
-    arguments: &Arguments<'_>,
+    (found, arguments): (&ParsedRequest, &Arguments<'_>),
 ) -> Result<Option<(CommandRef, Work)>, Failure> {
     let command = match allowed {
         Ok(command) => command,
@@ -111,7 +112,7 @@ fn serve(
         context.replies.simple("QUEUED");
         return Ok(None);
     }
-    Ok(start(context, command, arguments)?.map(|work| (command, work)))
+    Ok(start(context, command, (found, arguments), Budget::CORE)?.map(|work| (command, work)))
 }
 
 /// Returns the error message for a malformed request. Clients that have not authenticated have lower limits.

@@ -1,7 +1,7 @@
 //! The batches of a round for commands that read and then write, at most one command per connection.
 //!
 //! One batch reads the pairs of all commands. Another one contains the swaps that make the commands atomic. A
-//! command executes alone if its pair has changed between the two batches, or if it writes several pairs.
+//! command executes alone if its pair has changed between the two batches, or if it reads or writes much.
 
 use honeycomb_protocol::resp::ParsedRequest;
 use honeycomb_store::{Batch, Error, Reads, Table};
@@ -9,11 +9,10 @@ use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::batch::round::{Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::budget::{Budget, has_many_arguments};
 use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::categories::allocates_memory;
-use crate::commands::transactions::run_alone;
 use crate::connection::Connection;
-use crate::context::Context;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::memory_limit;
@@ -51,7 +50,7 @@ struct Command {
 enum State {
     /// It has replied, and takes effect if its swap succeeds.
     Swaps,
-    /// It must execute alone, from the beginning.
+    /// It must execute alone, from the beginning, in the same round.
     Alone,
     /// It has completed or failed.
     Done(Result<(), Failure>),
@@ -83,6 +82,9 @@ impl UpdateBatch {
         table: &Table,
     ) -> Option<(CommandRef, OnKeys)> {
         let named = command.filter(|command| command.accepts(arguments.len()))?;
+        if has_many_arguments(arguments) {
+            return None;
+        }
         let CommandForm::Update(handler) = named.form else { return None };
         named.read_keys(arguments, table, &mut self.reads)?;
         Some((named, handler))
@@ -114,12 +116,13 @@ impl UpdateBatch {
             self.swap(round);
         }
         self.reads.clear();
-        for command in &mut self.commands {
-            command.end(round, &mut connections[command.connection]);
-        }
         let mut lap = stopwatch.lap(done);
-        for Command { connection, found, named, before, .. } in self.commands.drain(..) {
-            let connection = &mut connections[connection];
+        for command in self.commands.drain(..) {
+            let connection = &mut connections[command.connection];
+            if !command.ends(round, connection) {
+                continue;
+            }
+            let Command { found, named, before, .. } = command;
             let (requests, found) = (&connection.requests, &found);
             lap.executed(named.number, ExecutedCommand { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
@@ -163,6 +166,7 @@ impl Command {
         let Connection { requests, session, replies, .. } = connection;
         let (table, arguments) = (round.shared.table(session.database), requests.arguments(&self.found));
         let mut transaction = OptimisticTransaction::default();
+        transaction.begin_command(Budget::CORE);
         for (at, key) in self.named.keys(&arguments).iter().flat_map(Arguments::iter).enumerate() {
             match reads.value(self.first + at) {
                 Ok(value) => transaction.saw(table, key, value),
@@ -174,8 +178,10 @@ impl Command {
         }
         let mut keyspace =
             Keyspace::in_transaction(&round.shared.databases, session, round.now, &mut transaction);
-        if let Err(failure) = (self.handler)(&mut keyspace, &arguments, replies) {
-            return State::Done(Err(failure));
+        match (self.handler)(&mut keyspace, &arguments, replies) {
+            Ok(()) => {}
+            Err(Failure::Long) => return State::Alone,
+            Err(failure) => return State::Done(Err(failure)),
         }
         if transaction.swap_into(swaps) {
             return State::Swaps;
@@ -187,18 +193,17 @@ impl Command {
         }
     }
 
-    /// Executes the command alone if necessary, and replies its error.
-    fn end(&mut self, round: &Round<'_>, connection: &mut Connection) {
-        let Connection { requests, session, replies, .. } = connection;
-        if !matches!(self.state, State::Done(_)) {
-            replies.truncate(self.before);
-            let (shared, now) = (round.shared, round.now);
-            let context = &mut Context { shared, session, replies, transaction: None, now };
-            self.state = State::Done(run_alone(context, self.handler, &requests.arguments(&self.found)));
-        }
-        if let State::Done(Err(failure)) = &self.state {
+    /// Replies the error of a command. Returns false if the command must execute alone.
+    fn ends(&self, round: &Round<'_>, connection: &mut Connection) -> bool {
+        let State::Done(done) = &self.state else {
+            connection.replies.truncate(self.before);
+            connection.rewind_to_alone(&self.found);
+            return false;
+        };
+        if let Err(failure) = done {
             round.counts.commands[self.named.number].errors.add(1);
-            failure.reply_after(self.before, replies);
+            failure.reply_after(self.before, &mut connection.replies);
         }
+        true
     }
 }

@@ -8,6 +8,7 @@ use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::batch::round::{COMMANDS_MAX, Round, VALUE_BYTES_MAX, WRITTEN_BYTES, clear};
+use crate::budget::Budget;
 use crate::command::{CommandForm, CommandRef, OnKeys, Put};
 use crate::commands::transactions::run_alone;
 use crate::connection::{Connection, PendingRequest};
@@ -223,6 +224,7 @@ impl WriteBatch {
         let Connection { requests, session, .. } = &mut connections[command.connection];
         let (shared, now, replies) = (round.shared, round.now, &mut Replies::default());
         let context = &mut Context { shared, session, replies, transaction: None, now };
-        command.failure = run_alone(context, command.handler, &requests.arguments(&command.found)).err();
+        let arguments = requests.arguments(&command.found);
+        command.failure = run_alone(context, command.handler, &arguments, Budget::UNLIMITED).err();
     }
 }

@@ -168,6 +168,7 @@ fn bitfield(
         read_all(data, &operations, replies);
         return Ok(());
     };
+    keyspace.check_budget(end)?;
     let existing = keyspace.get_to_write(&arguments[1])?;
     let Envelope { data: before, expires_at } = existing.unwrap_or(Envelope { data: &[], expires_at: None });
     let mut data = before.to_vec();

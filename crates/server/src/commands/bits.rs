@@ -76,6 +76,7 @@ fn setbit(
     let offset = bit_offset(&arguments[2], None)?;
     let bit = integer(&arguments[3]).ok().and_then(|bit| u64::try_from(bit).ok()).filter(|bit| *bit < 2);
     let bit = bit.ok_or_else(|| Failure::other("bit is not an integer or out of range"))?;
+    keyspace.check_budget(offset as usize / 8)?;
     let existing = keyspace.get_to_write(&arguments[1])?;
     let Envelope { data, expires_at } = existing.unwrap_or(Envelope { data: &[], expires_at: None });
     let (before, bytes) = (bits::read(data, offset, 1), offset as usize / 8 + 1);

@@ -97,6 +97,7 @@ fn restore(
     }
     let ttl = integer(&arguments[2])?;
     let ttl = u64::try_from(ttl).map_err(|_| Failure::other("Invalid TTL value, must be >= 0"))?;
+    keyspace.check_budget(payload::expanded_bytes(&arguments[3]))?;
     let data = payload::read(&arguments[3])?;
     let base = if options.is_absolute { 0 } else { keyspace.now() };
     let expires_at = (ttl > 0).then(|| ttl.saturating_add(base));

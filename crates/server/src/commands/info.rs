@@ -176,6 +176,7 @@ fn stats(context: &Context<'_>, lines: &mut Lines) {
     lines.field("expired_keys", totals.expired);
     lines.field("evicted_clients", totals.evicted);
     lines.field("task_slices", totals.slices);
+    lines.field("background_tasks", totals.moved);
     let overdue = context.shared.deadlines.overdue_percent(context.shared.time.milliseconds());
     lines.field("expired_stale_perc", format_args!("{overdue:.2}"));
     lines.field("evicted_keys", totals.evicted_pairs);

@@ -49,7 +49,8 @@ impl LcsOptions {
 fn lcs(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
     let options = LcsOptions::parse(arguments)?;
     let first = keyspace.get(&arguments[1])?.map_or_else(Vec::new, |envelope| envelope.data.to_vec());
-    let second = keyspace.get(&arguments[2])?.map_or(&[][..], |envelope| envelope.data);
+    let second = keyspace.get(&arguments[2])?.map_or_else(Vec::new, |envelope| envelope.data.to_vec());
+    keyspace.check_budget(Subsequence::table_bytes(&first, &second))?;
     let (lengths, max) = ([first.len(), second.len()], TABLE_BITS_MAX);
     let too_long = || {
         let [first, second] = lengths;
@@ -58,7 +59,7 @@ fn lcs(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
              rounded up to a multiple of 64, must not exceed {max}"
         ))
     };
-    let subsequence = Subsequence::of(&first, second).ok_or_else(too_long)?;
+    let subsequence = Subsequence::of(&first, &second).ok_or_else(too_long)?;
     if options.length_only {
         replies.integer(subsequence.length() as i64);
         return Ok(());

@@ -6,6 +6,7 @@ use honeycomb_memory::heap;
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
+use crate::budget::Budget;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::commands::transactions::run_alone;
@@ -176,7 +177,7 @@ fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
             let mut keyspace = Keyspace::in_transaction(databases, session, now, transaction);
             pair_usage(&mut keyspace, arguments, context.replies)
         }
-        None => run_alone(context, pair_usage, arguments),
+        None => run_alone(context, pair_usage, arguments, Budget::UNLIMITED),
     }
 }
 

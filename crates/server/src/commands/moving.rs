@@ -4,7 +4,6 @@ use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options, integer};
 use crate::command::{Command, CommandForm, Keys};
-use crate::context::Context;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -46,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "swapdb",
         arity: 3,
         keys: Keys::None,
-        form: CommandForm::Serve(swapdb),
+        form: CommandForm::Update(swapdb),
         usage: "number number",
         summary: "Exchanges two tables atomically for all clients.",
     },
@@ -140,7 +139,11 @@ fn move_to(
     Ok(())
 }
 
-fn swapdb(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+fn swapdb(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
     let parse = |argument, which: &str| {
         integer(argument)
             .ok()
@@ -148,12 +151,7 @@ fn swapdb(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fa
             .ok_or_else(|| Failure::other(format!("invalid {which} DB index")))
     };
     let (first, second) = (parse(&arguments[1], "first")?, parse(&arguments[2], "second")?);
-    let databases = &context.shared.databases;
-    let (first, second) = (databases.number(first)?, databases.number(second)?);
-    match &mut context.transaction {
-        Some(transaction) => transaction.swaps.push(first, second),
-        None => databases.swap(first, second),
-    }
-    context.replies.ok();
-    Ok(())
+    let (first, second) = (keyspace.other_number(first)?, keyspace.other_number(second)?);
+    replies.ok();
+    keyspace.swap(first, second)
 }

@@ -138,6 +138,7 @@ fn setrange(
     let (offset, bytes) = (integer(&arguments[2])?, &arguments[3]);
     let offset = usize::try_from(offset).map_err(|_| Failure::Offset)?;
     let end = offset.checked_add(bytes.len()).filter(|end| *end <= DATA_BYTES_MAX);
+    keyspace.check_budget(end.unwrap_or(0))?;
     edit(keyspace, &arguments[1], replies, |data| {
         if bytes.is_empty() {
             return Ok(false);

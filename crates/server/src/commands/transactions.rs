@@ -1,6 +1,7 @@
 //! `MULTI`, `EXEC`, `DISCARD`, `WATCH` and `UNWATCH`, and the execution of one command as a transaction.
 
 use crate::arguments::Arguments;
+use crate::budget::Budget;
 use crate::command::{Command, CommandForm, Keys, OnKeys};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -55,25 +56,36 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Executes one command as a transaction on the client's table. Retries on conflicts with other writes.
+/// Executes one command as a transaction on the client's table. Retries on conflicts with other writes. A
+/// command that exceeds the budget fails and has changed nothing.
 pub(crate) fn run_alone(
     context: &mut Context<'_>,
     handler: OnKeys,
     arguments: &Arguments<'_>,
+    budget: Budget,
 ) -> Result<(), Failure> {
+    while !attempt(context, handler, arguments, budget)? {}
+    Ok(())
+}
+
+/// Like [`run_alone`], but returns false and does not retry after a conflict.
+pub(crate) fn attempt(
+    context: &mut Context<'_>,
+    handler: OnKeys,
+    arguments: &Arguments<'_>,
+    budget: Budget,
+) -> Result<bool, Failure> {
     let Context { shared, session, replies, .. } = context;
-    let before = replies.len();
-    let changed_bytes_max = shared.config().transaction_bytes_max();
-    loop {
-        let now = shared.time.milliseconds();
-        let mut transaction = OptimisticTransaction::new(changed_bytes_max);
-        let mut keyspace = Keyspace::in_transaction(&shared.databases, session, now, &mut transaction);
-        handler(&mut keyspace, arguments, replies)?;
-        if transaction.commit(shared)? {
-            return Ok(());
-        }
+    let (before, databases) = (replies.len(), &shared.databases);
+    let (now, swap_count) = (shared.time.milliseconds(), databases.swap_count());
+    let mut transaction = OptimisticTransaction::new(shared.config().transaction_bytes_max());
+    transaction.begin_command(budget);
+    handler(&mut Keyspace::in_transaction(databases, session, now, &mut transaction), arguments, replies)?;
+    let committed = databases.commit(swap_count, &transaction.swaps, || transaction.commit(shared))?;
+    if !committed {
         replies.truncate(before);
     }
+    Ok(committed)
 }
 
 fn multi(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {

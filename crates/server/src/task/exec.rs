@@ -2,9 +2,17 @@
 //!
 //! If a pair that the commands have read has changed, they execute again. After [`CONFLICTS_MAX`] conflicts
 //! they execute without interruption, so that a long transaction completes in spite of many short ones.
+//!
+//! A transaction that reads or writes much continues on the background thread, and commits there. Only
+//! commands that access the server or the connection execute on the core in any case. If a command exceeds
+//! its budget, the transaction restarts, because the command may have written some of its pairs.
 
 use std::time::Duration;
 
+use honeycomb_protocol::resp::RequestBuffer;
+
+use crate::budget::Budget;
+use crate::command::CommandForm;
 use crate::commands;
 use crate::commands::range::{Origin, Walk};
 use crate::commands::watch;
@@ -37,6 +45,10 @@ pub(crate) struct Exec {
     now: u64,
     stage: Stage,
     conflicts: u32,
+    /// The budget of each command.
+    budget: Budget,
+    /// Whether the rest executes on the background thread.
+    is_long: bool,
 }
 
 /// The next step.
@@ -72,6 +84,8 @@ impl Exec {
             now: context.now,
             stage: Stage::Begin,
             conflicts: 0,
+            budget: Budget::CORE,
+            is_long: false,
         })
     }
 
@@ -79,14 +93,70 @@ impl Exec {
         self.queue.memory_bytes() + self.watched.memory_bytes() + self.transaction.memory_bytes()
     }
 
+    /// Returns the number of commits that failed because of other writes.
+    pub(super) fn conflicts(&self) -> u32 {
+        self.conflicts
+    }
+
+    /// Frees the memory of a completed transaction.
+    pub(super) fn clear(&mut self) {
+        (self.queue, self.watched) = (Queue::default(), Watched::default());
+        self.transaction = OptimisticTransaction::default();
+    }
+
+    /// Removes the buffer of the queued commands.
+    pub(super) fn take_requests(&mut self) -> RequestBuffer {
+        std::mem::take(&mut self.queue.requests)
+    }
+
+    /// Executes the transaction on the background thread, until it completes, has a conflict, or needs its
+    /// core. Stops if `goes_on`, which receives the bytes of memory in use, returns false.
+    pub(super) fn run(
+        &mut self,
+        context: &mut Context<'_>,
+        goes_on: impl Fn(usize) -> bool,
+    ) -> Result<Progress, Failure> {
+        self.budget = Budget::UNLIMITED;
+        let conflicts = self.conflicts;
+        while goes_on(self.memory_bytes() + context.replies.capacity()) {
+            if self.needs_core() {
+                return Ok(Progress::More);
+            }
+            match self.advance(context)? {
+                Progress::More if context.replies.exceed_limit() => return Ok(Progress::Done),
+                Progress::More if self.conflicts > conflicts => return Ok(Progress::Background),
+                Progress::More => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Returns whether the next command may change state that only the core may access.
+    fn needs_core(&self) -> bool {
+        let Stage::Execute { next, .. } = &self.stage else { return false };
+        let command = self.queue.commands.get(*next).map(|(number, _)| commands::by_number(*number));
+        command.is_some_and(|command| matches!(command.form, CommandForm::Serve(_)))
+    }
+
+    /// Executes a slice on the core.
     pub(super) fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        self.budget = Budget::CORE;
         let is_sliced = self.conflicts < CONFLICTS_MAX;
         let mut budget = if is_sliced { SLICE } else { usize::MAX };
         let time = &*context.shared.time;
         let until = time.instant() + SLICE_TIME;
         while budget > 0 {
+            self.is_long |= self.has_grown_long();
+            if self.is_long && !self.needs_core() {
+                return Ok(Progress::Background);
+            }
             let before = context.replies.len();
-            match self.advance(context)? {
+            let progress = match self.advance(context) {
+                Err(Failure::Long) => self.move_away(context),
+                progress => progress?,
+            };
+            match progress {
                 Progress::More if context.replies.exceed_limit() => return Ok(Progress::Done),
                 Progress::More if is_sliced && (self.is_within_long_work() || time.instant() >= until) => {
                     break;
@@ -100,6 +170,23 @@ impl Exec {
         Ok(Progress::More)
     }
 
+    /// Returns whether the rest of the transaction would delay the other clients of the core.
+    fn has_grown_long(&self) -> bool {
+        match self.stage {
+            Stage::Execute { next, .. } if next == self.queue.commands.len() => {
+                self.transaction.has_long_commit()
+            }
+            _ => self.transaction.is_long(),
+        }
+    }
+
+    /// Restarts on the background thread.
+    fn move_away(&mut self, context: &mut Context<'_>) -> Progress {
+        self.is_long = true;
+        self.restart(context);
+        Progress::Background
+    }
+
     /// Returns whether a range or a long value is in progress. Each of its pages or parts is a slice.
     fn is_within_long_work(&self) -> bool {
         matches!(self.stage, Stage::Watch { .. } | Stage::Execute { begun: Some(_), .. })
@@ -109,7 +196,7 @@ impl Exec {
         match &self.stage {
             Stage::Begin => self.compare_pairs(context),
             Stage::Watch { .. } => self.compare_range(context),
-            Stage::Execute { next, .. } if *next < self.queue.commands.len() => self.run(context),
+            Stage::Execute { next, .. } if *next < self.queue.commands.len() => self.execute_next(context),
             Stage::Execute { .. } => self.commit(context),
         }
     }
@@ -121,6 +208,7 @@ impl Exec {
                 true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
                 false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
             };
+        self.transaction.begin_command(self.budget);
         self.now = context.now;
         self.swap_count = context.shared.databases.swap_count();
         for watched in &self.watched.pairs {
@@ -164,25 +252,29 @@ impl Exec {
 
     /// Executes the next command or continues it. A command that fails replies its error, and the others
     /// execute.
-    fn run(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+    fn execute_next(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
         let (number, found) = &self.queue.commands[*next];
         let named = commands::by_number(*number);
         let arguments = self.queue.requests.arguments(found);
+        let is_serve = matches!(named.form, CommandForm::Serve(_));
+        let budget = if is_serve { Budget::UNLIMITED } else { self.budget };
+        self.transaction.begin_command(budget);
         let Context { shared, session, replies, .. } = context;
         let before = begun.as_ref().map_or(replies.len(), |begun| begun.before);
         let mut inner =
             Context { shared, session, replies, transaction: Some(&mut self.transaction), now: self.now };
         let begun_work = begun.take().map(|begun| begun.work);
-        let work =
-            match begun_work.map_or_else(|| start(&mut inner, named, &arguments), |work| Ok(Some(work))) {
-                Ok(None) => {
-                    *next += 1;
-                    return Ok(Progress::More);
-                }
-                Ok(Some(work)) => Ok(work),
-                Err(failure) => Err(failure),
-            };
+        let work = match begun_work
+            .map_or_else(|| start(&mut inner, named, (found, &arguments), budget), |work| Ok(Some(work)))
+        {
+            Ok(None) => {
+                *next += 1;
+                return Ok(Progress::More);
+            }
+            Ok(Some(work)) => Ok(work),
+            Err(failure) => Err(failure),
+        };
         let stepped = work.and_then(|mut work| Ok((work.step(&mut inner, &arguments)?, work)));
         match stepped {
             Ok((Progress::Done, _)) => *next += 1,
@@ -191,7 +283,9 @@ impl Exec {
                 return Ok(progress);
             }
             // The transaction restarts, or waits.
-            Err(failure @ (Failure::SnapshotLost | Failure::NoSnapshot)) => return Err(failure),
+            Err(failure @ (Failure::SnapshotLost | Failure::NoSnapshot | Failure::Long)) => {
+                return Err(failure);
+            }
             Err(failure) => {
                 failure.reply_after(before, context.replies);
                 *next += 1;

@@ -9,4 +9,6 @@ pub(crate) enum Progress {
     More,
     /// No snapshot is available, or memory is short. The same slice executes again later.
     Wait,
+    /// The task continues on the background thread.
+    Background,
 }

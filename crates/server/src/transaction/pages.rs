@@ -26,6 +26,7 @@ impl OptimisticTransaction {
         if let Some(snapshot) = &self.snapshot {
             snapshot.scan_into(table, &range.page(), pairs)?;
         }
+        self.scanned_pairs += if self.reads_only { 0 } else { pairs.len() };
         let last = pairs.last().filter(|_| pairs.more()).map(|(key, _)| key.to_vec());
         let covered = TableRange::new(place, &last.as_deref().map_or(*range, |last| range.up_to(last)));
         self.note(&covered);

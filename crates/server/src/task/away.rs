@@ -1,0 +1,32 @@
+//! What a core knows of a task in the background.
+
+use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
+
+/// What a core knows of a task in the background.
+#[derive(Debug, Default)]
+pub(crate) struct AwayTask {
+    is_cancelled: AtomicBool,
+    memory_bytes: AtomicUsize,
+}
+
+impl AwayTask {
+    /// Returns the bytes of memory of the task.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Records the bytes of memory of the task.
+    pub(crate) fn record_memory(&self, bytes: usize) {
+        self.memory_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns whether the client has disconnected.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Records that the client has disconnected.
+    pub(crate) fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+}
