@@ -25,8 +25,8 @@ fn start() -> Running {
 
 /// Starts such a server with memory for several of the longest values.
 fn start_large() -> Running {
-    let grace = Duration::from_secs(30);
-    let config = Config { cores: 1, memory_bytes: 512 << 20, grace, ..Config::default() };
+    let shutdown_timeout = Duration::from_secs(30);
+    let config = Config { cores: 1, memory_bytes: 512 << 20, shutdown_timeout, ..Config::default() };
     let store = config.open_store().unwrap();
     start_with_store(config, store)
 }

@@ -59,8 +59,9 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     all interior nodes that they need. In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
     same height. Pairs were inserted one by one, so leaves have logs. The accelerator executes reads. The \
     code of the CPU executes writes at the same time, on 8 cores that each take 1 µs for a write; this \
-    time is a parameter and not a measurement. Updates of writers reach the accelerator through its registers, \
-    except for the nodes that exist at the start, whose words the simulator writes into the page table. \
+    time is a parameter and not a measurement. Updates of writers reach the accelerator through its \
+    registers, except for the nodes that exist at the start, whose words the simulator writes into the page \
+    table. \
     Times are simulated and the same on every machine. A run of 1,500 operations includes its start and \
     its end, which costs up to a tenth of throughput.\n";
 
