@@ -96,6 +96,26 @@ pub(crate) fn find(name: &[u8]) -> Option<CommandRef> {
     (named.name.len() == name.len()).then_some(*named)
 }
 
+/// The last lookup of a client. Clients repeat commands, so most lookups are compared with it only.
+#[derive(Debug, Default)]
+pub(crate) struct LastLookup {
+    word: u128,
+    length: usize,
+    found: Option<CommandRef>,
+}
+
+impl LastLookup {
+    /// Returns the command with this name, like [`find`].
+    #[inline]
+    pub(crate) fn find(&mut self, name: &[u8]) -> Option<CommandRef> {
+        let word = word(name)?;
+        if (word, name.len()) != (self.word, self.length) {
+            *self = Self { word, length: name.len(), found: find(name) };
+        }
+        self.found
+    }
+}
+
 /// Returns the properties of the table that the shared state needs.
 pub(crate) fn table() -> CommandTable {
     CommandTable { count: BY_NUMBER.len(), full_name: containers::full_name }
@@ -121,6 +141,17 @@ mod tests {
         }
         for unknown in ["", "nothing", "a name of seventeen"] {
             assert!(find(unknown.as_bytes()).is_none());
+        }
+    }
+
+    #[test]
+    fn a_repeated_lookup_finds_the_same_command() {
+        let mut last = LastLookup::default();
+        let names =
+            ["", "get", "GET", "set", "get\0", "get", "nothing", "a name of seventeen", "nothing", "get"];
+        for name in names {
+            let number = |found: Option<CommandRef>| found.map(|named| named.number);
+            assert_eq!(number(last.find(name.as_bytes())), number(find(name.as_bytes())), "{name:?}");
         }
     }
 }

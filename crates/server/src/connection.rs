@@ -12,7 +12,7 @@ use mio::net::TcpStream;
 use crate::background::Background;
 use crate::clients::Activity;
 use crate::command::CommandRef;
-use crate::commands;
+use crate::commands::LastLookup;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
@@ -48,6 +48,7 @@ pub(crate) struct Connection {
     pub(crate) requests: RequestBuffer,
     /// A request that was put back: the next one to execute.
     front: Option<PendingRequest>,
+    last_lookup: LastLookup,
     /// The next request executes alone, because it could not execute in a batch.
     next_executes_alone: bool,
     /// A command that takes more than one iteration. Later commands wait.
@@ -131,6 +132,7 @@ impl Connection {
             discarded: None,
             requests: RequestBuffer::default(),
             front: None,
+            last_lookup: LastLookup::default(),
             next_executes_alone: false,
             task: None,
             spent: Vec::new(),
@@ -270,7 +272,7 @@ impl Connection {
             self.starved = true;
             return Ok(None);
         };
-        let command = commands::find(&self.requests.arguments(&found)[0]);
+        let command = self.last_lookup.find(&self.requests.arguments(&found)[0]);
         let executes_alone = std::mem::take(&mut self.next_executes_alone);
         Ok(Some(PendingRequest {
             found,

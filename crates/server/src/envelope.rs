@@ -22,18 +22,17 @@ pub(crate) struct Envelope<'a> {
 const LASTS: u8 = 0;
 const EXPIRES: u8 = 1;
 /// Maximum length of a value in an envelope.
-pub(crate) const DATA_BYTES_MAX: usize = honeycomb_layout::VALUE_BYTES_MAX - 9;
+pub(crate) const DATA_BYTES_MAX: usize = honeycomb_layout::VALUE_BYTES_MAX - HEADER_BYTES_MAX;
+/// Maximum number of bytes before the data.
+pub(crate) const HEADER_BYTES_MAX: usize = 9;
 
 impl<'a> Envelope<'a> {
-    /// Maximum number of bytes before the data.
-    pub(crate) const HEADER_BYTES_MAX: usize = 9;
-
     /// Decodes the header from the beginning of a stored value of `total` bytes. The beginning must contain
     /// the whole header. Returns the offset of the data and the deadline.
     pub(crate) fn begins(beginning: &'a [u8], total: usize) -> Result<(usize, Option<u64>), Failure> {
         let foreign = || Failure::other("the pair was not written by a server");
         let Self { data, expires_at } = Self::open(beginning).ok_or_else(foreign)?;
-        debug_assert!(beginning.len() == total.min(Self::HEADER_BYTES_MAX));
+        debug_assert!(beginning.len() == total.min(HEADER_BYTES_MAX));
         Ok((beginning.len() - data.len(), expires_at))
     }
 
@@ -67,22 +66,18 @@ impl<'a> Envelope<'a> {
 
     /// Returns the stored value.
     pub(crate) fn seal(self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(self.bytes());
-        self.seal_into(&mut value);
-        value
+        let (header, length) = self.header();
+        [&header[..length], self.data].concat()
     }
 
-    /// Writes the stored value to `value`, replacing its content.
-    pub(crate) fn seal_into(self, value: &mut Vec<u8>) {
-        value.clear();
-        match self.expires_at {
-            None => value.push(LASTS),
-            Some(time) => {
-                value.push(EXPIRES);
-                value.extend_from_slice(&time.to_le_bytes());
-            }
-        }
-        value.extend_from_slice(self.data);
+    /// Returns the bytes before the data, and their number.
+    #[inline]
+    pub(crate) fn header(&self) -> ([u8; HEADER_BYTES_MAX], usize) {
+        let mut header = [LASTS; HEADER_BYTES_MAX];
+        let Some(time) = self.expires_at else { return (header, 1) };
+        header[0] = EXPIRES;
+        header[1..].copy_from_slice(&time.to_le_bytes());
+        (header, header.len())
     }
 
     /// Returns whether the value has not expired.

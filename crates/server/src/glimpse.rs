@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use honeycomb_store::{Batch, BatchOutcome, Error, Store, Table};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, HEADER_BYTES_MAX};
 use crate::failure::Failure;
 
 /// Maximum length of a value that is read completely.
@@ -52,7 +52,7 @@ impl Glimpse {
             return Ok(is_there && table.compare_and_delete(key, &self.bytes)?);
         };
         self.bytes.clear();
-        let length = Envelope::HEADER_BYTES_MAX;
+        let length = HEADER_BYTES_MAX;
         let total = snapshot.get_part(table, key, 0, length, &mut self.bytes)?;
         if total.is_none() || self.deadline() != seen {
             return Ok(false);

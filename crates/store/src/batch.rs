@@ -98,6 +98,13 @@ impl Batch {
         self.write(table, key, StoredOperation::Put(value))
     }
 
+    /// Like [`Batch::put`], with a value in parts that the batch concatenates.
+    pub fn put_parts<const N: usize>(&mut self, table: &Table, key: &[u8], value: [&[u8]; N]) -> &mut Self {
+        let start = self.bytes.len();
+        value.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        self.write(table, key, StoredOperation::Put(start..self.bytes.len()))
+    }
+
     /// Deletes a pair, if the key exists.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> &mut Self {
         self.write(table, key, StoredOperation::Delete)

@@ -28,8 +28,6 @@ pub(super) struct WriteBatch {
     /// The stamp of the first entry.
     first_stamp: Option<Stamp>,
     commands: Vec<Command>,
-    /// Buffer for a value in its envelope.
-    sealed: Vec<u8>,
 }
 
 /// A command whose write is in the batch.
@@ -85,8 +83,8 @@ impl WriteBatch {
             return None;
         }
         recency::note(table, key);
-        Envelope { data: value, expires_at }.seal_into(&mut self.sealed);
-        self.batch.put(table, key, &self.sealed);
+        let (header, length) = Envelope { data: value, expires_at }.header();
+        self.batch.put_parts(table, key, [&header[..length], value]);
         let entry = expires_at.map(|deadline| {
             let stamp = round.shared.deadlines.put_ahead(&mut self.entries, table, key, deadline);
             self.first_stamp.get_or_insert(stamp);
@@ -130,9 +128,6 @@ impl WriteBatch {
         lap.end();
         clear(&mut self.batch);
         clear(&mut self.entries);
-        if self.sealed.capacity() > WRITTEN_BYTES {
-            self.sealed = Vec::new();
-        }
         done
     }
 
@@ -191,8 +186,10 @@ impl WriteBatch {
     fn write_pairs(&mut self, round: &Round<'_>) -> bool {
         let (commands, mut all_written) = (&mut self.commands, true);
         let rejected = round.shared.store.apply_each(&self.batch, |index, outcome| {
-            commands[index].failure = outcome.err().map(Failure::from);
-            all_written &= commands[index].failure.is_none();
+            if let Err(error) = outcome {
+                commands[index].failure = Some(error.into());
+                all_written = false;
+            }
         });
         debug_assert!(rejected.is_ok(), "all tables belong to this store");
         all_written

@@ -7,7 +7,7 @@ use honeycomb_store::{Snapshot, Table};
 use crate::arguments::Arguments;
 use crate::command::{CommandRef, Keys};
 use crate::context::Context;
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, HEADER_BYTES_MAX};
 use crate::failure::Failure;
 use crate::tally;
 use crate::task::progress::Progress;
@@ -86,7 +86,7 @@ impl Values {
         if self.copied.is_none() {
             self.part.clear();
             let total = if self.table.allows_key(key) {
-                snapshot.get_part(&self.table, key, 0, Envelope::HEADER_BYTES_MAX, &mut self.part)?
+                snapshot.get_part(&self.table, key, 0, HEADER_BYTES_MAX, &mut self.part)?
             } else {
                 None
             };
