@@ -88,7 +88,7 @@ impl Write {
 struct Record {
     began: Instant,
     ended: Instant,
-    /// Of a rejected operation: the read versions before its start and after its end.
+    /// The read versions before the start and after the end of a rejected operation.
     versions: (u64, u64),
     event: Event,
 }

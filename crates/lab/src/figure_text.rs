@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::map::Failure;
 
-/// What a page says about a figure.
+/// The text of a page about a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct FigureText {
     /// The number of a figure of the paper, or a word for one of our own.

@@ -16,7 +16,7 @@ pub(crate) const BYTES_MAX: usize = 64 << 10;
 /// Maximum number of arguments of a command on the thread of a core.
 const ARGUMENTS_MAX: usize = 2 * PAIRS_MAX;
 
-/// What a command may still read and write.
+/// The pairs and bytes that a command may still read and write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     pairs: usize,

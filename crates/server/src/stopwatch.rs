@@ -177,7 +177,7 @@ impl Lap<'_, '_> {
         let (request_bytes, reply_bytes) = (found.bytes(), connection.unsent().saturating_sub(before));
         let is_longest =
             |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;
-        // Of several equally long commands the first one is recorded, so that the others cost nothing.
+        // The first of several equally long commands is recorded, so that the others cost nothing.
         if !self.entry.as_ref().is_none_or(is_longest) {
             return;
         }

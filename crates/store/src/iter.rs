@@ -34,7 +34,7 @@ pub struct Iter {
     back: Side,
 }
 
-/// What an iterator reads.
+/// The source of an iterator.
 #[derive(Clone)]
 pub(crate) enum PageSource {
     /// The state at the time of each page.

@@ -32,7 +32,7 @@ pub(crate) struct Lane {
     completions: Completions,
 }
 
-/// What to read: the number of a table, and a version, or `None` for the current state.
+/// The number of a table, and the version to read, or `None` for the current state.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadSource {
     pub(crate) table: u16,

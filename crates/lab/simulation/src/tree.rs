@@ -138,7 +138,7 @@ impl Control for CommandLog {
 
     fn publish(&self, version: u64) {
         let mut commands = self.lock();
-        // Of consecutive versions, the last one is sufficient.
+        // The last of several consecutive versions is sufficient.
         match commands.last_mut() {
             Some(Command::Publish { version: previous }) => *previous = version,
             _ => commands.push(Command::Publish { version }),

@@ -49,7 +49,7 @@ impl Form {
     }
 }
 
-/// What stands before the messages.
+/// The bytes before the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The type of all messages.
@@ -150,7 +150,7 @@ impl<'a> Packet<'a> {
         Ok(Self { header, bytes })
     }
 
-    /// What stands before the messages.
+    /// The bytes before the messages.
     #[must_use]
     pub fn header(&self) -> Header {
         self.header

@@ -1,4 +1,4 @@
-//! What all batches of a round share, and the limits of a batch.
+//! The state that all batches of a round share, and the limits of a batch.
 
 use honeycomb_store::{Batch, Error, Reads};
 

@@ -1,8 +1,8 @@
-//! What a core knows of a task in the background.
+//! The state of a task in the background that its core and the background thread share.
 
 use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
 
-/// What a core knows of a task in the background.
+/// The shared state of a task in the background.
 #[derive(Debug, Default)]
 pub(crate) struct AwayTask {
     is_cancelled: AtomicBool,
