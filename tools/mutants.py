@@ -62,6 +62,13 @@ class Test:
     command: str
     seconds: int
 
+    def source(self) -> str:
+        """Returns the code of the crate that contains the test."""
+        package = re.search(r"-p honeycomb-([a-z]+)", self.command)[1]
+        files = itertools.chain.from_iterable((ROOT / "crates" / package).glob(f"{folder}/**/*.rs")
+            for folder in ("src", "tests"))
+        return "".join(path.read_text() for path in files)
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -85,8 +92,11 @@ class Mutant:
         """Returns why the mutant does not apply, or an empty string if it does."""
         path = ROOT / self.file
         count = path.read_text().count(self.find) if path.exists() else 0
-        stale = f"the mutant {self.name} is stale: {self.file} has its text {count} times instead of once"
-        return "" if count == 1 else stale
+        if count != 1:
+            return f"the mutant {self.name} is stale: {self.file} has its text {count} times instead of once"
+        if any(name not in self.test.source() for name in self.only.split("::")):
+            return f"the mutant {self.name} is stale: its test {self.test.name} has no {self.only}"
+        return ""
 
 
 @dataclass(frozen=True)

@@ -125,12 +125,12 @@ fn a_watched_range_prevents_phantoms() {
 
 /// Three clients write a pair, read a range and write another pair, all in one `EXEC`.
 #[test]
-fn a_range_that_was_read_is_validated_by_the_commit() {
+fn all_commands_of_a_transaction_read_one_version() {
     let running = start_with(Config { cores: 2, ..Config::default() });
     Client::connect(&running).reply_to("MSET n:a 0 n:b 0");
     run_concurrently(&running, 3, |_, client| {
         for _ in 0..100 {
-            // All commands of the transaction read one version, and no other write intervenes.
+            // No other write intervenes between the increments and the range.
             for line in ["MULTI", "INCR n:a", "RI.RANGE [n: (n; FIELDS VALUE", "INCR n:b"] {
                 client.reply_to(line);
             }

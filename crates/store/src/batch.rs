@@ -270,7 +270,7 @@ impl Batch {
         Ok(operations)
     }
 
-    #[inline]
+    #[inline(always)]
     fn single(&self, table: usize, key: &Range<usize>, operation: &StoredOperation) -> BatchOperation<'_> {
         let (root, key) = (self.tables[table].root(), &self.bytes[key.clone()]);
         BatchOperation { root, key, operation: self.operation(operation) }
@@ -309,12 +309,14 @@ impl Batch {
         }
     }
 
+    // Inlined because an operation is several machine words long.
+    #[inline(always)]
     fn write(&mut self, table: &Table, key: &[u8], operation: StoredOperation) -> &mut Self {
         let key = self.append(key);
         self.push(table, StoredAction::Write { key, operation })
     }
 
-    // Inlined because a action is several machine words long.
+    // Inlined because an action is several machine words long.
     #[inline(always)]
     fn push(&mut self, table: &Table, action: StoredAction) -> &mut Self {
         let known = self.tables.iter().position(|known| known.is_same_as(table));

@@ -170,3 +170,47 @@ impl TableRange {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_store::{Config, Store};
+
+    use super::*;
+    use crate::deadlines::Deadlines;
+    use crate::envelope::Envelope;
+
+    /// Commits a transaction that reads the range from `b` to `d` and writes a pair outside of it, while
+    /// `meanwhile` writes to the table. Returns whether the commit succeeded.
+    fn commits(backward: bool, meanwhile: impl FnOnce(&Table)) -> bool {
+        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
+        let table = store.table("pairs").unwrap();
+        for key in [b"a", b"c", b"e"] {
+            table.put(key, b"\0old").unwrap();
+        }
+        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table), 1).unwrap();
+        let mut transaction = OptimisticTransaction::default();
+        let mut keys = Vec::new();
+        let range =
+            Range { lower: Bound::Included(b"b"), upper: Bound::Included(b"d"), backward, ..Range::all() };
+        let take = |key: &[u8], _: &[u8]| {
+            keys.push(key.to_vec());
+            ControlFlow::Continue(())
+        };
+        assert_eq!(transaction.page(&table, &range, &mut Pairs::default(), take).unwrap(), None);
+        assert_eq!(keys, [b"c"]);
+        transaction.put(&table, b"z", Envelope { data: b"new", expires_at: None }).unwrap();
+        meanwhile(&table);
+        transaction.attempt(&store, &deadlines).unwrap()
+    }
+
+    #[test]
+    fn a_commit_fails_if_a_range_that_was_read_has_changed() {
+        for backward in [false, true] {
+            assert!(commits(backward, |_| ()));
+            assert!(commits(backward, |table| table.put(b"a", b"\0meanwhile").unwrap()));
+            assert!(!commits(backward, |table| table.put(b"c", b"\0meanwhile").unwrap()));
+            assert!(!commits(backward, |table| table.put(b"b2", b"\0meanwhile").unwrap()));
+            assert!(!commits(backward, |table| assert!(table.delete(b"c").unwrap())));
+        }
+    }
+}
