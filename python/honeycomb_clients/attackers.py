@@ -97,6 +97,13 @@ class Attacker:
             self.repeat()
 
 
+def ordinary(address, _):
+    """One client that is not hostile: it reads with 16 requests in flight. It shows how much of the effect of
+    the other cases is that of a busy machine."""
+    request = resp(b"GET", requests.key(0)) * 16
+    return [Attacker(address, request, 16 * len(bulk(requests.VALUE)))]
+
+
 def long_values(address, _):
     """One client that reads the longest value with 300 requests in flight."""
     return [Attacker(address, resp(b"GET", b"longest") * 300, 300 * LONGEST_REPLY, LONG_VALUES)]
@@ -166,6 +173,7 @@ def many_keys(address, _):
 
 
 CASES = {
+    "none, but 16 GETs ahead": ordinary,
     "300 GETs ahead of 16 MiB, read": long_values,
     "SET of 16 MiB": long_writes,
     "50 clients, 1000 GETs ahead of 1 MiB, not read": not_read,

@@ -38,7 +38,9 @@ pub(crate) struct Lap<'w, 's> {
     /// The last command, and how often it executed consecutively. These executions are counted together.
     number: usize,
     times: u64,
-    /// The entry for the slow log, if the lap was slow.
+    /// The bytes of request and reply of the longest command, if the lap was slow.
+    longest: usize,
+    /// The entry of this command for the slow log.
     entry: Option<Entry>,
 }
 
@@ -76,7 +78,7 @@ impl<'s> Stopwatch<'s> {
         let since_began = before + now.saturating_duration_since(self.began);
         let microseconds = since_began.as_micros() as u64;
         self.last = now;
-        Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, entry: None }
+        Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, longest: 0, entry: None }
     }
 
     /// Returns the time since the last lap when a command pauses.
@@ -172,15 +174,24 @@ impl Lap<'_, '_> {
         }
     }
 
-    #[cold]
-    fn consider(&mut self, ExecutedCommand { connection, requests, found, before }: ExecutedCommand<'_>) {
-        let (request_bytes, reply_bytes) = (found.bytes(), connection.unsent().saturating_sub(before));
-        let is_longest =
-            |entry: &Entry| request_bytes + reply_bytes > entry.request_bytes + entry.reply_bytes;
-        // The first of several equally long commands is recorded, so that the others cost nothing.
-        if !self.entry.as_ref().is_none_or(is_longest) {
-            return;
+    /// Records a command for the slow log if it is longer than those before it. The first of several equally
+    /// long commands is recorded, so that the others cost little.
+    #[inline]
+    fn consider(&mut self, command: ExecutedCommand<'_>) {
+        let reply_bytes = command.connection.unsent().saturating_sub(command.before);
+        let bytes = command.found.bytes() + reply_bytes;
+        if bytes > self.longest {
+            self.longest = bytes;
+            self.record(&command, reply_bytes);
         }
+    }
+
+    #[cold]
+    fn record(
+        &mut self,
+        ExecutedCommand { connection, requests, found, .. }: &ExecutedCommand<'_>,
+        reply_bytes: usize,
+    ) {
         let arguments: Vec<_> = requests.arguments(found).iter().collect();
         self.entry = Some(Entry {
             id: 0,
@@ -190,7 +201,7 @@ impl Lap<'_, '_> {
             address: connection.session.client.address.clone(),
             name: connection.session.client.name(),
             together: self.together,
-            request_bytes,
+            request_bytes: found.bytes(),
             reply_bytes,
             touched: ReaderAccesses::default(),
         });
