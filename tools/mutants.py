@@ -62,12 +62,14 @@ class Test:
     command: str
     seconds: int
 
-    def source(self) -> str:
-        """Returns the code of the crate that contains the test."""
-        package = re.search(r"-p honeycomb-([a-z]+)", self.command)[1]
-        files = itertools.chain.from_iterable((ROOT / "crates" / package).glob(f"{folder}/**/*.rs")
-            for folder in ("src", "tests"))
-        return "".join(path.read_text() for path in files)
+    def has(self, only: str) -> bool:
+        """Returns whether the crate of the test contains each name of a path. Tests of RTL have patterns."""
+        package = re.search(r"-p honeycomb-([a-z]+)", self.command)
+        if not package:
+            return True
+        crate = ROOT / "crates" / package[1]
+        source = "".join(path.read_text() for path in [*crate.glob("src/**/*.rs"), *crate.glob("tests/**/*.rs")])
+        return all(name in source for name in only.split("::"))
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Mutant:
         count = path.read_text().count(self.find) if path.exists() else 0
         if count != 1:
             return f"the mutant {self.name} is stale: {self.file} has its text {count} times instead of once"
-        if any(name not in self.test.source() for name in self.only.split("::")):
+        if not self.test.has(self.only):
             return f"the mutant {self.name} is stale: its test {self.test.name} has no {self.only}"
         return ""
 
