@@ -68,7 +68,8 @@ class Test:
         if not package:
             return True
         crate = ROOT / "crates" / package[1]
-        source = "".join(path.read_text() for path in [*crate.glob("src/**/*.rs"), *crate.glob("tests/**/*.rs")])
+        files = itertools.chain(crate.glob("src/**/*.rs"), crate.glob("tests/**/*.rs"))
+        source = "".join(path.read_text() for path in files)
         return all(name in source for name in only.split("::"))
 
 
