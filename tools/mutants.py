@@ -13,6 +13,7 @@ example:
 """
 
 import argparse
+import functools
 import itertools
 import os
 import queue
@@ -65,12 +66,7 @@ class Test:
     def has(self, only: str) -> bool:
         """Returns whether the crate of the test contains each name of a path. Tests of RTL have patterns."""
         package = re.search(r"-p honeycomb-([a-z]+)", self.command)
-        if not package:
-            return True
-        crate = ROOT / "crates" / package[1]
-        files = itertools.chain(crate.glob("src/**/*.rs"), crate.glob("tests/**/*.rs"))
-        source = "".join(path.read_text() for path in files)
-        return all(name in source for name in only.split("::"))
+        return not package or all(name in source_of(package[1]) for name in only.split("::"))
 
 
 @dataclass(frozen=True)
@@ -203,6 +199,14 @@ def check_rules(mutants: list[Mutant]) -> None:
     if not RULES.exists() or RULES.read_text() != markdown(mutants):
         how = "tools/mutants.py --list --markdown > docs/design/rules.md"
         raise MutantError(f"docs/design/rules.md does not match the list; run {how}")
+
+
+@functools.cache
+def source_of(package: str) -> str:
+    """Returns the code and the tests of a crate."""
+    crate = ROOT / "crates" / package
+    files = itertools.chain(crate.glob("src/**/*.rs"), crate.glob("tests/**/*.rs"))
+    return "".join(path.read_text() for path in files)
 
 
 def check_current(mutants: list[Mutant]) -> None:

@@ -51,7 +51,7 @@ impl<'a> Envelope<'a> {
 
     /// Returns the length of the stored value.
     fn bytes(&self) -> usize {
-        1 + self.expires_at.map_or(0, |_| size_of::<u64>()) + self.data.len()
+        self.header().1 + self.data.len()
     }
 
     /// Returns the bytes that the pair of a key uses: in its leaf, where it may share its first bytes with

@@ -38,9 +38,7 @@ pub(crate) struct Lap<'w, 's> {
     /// The last command, and how often it executed consecutively. These executions are counted together.
     number: usize,
     times: u64,
-    /// The bytes of request and reply of the longest command, if the lap was slow.
-    longest: usize,
-    /// The entry of this command for the slow log.
+    /// The entry of the longest command for the slow log, if the lap was slow.
     entry: Option<Entry>,
 }
 
@@ -78,7 +76,7 @@ impl<'s> Stopwatch<'s> {
         let since_began = before + now.saturating_duration_since(self.began);
         let microseconds = since_began.as_micros() as u64;
         self.last = now;
-        Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, longest: 0, entry: None }
+        Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, entry: None }
     }
 
     /// Returns the time since the last lap when a command pauses.
@@ -180,8 +178,7 @@ impl Lap<'_, '_> {
     fn consider(&mut self, command: ExecutedCommand<'_>) {
         let reply_bytes = command.connection.unsent().saturating_sub(command.before);
         let bytes = command.found.bytes() + reply_bytes;
-        if bytes > self.longest {
-            self.longest = bytes;
+        if self.entry.as_ref().is_none_or(|entry| bytes > entry.request_bytes + entry.reply_bytes) {
             self.record(&command, reply_bytes);
         }
     }

@@ -94,8 +94,7 @@ impl Batch {
 
     /// Inserts a pair or replaces its value.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
-        let value = self.append(value);
-        self.write(table, key, StoredOperation::Put(value))
+        self.put_parts(table, key, [value])
     }
 
     /// Like [`Batch::put`], with a value in parts that the batch concatenates.
