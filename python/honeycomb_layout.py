@@ -126,6 +126,12 @@ LOG_THRESHOLD_BYTES_DEFAULT = 512
 # An order hint is one byte.
 LOG_ENTRIES_MAX = 255
 
+# Columns: offset of the heads in the node.
+COLUMN_HEADS_OFFSET = 192
+
+# Columns: binary logarithm of the smallest number of heads in a group.
+COLUMN_GROUP_BITS_MIN = 4
+
 # Tables that an accelerator knows the roots of.
 TABLES_MAX = 65536
 
@@ -495,7 +501,7 @@ class NodeHeader(_Record):
     sorted_count: int = 0
     # Length of the common prefix of the fence keys, and so of every key of the node; items omit it.
     prefix_length: int = 0
-    # Shortcuts in use.
+    # Rows: shortcuts in use; columns: binary logarithm of the number of heads in a group.
     shortcut_count: int = 0
     # 0: leaf; otherwise the height above the leaves.
     level: int = 0
@@ -504,41 +510,45 @@ class NodeHeader(_Record):
 
 
 @dataclass(frozen=True)
-class DirectoryLine(_Record):
-    """A line of a leaf's fingerprint directory: offsets of some sorted items by the hash of their whole
-    keys.
+class Columns(_Record):
+    """The two lines after the header of a node in columns: the place of its items, and the samples of
+    its heads.
 
-    +---------------------------------------------------------------------------------------+
-    | 0..16                                                                                 |
-    | tags[21]                                                                              |
-    +------------------------------------------------------+----------+---------------------+
-    | 16..21                                               | 21       | 22..24              |
-    | tags[21]                                             | count    | offsets[21]         |
-    +------------------------------------------------------+----------+---------------------+
-    | 24..64                                                                                |
-    | offsets[21]                                                                           |
+    +---------------------+---------------------+---------------------+---------------------+
+    | 0..2                | 2..4                | 4..6                | 6..8                |
+    | items_start         | stride              | suffix_length       | value_length        |
+    +---------------------+---------------------+---------------------+---------------------+
+    | 8..128                                                                                |
+    | samples[15]                                                                           |
     +---------------------------------------------------------------------------------------+
     """
 
-    SIZE: ClassVar[int] = 64
+    SIZE: ClassVar[int] = 128
     FIELDS: ClassVar[dict[str, Field]] = {
-        "tags": Field(0, 8, 21, 0xff),
-        "count": Field(168, 8, None, 0xff),
-        "offsets": Field(176, 16, 21, 0xffff),
+        "items_start": Field(0, 16, None, 0xffff),
+        "stride": Field(16, 16, None, 0xffff),
+        "suffix_length": Field(32, 16, None, 0xffff),
+        "value_length": Field(48, 16, None, 0xffff),
+        "samples": Field(64, 64, 15, 0xffffffffffffffff),
     }
 
-    # The fingerprint (the tag in the key_hash) of each entry.
-    tags: tuple[int, ...] = (0,) * 21
-    # Number of sorted items of this line, up to 255; only the first 21 have entries.
-    count: int = 0
-    # Offset in the node of the item of each entry.
-    offsets: tuple[int, ...] = (0,) * 21
+    # Offset of the first item; a multiple of 4.
+    items_start: int = 0
+    # Leaf: bytes of each item if all keys have one length and all values have one length; such items
+    # have no words and no offsets; 0: they have.
+    stride: int = 0
+    # With a stride: bytes of each key suffix; otherwise 0.
+    suffix_length: int = 0
+    # With a stride: bytes of each value; otherwise 0.
+    value_length: int = 0
+    # The first head of each group of heads but the first; all ones: there is no such group.
+    samples: tuple[int, ...] = (0,) * 15
 
 
 @dataclass(frozen=True)
 class Fences(_Record):
-    """Starts the sorted block; then the low fence key whole (its first prefix_length bytes are the
-    node's prefix) and the high fence key without the prefix.
+    """Before the items; then the low fence key whole (its first prefix_length bytes are the node's
+    prefix) and the high fence key without the prefix.
 
     +---------------------+---------------------+
     | 0..2                | 2..4                |
@@ -604,7 +614,7 @@ class Child(_Record):
 
 @dataclass(frozen=True)
 class LogEntryHeader(_Record):
-    """Before the item of every log entry.
+    """Before the item of every log entry; in columns the head of the key suffix follows it.
 
     +---------------------+----------+------------------------------------------------------+
     | 0..2                | 2        | 3..8                                                 |
@@ -620,7 +630,8 @@ class LogEntryHeader(_Record):
         "version_delta": Field(24, 40, None, 0xffffffffff),
     }
 
-    # Offset in the node of the first sorted item whose key is not smaller; sorted_end: none.
+    # Rows: offset in the node of the first sorted item whose key is not smaller, sorted_end: none;
+    # columns: its index, sorted_count: none.
     back_pointer: int = 0
     # Rank among the log entries present when it was written; the newest of equal keys comes first.
     order_hint: int = 0
@@ -1036,25 +1047,64 @@ class LockAndSize(_Record):
 
 
 @dataclass(frozen=True)
-class KeyHash(_Record):
-    """The CRC-32C of a whole key, for the fingerprint directory.
+class ItemWord(_Record):
+    """Before the rest of the key suffix and the value of an item in columns without a stride, and of
+    every log entry.
 
-    +-------+-----+
-    | 31:8  | 7:0 |
-    | place | tag |
-    +-------+-----+
+    +---------+---------+----------+-----------+----------+--------------+---------------+
+    | 31:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
+    | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
+    +---------+---------+----------+-----------+----------+--------------+---------------+
     """
 
     SIZE: ClassVar[int] = 4
     FIELDS: ClassVar[dict[str, Field]] = {
-        "tag": Field(0, 8, None, 0xff),
-        "place": Field(8, 24, None, 0xffffff),
+        "suffix_length": Field(0, 9, None, 0x1ff),
+        "value_length": Field(9, 9, None, 0x1ff),
+        "overflow": Field(18, 1, None, 0x1),
+        "tombstone": Field(19, 1, None, 0x1),
+        "replaces": Field(20, 1, None, 0x1),
+        "repeats": Field(21, 1, None, 0x1),
+        "padding": Field(22, 10, None, 0x0),
     }
 
-    # Fingerprint: distinguishes the entries of a line.
-    tag: int = 0
-    # Times the number of lines, shifted right by 24 bits: the number of the line.
-    place: int = 0
+    # Bytes of the key after the node's prefix; the first eight are in the head.
+    suffix_length: int = 0
+    # Bytes of the value in the item.
+    value_length: int = 0
+    # The value is a value_reference.
+    overflow: int = 0
+    # Log block only: a tombstone, the key is deleted.
+    tombstone: int = 0
+    # Log block only: the sorted item at back_pointer has the same key.
+    replaces: int = 0
+    # Log block only: an earlier log entry has the same key.
+    repeats: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class ColumnChild(_Record):
+    """An element of the children column of an interior node.
+
+    +-------+------+
+    | 63:48 | 47:0 |
+    | rest  | lid  |
+    +-------+------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "lid": Field(0, 48, None, 0xffffffffffff),
+        "rest": Field(48, 16, None, 0xffff),
+    }
+
+    # LID of the child that holds the keys from this separator on.
+    lid: int = 0
+    # Offset of the item of the separator in units of 4 bytes; 0: the separator is the head without its
+    # trailing zeros, and has no item.
+    rest: int = 0
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,12 @@ package layout_pkg;
   // an order hint is one byte
   localparam int unsigned LogEntriesMax = 255;
 
+  // columns: offset of the heads in the node
+  localparam int unsigned ColumnHeadsOffset = 192;
+
+  // columns: binary logarithm of the smallest number of heads in a group
+  localparam int unsigned ColumnGroupBitsMin = 4;
+
   // tables that an accelerator knows the roots of
   localparam int unsigned TablesMax = 65536;
 
@@ -419,7 +425,7 @@ package layout_pkg;
     logic [15:0][7:0] tags;
     // 0: leaf; otherwise the height above the leaves
     logic [7:0] level;
-    // shortcuts in use
+    // rows: shortcuts in use; columns: binary logarithm of the number of heads in a group
     logic [7:0] shortcut_count;
     // length of the common prefix of the fence keys, and so of every key of the node; items omit it
     logic [15:0] prefix_length;
@@ -439,40 +445,45 @@ package layout_pkg;
     logic [63:0] lock_and_size;
   } node_header_t;
 
-  // directory_line: a line of a leaf's fingerprint directory: offsets of some sorted items by the
-  // hash of their whole keys
+  // columns: the two lines after the header of a node in columns: the place of its items, and the
+  // samples of its heads
   //
+  // +---------------------+---------------------+---------------------+---------------------+
+  // | 0..2                | 2..4                | 4..6                | 6..8                |
+  // | items_start         | stride              | suffix_length       | value_length        |
+  // +---------------------+---------------------+---------------------+---------------------+
+  // | 8..128                                                                                |
+  // | samples[15]                                                                           |
   // +---------------------------------------------------------------------------------------+
-  // | 0..16                                                                                 |
-  // | tags[21]                                                                              |
-  // +------------------------------------------------------+----------+---------------------+
-  // | 16..21                                               | 21       | 22..24              |
-  // | tags[21]                                             | count    | offsets[21]         |
-  // +------------------------------------------------------+----------+---------------------+
-  // | 24..64                                                                                |
-  // | offsets[21]                                                                           |
-  // +---------------------------------------------------------------------------------------+
-  localparam int unsigned DirectoryLineSize = 64;
-  localparam int unsigned DirectoryLineTagsOffset = 0;
-  localparam int unsigned DirectoryLineTagsBytes = 1;
-  localparam int unsigned DirectoryLineTagsCount = 21;
-  localparam int unsigned DirectoryLineCountOffset = 21;
-  localparam int unsigned DirectoryLineCountBytes = 1;
-  localparam int unsigned DirectoryLineOffsetsOffset = 22;
-  localparam int unsigned DirectoryLineOffsetsBytes = 2;
-  localparam int unsigned DirectoryLineOffsetsCount = 21;
+  localparam int unsigned ColumnsSize = 128;
+  localparam int unsigned ColumnsItemsStartOffset = 0;
+  localparam int unsigned ColumnsItemsStartBytes = 2;
+  localparam int unsigned ColumnsStrideOffset = 2;
+  localparam int unsigned ColumnsStrideBytes = 2;
+  localparam int unsigned ColumnsSuffixLengthOffset = 4;
+  localparam int unsigned ColumnsSuffixLengthBytes = 2;
+  localparam int unsigned ColumnsValueLengthOffset = 6;
+  localparam int unsigned ColumnsValueLengthBytes = 2;
+  localparam int unsigned ColumnsSamplesOffset = 8;
+  localparam int unsigned ColumnsSamplesBytes = 8;
+  localparam int unsigned ColumnsSamplesCount = 15;
 
   typedef struct packed {
-    // offset in the node of the item of each entry
-    logic [20:0][15:0] offsets;
-    // number of sorted items of this line, up to 255; only the first 21 have entries
-    logic [7:0] count;
-    // the fingerprint (the tag in the key_hash) of each entry
-    logic [20:0][7:0] tags;
-  } directory_line_t;
+    // the first head of each group of heads but the first; all ones: there is no such group
+    logic [14:0][63:0] samples;
+    // with a stride: bytes of each value; otherwise 0
+    logic [15:0] value_length;
+    // with a stride: bytes of each key suffix; otherwise 0
+    logic [15:0] suffix_length;
+    // leaf: bytes of each item if all keys have one length and all values have one length; such items
+    // have no words and no offsets; 0: they have
+    logic [15:0] stride;
+    // offset of the first item; a multiple of 4
+    logic [15:0] items_start;
+  } columns_t;
 
-  // fences: starts the sorted block; then the low fence key whole (its first prefix_length bytes are
-  // the node's prefix) and the high fence key without the prefix
+  // fences: before the items; then the low fence key whole (its first prefix_length bytes are the
+  // node's prefix) and the high fence key without the prefix
   //
   // +---------------------+---------------------+
   // | 0..2                | 2..4                |
@@ -528,7 +539,8 @@ package layout_pkg;
     logic [47:0] lid;
   } child_t;
 
-  // log_entry_header: before the item of every log entry
+  // log_entry_header: before the item of every log entry; in columns the head of the key suffix
+  // follows it
   //
   // +---------------------+----------+------------------------------------------------------+
   // | 0..2                | 2        | 3..8                                                 |
@@ -548,7 +560,8 @@ package layout_pkg;
     logic [39:0] version_delta;
     // rank among the log entries present when it was written; the newest of equal keys comes first
     logic [7:0] order_hint;
-    // offset in the node of the first sorted item whose key is not smaller; sorted_end: none
+    // rows: offset in the node of the first sorted item whose key is not smaller, sorted_end: none;
+    // columns: its index, sorted_count: none
     logic [15:0] back_pointer;
   } log_entry_header_t;
 
@@ -983,24 +996,65 @@ package layout_pkg;
     logic lock;
   } lock_and_size_t;
 
-  // key_hash: the CRC-32C of a whole key, for the fingerprint directory
+  // item_word: before the rest of the key suffix and the value of an item in columns without a
+  // stride, and of every log entry
   //
-  // +-------+-----+
-  // | 31:8  | 7:0 |
-  // | place | tag |
-  // +-------+-----+
-  localparam int unsigned KeyHashBits = 32;
-  localparam int unsigned KeyHashTagShift = 0;
-  localparam int unsigned KeyHashTagBits = 8;
-  localparam int unsigned KeyHashPlaceShift = 8;
-  localparam int unsigned KeyHashPlaceBits = 24;
+  // +---------+---------+----------+-----------+----------+--------------+---------------+
+  // | 31:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
+  // | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
+  // +---------+---------+----------+-----------+----------+--------------+---------------+
+  localparam int unsigned ItemWordBits = 32;
+  localparam int unsigned ItemWordSuffixLengthShift = 0;
+  localparam int unsigned ItemWordSuffixLengthBits = 9;
+  localparam int unsigned ItemWordValueLengthShift = 9;
+  localparam int unsigned ItemWordValueLengthBits = 9;
+  localparam int unsigned ItemWordOverflowShift = 18;
+  localparam int unsigned ItemWordOverflowBits = 1;
+  localparam int unsigned ItemWordTombstoneShift = 19;
+  localparam int unsigned ItemWordTombstoneBits = 1;
+  localparam int unsigned ItemWordReplacesShift = 20;
+  localparam int unsigned ItemWordReplacesBits = 1;
+  localparam int unsigned ItemWordRepeatsShift = 21;
+  localparam int unsigned ItemWordRepeatsBits = 1;
+  localparam int unsigned ItemWordPaddingShift = 22;
+  localparam int unsigned ItemWordPaddingBits = 10;
 
   typedef struct packed {
-    // times the number of lines, shifted right by 24 bits: the number of the line
-    logic [23:0] place;
-    // fingerprint: distinguishes the entries of a line
-    logic [7:0] tag;
-  } key_hash_t;
+    // zero
+    logic [9:0] padding;
+    // log block only: an earlier log entry has the same key
+    logic repeats;
+    // log block only: the sorted item at back_pointer has the same key
+    logic replaces;
+    // log block only: a tombstone, the key is deleted
+    logic tombstone;
+    // the value is a value_reference
+    logic overflow;
+    // bytes of the value in the item
+    logic [8:0] value_length;
+    // bytes of the key after the node's prefix; the first eight are in the head
+    logic [8:0] suffix_length;
+  } item_word_t;
+
+  // column_child: an element of the children column of an interior node
+  //
+  // +-------+------+
+  // | 63:48 | 47:0 |
+  // | rest  | lid  |
+  // +-------+------+
+  localparam int unsigned ColumnChildBits = 64;
+  localparam int unsigned ColumnChildLidShift = 0;
+  localparam int unsigned ColumnChildLidBits = 48;
+  localparam int unsigned ColumnChildRestShift = 48;
+  localparam int unsigned ColumnChildRestBits = 16;
+
+  typedef struct packed {
+    // offset of the item of the separator in units of 4 bytes; 0: the separator is the head without its
+    // trailing zeros, and has no item
+    logic [15:0] rest;
+    // LID of the child that holds the keys from this separator on
+    logic [47:0] lid;
+  } column_child_t;
 
   // item_header: three bytes before the key suffix and the value of every item
   //

@@ -5,9 +5,9 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `updates` or `inserts` in groups
-//! of 64); number of pairs; number of operations; bytes of the log threshold, of the smallest segment, and of
-//! the fingerprint directory. Divide the instruction count by the number of operations.
+//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16, `updates`
+//! or `inserts` in groups of 64); number of pairs; number of operations; bytes of the log threshold; `rows`
+//! for nodes in rows. Divide the instruction count by the number of operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow, Range};
@@ -16,15 +16,23 @@ use std::time::Instant;
 use honeycomb_testing::index::scattered_key as key;
 
 type Key = [u8; 16];
-use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Scan, Shape};
+use honeycomb_btree::{
+    BatchOperation, Config, Forest, NodeLayout, Operation, Root, RowShape, Scan, Shape, descend_together,
+};
 use honeycomb_memory::MemoryConfig;
 
+/// Number of gets in a group.
+const READS_TOGETHER: usize = 16;
 /// Number of writes in a group.
 const TOGETHER: u64 = 64;
 
 #[inline(never)]
 fn measured(forest: &Forest, root: Root, kind: &str, pairs: u64, operations: u64) -> u64 {
     match kind {
+        "gets" => (0..operations)
+            .step_by(READS_TOGETHER)
+            .map(|first| gets(forest, root, pairs, first..operations.min(first + READS_TOGETHER as u64)))
+            .sum(),
         "updates" | "inserts" => (0..operations)
             .step_by(TOGETHER as usize)
             .map(|first| together(forest, root, kind, pairs, first..operations.min(first + TOGETHER)))
@@ -47,6 +55,14 @@ fn together(forest: &Forest, root: Root, kind: &str, pairs: u64, numbers: Range<
     let mut wrote = 0;
     forest.write_each(&batch, |_, outcome| wrote += u64::from(outcome.unwrap().wrote()));
     wrote
+}
+
+fn gets(forest: &Forest, root: Root, pairs: u64, numbers: Range<u64>) -> u64 {
+    let keys: Vec<Key> = numbers.map(|number| existing(pairs, number)).collect();
+    let reader = forest.reader();
+    let mut descents: Vec<_> = keys.iter().map(|key| reader.descend_to_get(root, key)).collect();
+    descend_together(&mut descents);
+    descents.iter().map(|descent| descent.get().map_or(0, |found| found.value.len() as u64)).sum()
 }
 
 fn existing(pairs: u64, number: u64) -> Key {
@@ -88,10 +104,11 @@ fn main() {
     let arena_bytes = (pairs as usize + operations as usize) * 120 + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
     let mut shape = Shape::default();
-    let chosen =
-        [&mut shape.log_threshold_bytes, &mut shape.segment_bytes_min, &mut shape.tag_directory_bytes];
-    for (bytes, text) in chosen.into_iter().zip(arguments.iter().skip(3)) {
-        *bytes = text.parse().unwrap();
+    if let Some(text) = arguments.get(3) {
+        shape.log_threshold_bytes = text.parse().unwrap();
+    }
+    if arguments.get(4).is_some_and(|layout| layout == "rows") {
+        shape.layout = NodeLayout::Rows(RowShape::default());
     }
     let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
     let root = forest.create_tree().unwrap();

@@ -1,24 +1,22 @@
 //! Checks every invariant of an idle forest: the bytes of each node, key order, links, versions, and that
 //! each LID and each byte of the arena has exactly one owner.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use honeycomb_layout::{self as layout, directory_line};
+use honeycomb_layout as layout;
 use honeycomb_memory::{Lid, Pin};
 use thiserror::Error;
 
 use crate::forest::{Forest, Root};
 use crate::node::fences::Fences;
 use crate::node::item::{Item, ItemHeader};
-use crate::node::key::{SearchKey, head, prefix_length, tag};
-use crate::node::key_hash::KeyHash;
+use crate::node::key::{SearchKey, prefix_length, tag};
 use crate::node::live::Live;
 use crate::node::log::Overlay;
 use crate::node::log_entry::LogEntry;
-use crate::node::segments::even_bytes;
-use crate::node::tag_directory::Line;
+use crate::node::rows;
+use crate::node::search::lower_bound;
 use crate::node::view::View;
-use crate::read::search::lower_bound;
 
 /// Counts from a verification that found no violation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +38,7 @@ pub struct Verified {
     pub value_bytes: u64,
     /// Overflow values.
     pub overflow_values: u64,
-    /// Bytes of the leaves' buffers in use by headers, shortcuts, items and log entries.
+    /// Bytes of the leaves' buffers in use by headers, columns, items and log entries.
     pub leaf_bytes_used: u64,
     /// Leaves without a pair.
     pub empty_leaves: u64,
@@ -124,7 +122,11 @@ impl<'f> Check<'f> {
         let view = self.forest.view(node);
         self.header(view, &expected)?;
         self.sorted_block(view)?;
-        self.shortcuts(view)?;
+        let layout = match view.columns() {
+            Some(columns) => columns.check(view),
+            None => rows::check::check(self.forest.shape(), view),
+        };
+        layout.map_err(|description| Violation { lid: self.lid, description })?;
         if view.is_leaf() {
             leaves.push(lid);
             return self.leaf(view);
@@ -160,8 +162,9 @@ impl<'f> Check<'f> {
             "prefix length {} is not {prefix}",
             view.prefix_length()
         );
-        let start = view.sorted_start() + Fences::spanning(view, view).bytes();
-        check!(self, view.items_start() == start, "items start at {} and not at {start}", view.items_start());
+        let bytes = Fences::spanning(view, view).bytes();
+        check!(self, view.fence_bytes() == bytes, "fence keys of {} bytes, not {bytes}", view.fence_bytes());
+        let start = view.fences_start() + bytes;
         check!(
             self,
             view.sorted_end() >= start && view.sorted_end() <= view.size(),
@@ -172,8 +175,9 @@ impl<'f> Check<'f> {
     }
 
     fn sorted_block(&self, view: View<'_>) -> Result<(), Violation> {
-        let (mut offset, mut count, mut last) = (view.items_start(), 0, None);
-        for (at, item) in view.items_from(view.items_start()) {
+        let (mut end, mut count, mut last) = (view.first(), 0, None::<Vec<u8>>);
+        for (at, item) in view.all_items() {
+            let suffix = item.suffix().to_bytes();
             check!(self, item.header.padding() == 0, "padding of the item at {at} is not zero");
             check!(
                 self,
@@ -181,12 +185,12 @@ impl<'f> Check<'f> {
                 "item at {at} has flags of a log entry"
             );
             check!(self, !item.header.tombstone(), "item at {at} is a tombstone");
-            check!(self, last.is_none_or(|last| last < item.suffix()), "item at {at} is out of order");
+            check!(self, last.is_none_or(|last| last[..] < suffix[..]), "item at {at} is out of order");
             self.in_fences(view, item, at)?;
-            (offset, last) = (at + item.bytes.len(), Some(item.suffix()));
+            (end, last) = (view.after(at), Some(suffix.to_vec()));
             count += 1;
         }
-        check!(self, offset == view.sorted_end(), "items end at {offset}, not at {}", view.sorted_end());
+        check!(self, end == view.end(), "items end at {end}, not at {}", view.end());
         check!(
             self,
             count == view.sorted_count(),
@@ -205,73 +209,7 @@ impl<'f> Check<'f> {
         Ok(())
     }
 
-    fn shortcuts(&self, view: View<'_>) -> Result<(), Violation> {
-        let count = view.shortcut_count();
-        check!(self, count <= view.geometry().shortcut_capacity(), "{count} shortcuts are too many");
-        check!(
-            self,
-            (count == 0) == (view.sorted_count() == 0),
-            "{count} shortcuts for {} items",
-            view.sorted_count()
-        );
-        check!(
-            self,
-            count == 0 || view.segment(0) == view.items_start(),
-            "the first segment does not start at the first item"
-        );
-        let boundaries: HashSet<usize> = view.items_from(view.items_start()).map(|(at, _)| at).collect();
-        let even = even_bytes(self.forest.shape(), view.sorted_end() - view.items_start());
-        for index in 0..count {
-            let offset = view.segment(index);
-            check!(self, boundaries.contains(&offset), "segment {index} starts inside an item, at {offset}");
-            check!(self, offset < view.segment(index + 1), "segment {index} is empty");
-            let last =
-                view.items_from(offset).map(|(at, _)| at).take_while(|&at| at < view.segment(index + 1));
-            let to_last = last.last().map_or(0, |last| last - offset);
-            check!(self, to_last <= 2 * even, "segment {index} has {to_last} bytes before its last item");
-            let stored = u64::from_le_bytes(view.heads()[8 * index..][..8].try_into().expect("eight bytes"));
-            let expected = head(view.item(offset).suffix());
-            check!(self, stored == expected, "head {index} is {stored:#x}, not {expected:#x}");
-        }
-        Ok(())
-    }
-
-    /// Checks the fingerprint directory of a leaf: each line counts its items and has an entry for each of
-    /// the first ones that fit.
-    fn fingerprint_directory(&self, view: View<'_>) -> Result<(), Violation> {
-        let line_offsets = view.geometry().tag_directory().step_by(directory_line::SIZE);
-        let mut lines: HashMap<usize, (usize, usize)> =
-            line_offsets.map(|line_offset| (line_offset, (0, 0))).collect();
-        for (at, item) in view.items_from(view.items_start()) {
-            let hash = KeyHash::of(&view.key(item).to_vec());
-            let line_offset = view.geometry().directory_line(hash);
-            let line = Line::read(view.from(line_offset));
-            let entries = line.offsets(line.matching(hash)).filter(|&offset| offset == at).count();
-            check!(self, entries <= 1, "item at {at} has {entries} entries in the fingerprint directory");
-            let (items, named) = lines.entry(line_offset).or_default();
-            (*items, *named) = (*items + 1, *named + entries);
-        }
-        for (line_offset, (items, named)) in lines {
-            let count = Line::read(view.from(line_offset)).count();
-            check!(
-                self,
-                count == items.min(255),
-                "directory line at {line_offset} counts {count} of {items} items"
-            );
-            let entries = items.min(directory_line::TAGS_COUNT);
-            check!(
-                self,
-                named == entries,
-                "directory line at {line_offset} has {named} of {entries} entries"
-            );
-        }
-        Ok(())
-    }
-
     fn leaf(&mut self, view: View<'_>) -> Result<(), Violation> {
-        if view.geometry().has_tag_directory() {
-            self.fingerprint_directory(view)?;
-        }
         self.log(view)?;
         self.counts.leaves += 1;
         self.counts.leaf_bytes_used += view.size() as u64;
@@ -308,7 +246,7 @@ impl<'f> Check<'f> {
     }
 
     fn log(&self, view: View<'_>) -> Result<(), Violation> {
-        let bytes: usize = view.log_entries().map(LogEntry::bytes).sum();
+        let bytes: usize = view.log_entries().map(|entry| entry.bytes(view.entry_format())).sum();
         check!(
             self,
             bytes == view.log_bytes(),
@@ -325,10 +263,11 @@ impl<'f> Check<'f> {
         }
         let released = view.node_version() + newest <= self.forest.read_version();
         check!(self, released, "the version of a log entry is not released");
-        let sorted = order.windows(2).all(|pair| pair[0].item.suffix() <= pair[1].item.suffix());
+        let suffixes: Vec<Vec<u8>> = order.iter().map(|entry| suffix_of(entry.item)).collect();
+        let sorted = suffixes.is_sorted();
         check!(self, sorted, "the order hints do not sort the log block");
         let overlay = Overlay::new(view, u64::MAX);
-        let keys: Vec<&[u8]> = (0..overlay.len()).map(|index| overlay.item(index).suffix()).collect();
+        let keys: Vec<Vec<u8>> = (0..overlay.len()).map(|index| suffix_of(overlay.item(index))).collect();
         let unique = keys.windows(2).all(|pair| pair[0] < pair[1]);
         check!(self, unique, "the log block has several newest entries for one key");
         Ok(())
@@ -342,8 +281,8 @@ impl<'f> Check<'f> {
         entry: LogEntry<'_>,
         index: usize,
     ) -> Result<(), Violation> {
-        let (suffix, header) = (entry.item.suffix(), entry.item.header);
-        let rank = before.partition_point(|other| other.item.suffix() < suffix);
+        let (suffix, header) = (&suffix_of(entry.item)[..], entry.item.header);
+        let rank = before.partition_point(|other| other.item.suffix().compare(suffix).is_lt());
         check!(
             self,
             entry.order_hint == rank,
@@ -353,17 +292,17 @@ impl<'f> Check<'f> {
         let position = lower_bound(view, &SearchKey::new(suffix));
         check!(
             self,
-            entry.back_pointer == position.offset,
+            entry.back_pointer == position.position,
             "back pointer of log entry {index} is {}, not {}",
             entry.back_pointer,
-            position.offset
+            position.position
         );
         check!(
             self,
             header.replaces() == position.found,
             "the replace flag of log entry {index} does not match the sorted block"
         );
-        let repeats = before.iter().any(|other| other.item.suffix() == suffix);
+        let repeats = before.iter().any(|other| other.item.suffix().equals(suffix));
         check!(
             self,
             header.repeats() == repeats,
@@ -389,7 +328,7 @@ impl<'f> Check<'f> {
         let lid = self.lid;
         let mut low = view.low_fence().to_vec();
         let mut child = view.leftmost();
-        for (at, item) in view.items_from(view.items_start()) {
+        for (at, item) in view.all_items() {
             check!(self, item.value().len() == layout::child::SIZE, "item at {at} has no child LID");
             let next = view.key(item).to_vec();
             let high = Some(next.clone());
@@ -429,6 +368,10 @@ impl<'f> Check<'f> {
         );
         Ok(())
     }
+}
+
+fn suffix_of(item: Item<'_>) -> Vec<u8> {
+    item.suffix().to_bytes().to_vec()
 }
 
 fn tombstone(header: ItemHeader) -> ItemHeader {

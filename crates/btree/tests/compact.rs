@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Root, Scan, Shape};
-use honeycomb_testing::index::{self, Keys, MIB, everything, forest, tiny};
+use honeycomb_testing::index::{self, Keys, MIB, default_shape, everything, forest, tiny};
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -50,7 +50,7 @@ fn doomed(order: Order, count: usize, percent: usize) -> Vec<usize> {
 
 /// Returns a tree of `count` pairs, inserted in random or ascending order.
 fn filled(count: usize, value: &[u8], ascending: bool) -> (Forest, Root) {
-    let forest = forest(Shape::default(), 64 * MIB, true);
+    let forest = forest(default_shape(), 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let mut numbers: Vec<usize> = (0..count).collect();
     if !ascending {
@@ -169,8 +169,7 @@ fn deleted_ranges_leave_no_nodes() {
 #[test]
 fn interior_nodes_are_merged() {
     let long = |number: usize| [&[number as u8 ^ 0x5a; 120][..], &key(number)].concat();
-    let forest =
-        forest(Shape { node_bytes: 2048, shortcut_block_bytes: 64, ..Shape::default() }, 64 * MIB, true);
+    let forest = forest(Shape { node_bytes: 2048, ..tiny(512) }, 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     for number in 0..6_000 {
         forest.write(root, &long(number), Operation::Insert(b"value")).unwrap();
@@ -219,7 +218,7 @@ fn one_pass_compacts_any_tree() {
 #[test]
 fn a_queue_leaves_no_empty_leaves() {
     for (value_bytes, together) in [(107, 1), (107, 30), (16, 1), (400, 7)] {
-        let forest = forest(Shape::default(), 16 * MIB, true);
+        let forest = forest(default_shape(), 16 * MIB, true);
         let root = forest.create_tree().unwrap();
         for first in (0..60_000).step_by(together) {
             let value = vec![7; value_bytes];

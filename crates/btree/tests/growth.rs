@@ -22,7 +22,7 @@ const THREADS: u8 = 3;
 /// Returns long keys that differ pairwise only in the last byte. Their fence keys are long too, so interior
 /// nodes have few children and trees are tall.
 fn key(thread: u8, number: u8) -> Vec<u8> {
-    [&[thread][..], &[number / 2; 120], &[number]].concat()
+    [&[thread][..], &[number / 2; 115], &[number]].concat()
 }
 
 /// Inserts pairs in a range that no other thread uses, reads them, and deletes them.

@@ -20,10 +20,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
-use honeycomb_testing::index::{
-    Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, some_directory, tiny,
-};
+use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan};
+use honeycomb_testing::index::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, tiny};
 use honeycomb_testing::soak;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -377,8 +375,7 @@ struct Round {
 
 /// Runs one round: starts the threads together, checks the history, and verifies the forest.
 fn run(round: &Round, seed: u64) -> usize {
-    let tag_directory_bytes = some_directory(seed);
-    let forest = forest(Shape { tag_directory_bytes, ..tiny(round.log_bytes) }, ARENA, true);
+    let forest = forest(tiny(round.log_bytes), ARENA, true);
     let root = forest.create_tree().unwrap();
     let barrier = Barrier::new(round.threads as usize);
     let records = thread::scope(|scope| {

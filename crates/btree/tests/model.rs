@@ -6,7 +6,8 @@ use std::ops::Bound;
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
 use honeycomb_memory::Lease;
 use honeycomb_testing::index::{
-    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny, value,
+    Keys, MIB, Model, apply, borrow, default_shape, everything, expected_scan, forest, key, pick, scan, tiny,
+    value,
 };
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
@@ -278,7 +279,7 @@ fn keys_of_any_length_in_tiny_nodes() {
 
 #[test]
 fn keys_of_any_length_up_to_460_bytes() {
-    let shape = Shape { node_bytes: 4096, ..Shape::default() };
+    let shape = Shape { node_bytes: 4096, ..default_shape() };
     assert_eq!(shape.key_bytes_max(), 460);
     run(shape, true, Keys::AnyLength, 1_500, 4);
 }
@@ -300,24 +301,24 @@ fn counting_keys_without_a_log() {
 
 #[test]
 fn the_default_shape() {
-    run(Shape::default(), true, Keys::Random, 6_000, 8);
+    run(default_shape(), true, Keys::Random, 6_000, 8);
 }
 
 #[test]
 fn fingerprint_directories_that_lack_items() {
-    let shape = Shape { tag_directory_bytes: 64, ..tiny(128) };
+    let shape = tiny(128);
     run(shape, true, Keys::Random, 2_000, 11);
     run(shape, true, Keys::AnyLength, 1_500, 12);
 }
 
 #[test]
 fn fingerprint_directories_and_prefixes() {
-    run(Shape { tag_directory_bytes: 192, ..tiny(160) }, true, Keys::Paths, 1_500, 13);
+    run(tiny(160), true, Keys::Paths, 1_500, 13);
 }
 
 #[test]
 fn fingerprint_directories_of_the_default_shape() {
-    run(Shape { tag_directory_bytes: 512, ..Shape::default() }, true, Keys::Random, 6_000, 14);
+    run(default_shape(), true, Keys::Random, 6_000, 14);
 }
 
 #[test]
@@ -333,7 +334,7 @@ fn version_delta_overflow_forces_consolidation() {
 
 #[test]
 fn large_nodes_and_large_values() {
-    let shape = Shape { node_bytes: 16_384, log_threshold_bytes: 4096, ..Shape::default() };
+    let shape = Shape { node_bytes: 16_384, log_threshold_bytes: 4096, ..default_shape() };
     let forest = forest(shape, 256 * MIB, true);
     let root = forest.create_tree().unwrap();
     let sizes = [0, 1, 469, 470, 471, 511, 512, 513, 8191, 8192, 8193, MIB, 16 * MIB - 1, 16 * MIB];
@@ -352,7 +353,7 @@ fn large_nodes_and_large_values() {
 
 #[test]
 fn keys_at_below_and_above_their_limits() {
-    let forest = forest(Shape::default(), 16 * MIB, true);
+    let forest = forest(default_shape(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     for length in [1, 459, 460] {
         assert_eq!(forest.write(root, &vec![7; length], Operation::Put(b"v")).unwrap(), Outcome::Inserted);

@@ -47,7 +47,7 @@ const TALL: u64 = 600;
 impl Tall {
     fn key(number: u64) -> Vec<u8> {
         let group = (number / 3 * 181 % 199) as u8;
-        [vec![group; 120], vec![(number % 3) as u8]].concat()
+        [vec![group; 115], vec![(number % 3) as u8]].concat()
     }
 
     fn write(&mut self, numbers: impl Iterator<Item = u64>, value: Option<&[u8]>) {

@@ -60,6 +60,12 @@ pub const LOG_THRESHOLD_BYTES_DEFAULT: usize = 512;
 /// An order hint is one byte.
 pub const LOG_ENTRIES_MAX: usize = 255;
 
+/// Columns: offset of the heads in the node.
+pub const COLUMN_HEADS_OFFSET: usize = 192;
+
+/// Columns: binary logarithm of the smallest number of heads in a group.
+pub const COLUMN_GROUP_BITS_MIN: usize = 4;
+
 /// Tables that an accelerator knows the roots of.
 pub const TABLES_MAX: usize = 65536;
 
@@ -430,7 +436,7 @@ pub mod node_header {
     pub const PREFIX_LENGTH_OFFSET: usize = 44;
     /// Bytes of `prefix_length`.
     pub const PREFIX_LENGTH_BYTES: usize = 2;
-    /// Shortcuts in use.
+    /// Rows: shortcuts in use; columns: binary logarithm of the number of heads in a group.
     pub const SHORTCUT_COUNT_OFFSET: usize = 46;
     /// Bytes of `shortcut_count`.
     pub const SHORTCUT_COUNT_BYTES: usize = 1;
@@ -473,55 +479,63 @@ pub mod node_header {
     };
 }
 
-/// A line of a leaf's fingerprint directory: offsets of some sorted items by the hash of their
-/// whole keys.
+/// The two lines after the header of a node in columns: the place of its items, and the samples of
+/// its heads.
 ///
 /// ```text
-/// +---------------------------------------------------------------------------------------+
-/// | 0..16                                                                                 |
-/// | tags[21]                                                                              |
-/// +------------------------------------------------------+----------+---------------------+
-/// | 16..21                                               | 21       | 22..24              |
-/// | tags[21]                                             | count    | offsets[21]         |
-/// +------------------------------------------------------+----------+---------------------+
-/// | 24..64                                                                                |
-/// | offsets[21]                                                                           |
+/// +---------------------+---------------------+---------------------+---------------------+
+/// | 0..2                | 2..4                | 4..6                | 6..8                |
+/// | items_start         | stride              | suffix_length       | value_length        |
+/// +---------------------+---------------------+---------------------+---------------------+
+/// | 8..128                                                                                |
+/// | samples[15]                                                                           |
 /// +---------------------------------------------------------------------------------------+
 /// ```
-pub mod directory_line {
+pub mod columns {
     /// Bytes of the whole.
-    pub const SIZE: usize = 64;
-    /// The fingerprint (the tag in the key_hash) of each entry.
-    pub const TAGS_OFFSET: usize = 0;
-    /// Bytes of one of `tags`.
-    pub const TAGS_BYTES: usize = 1;
-    /// How many `tags` there are.
-    pub const TAGS_COUNT: usize = 21;
-    /// Number of sorted items of this line, up to 255; only the first 21 have entries.
-    pub const COUNT_OFFSET: usize = 21;
-    /// Bytes of `count`.
-    pub const COUNT_BYTES: usize = 1;
-    /// Offset in the node of the item of each entry.
-    pub const OFFSETS_OFFSET: usize = 22;
-    /// Bytes of one of `offsets`.
-    pub const OFFSETS_BYTES: usize = 2;
-    /// How many `offsets` there are.
-    pub const OFFSETS_COUNT: usize = 21;
+    pub const SIZE: usize = 128;
+    /// Offset of the first item; a multiple of 4.
+    pub const ITEMS_START_OFFSET: usize = 0;
+    /// Bytes of `items_start`.
+    pub const ITEMS_START_BYTES: usize = 2;
+    /// Leaf: bytes of each item if all keys have one length and all values have one length; such items
+    /// have no words and no offsets; 0: they have.
+    pub const STRIDE_OFFSET: usize = 2;
+    /// Bytes of `stride`.
+    pub const STRIDE_BYTES: usize = 2;
+    /// With a stride: bytes of each key suffix; otherwise 0.
+    pub const SUFFIX_LENGTH_OFFSET: usize = 4;
+    /// Bytes of `suffix_length`.
+    pub const SUFFIX_LENGTH_BYTES: usize = 2;
+    /// With a stride: bytes of each value; otherwise 0.
+    pub const VALUE_LENGTH_OFFSET: usize = 6;
+    /// Bytes of `value_length`.
+    pub const VALUE_LENGTH_BYTES: usize = 2;
+    /// The first head of each group of heads but the first; all ones: there is no such group.
+    pub const SAMPLES_OFFSET: usize = 8;
+    /// Bytes of one of `samples`.
+    pub const SAMPLES_BYTES: usize = 8;
+    /// How many `samples` there are.
+    pub const SAMPLES_COUNT: usize = 15;
 
     const _: () = {
         let end = 0;
-        assert!(TAGS_OFFSET == end);
-        let end = end + TAGS_BYTES * TAGS_COUNT;
-        assert!(COUNT_OFFSET == end);
-        let end = end + COUNT_BYTES;
-        assert!(OFFSETS_OFFSET == end);
-        let end = end + OFFSETS_BYTES * OFFSETS_COUNT;
+        assert!(ITEMS_START_OFFSET == end);
+        let end = end + ITEMS_START_BYTES;
+        assert!(STRIDE_OFFSET == end);
+        let end = end + STRIDE_BYTES;
+        assert!(SUFFIX_LENGTH_OFFSET == end);
+        let end = end + SUFFIX_LENGTH_BYTES;
+        assert!(VALUE_LENGTH_OFFSET == end);
+        let end = end + VALUE_LENGTH_BYTES;
+        assert!(SAMPLES_OFFSET == end);
+        let end = end + SAMPLES_BYTES * SAMPLES_COUNT;
         assert!(SIZE == end);
     };
 }
 
-/// Starts the sorted block; then the low fence key whole (its first prefix_length bytes are the
-/// node's prefix) and the high fence key without the prefix.
+/// Before the items; then the low fence key whole (its first prefix_length bytes are the node's
+/// prefix) and the high fence key without the prefix.
 ///
 /// ```text
 /// +---------------------+---------------------+
@@ -608,7 +622,7 @@ pub mod child {
     };
 }
 
-/// Before the item of every log entry.
+/// Before the item of every log entry; in columns the head of the key suffix follows it.
 ///
 /// ```text
 /// +---------------------+----------+------------------------------------------------------+
@@ -620,7 +634,8 @@ pub mod child {
 pub mod log_entry_header {
     /// Bytes of the whole.
     pub const SIZE: usize = 8;
-    /// Offset in the node of the first sorted item whose key is not smaller; sorted_end: none.
+    /// Rows: offset in the node of the first sorted item whose key is not smaller, sorted_end: none;
+    /// columns: its index, sorted_count: none.
     pub const BACK_POINTER_OFFSET: usize = 0;
     /// Bytes of `back_pointer`.
     pub const BACK_POINTER_BYTES: usize = 2;
@@ -1337,61 +1352,221 @@ pub mod lock_and_size {
     }
 }
 
-/// The CRC-32C of a whole key, for the fingerprint directory.
+/// Before the rest of the key suffix and the value of an item in columns without a stride, and of
+/// every log entry.
 ///
 /// ```text
-/// +-------+-----+
-/// | 31:8  | 7:0 |
-/// | place | tag |
-/// +-------+-----+
+/// +---------+---------+----------+-----------+----------+--------------+---------------+
+/// | 31:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
+/// | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
+/// +---------+---------+----------+-----------+----------+--------------+---------------+
 /// ```
-pub mod key_hash {
+pub mod item_word {
     /// Bits of the whole.
     pub const BITS: u32 = 32;
-    /// Lowest bit of `tag`.
-    pub const TAG_SHIFT: u32 = 0;
-    /// Bits of `tag`.
-    pub const TAG_BITS: u32 = 8;
-    /// The largest `tag`: the mask after the shift.
-    pub const TAG_MASK: u64 = 0xff;
-    /// Lowest bit of `place`.
-    pub const PLACE_SHIFT: u32 = 8;
-    /// Bits of `place`.
-    pub const PLACE_BITS: u32 = 24;
-    /// The largest `place`: the mask after the shift.
-    pub const PLACE_MASK: u64 = 0xffffff;
+    /// Lowest bit of `suffix_length`.
+    pub const SUFFIX_LENGTH_SHIFT: u32 = 0;
+    /// Bits of `suffix_length`.
+    pub const SUFFIX_LENGTH_BITS: u32 = 9;
+    /// The largest `suffix_length`: the mask after the shift.
+    pub const SUFFIX_LENGTH_MASK: u64 = 0x1ff;
+    /// Lowest bit of `value_length`.
+    pub const VALUE_LENGTH_SHIFT: u32 = 9;
+    /// Bits of `value_length`.
+    pub const VALUE_LENGTH_BITS: u32 = 9;
+    /// The largest `value_length`: the mask after the shift.
+    pub const VALUE_LENGTH_MASK: u64 = 0x1ff;
+    /// Lowest bit of `overflow`.
+    pub const OVERFLOW_SHIFT: u32 = 18;
+    /// Bits of `overflow`.
+    pub const OVERFLOW_BITS: u32 = 1;
+    /// The largest `overflow`: the mask after the shift.
+    pub const OVERFLOW_MASK: u64 = 0x1;
+    /// Lowest bit of `tombstone`.
+    pub const TOMBSTONE_SHIFT: u32 = 19;
+    /// Bits of `tombstone`.
+    pub const TOMBSTONE_BITS: u32 = 1;
+    /// The largest `tombstone`: the mask after the shift.
+    pub const TOMBSTONE_MASK: u64 = 0x1;
+    /// Lowest bit of `replaces`.
+    pub const REPLACES_SHIFT: u32 = 20;
+    /// Bits of `replaces`.
+    pub const REPLACES_BITS: u32 = 1;
+    /// The largest `replaces`: the mask after the shift.
+    pub const REPLACES_MASK: u64 = 0x1;
+    /// Lowest bit of `repeats`.
+    pub const REPEATS_SHIFT: u32 = 21;
+    /// Bits of `repeats`.
+    pub const REPEATS_BITS: u32 = 1;
+    /// The largest `repeats`: the mask after the shift.
+    pub const REPEATS_MASK: u64 = 0x1;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 22;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 10;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0x3ff;
 
     const _: () = {
         let end = 0;
-        assert!(TAG_SHIFT == end);
-        let end = end + TAG_BITS;
-        assert!(PLACE_SHIFT == end);
-        let end = end + PLACE_BITS;
+        assert!(SUFFIX_LENGTH_SHIFT == end);
+        let end = end + SUFFIX_LENGTH_BITS;
+        assert!(VALUE_LENGTH_SHIFT == end);
+        let end = end + VALUE_LENGTH_BITS;
+        assert!(OVERFLOW_SHIFT == end);
+        let end = end + OVERFLOW_BITS;
+        assert!(TOMBSTONE_SHIFT == end);
+        let end = end + TOMBSTONE_BITS;
+        assert!(REPLACES_SHIFT == end);
+        let end = end + REPLACES_BITS;
+        assert!(REPEATS_SHIFT == end);
+        let end = end + REPEATS_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
         assert!(BITS == end);
     };
 
-    /// Fingerprint: distinguishes the entries of a line.
+    /// Bytes of the key after the node's prefix; the first eight are in the head.
     #[inline]
-    pub const fn tag(word: u64) -> u64 {
-        super::extract(word, TAG_SHIFT, TAG_MASK)
+    pub const fn suffix_length(word: u64) -> u64 {
+        super::extract(word, SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_MASK)
     }
 
-    /// `word` with another `tag`, which must not be wider than the field.
+    /// `word` with another `suffix_length`, which must not be wider than the field.
     #[inline]
-    pub const fn with_tag(word: u64, value: u64) -> u64 {
-        super::replace(word, TAG_SHIFT, TAG_MASK, value)
+    pub const fn with_suffix_length(word: u64, value: u64) -> u64 {
+        super::replace(word, SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_MASK, value)
     }
 
-    /// Times the number of lines, shifted right by 24 bits: the number of the line.
+    /// Bytes of the value in the item.
     #[inline]
-    pub const fn place(word: u64) -> u64 {
-        super::extract(word, PLACE_SHIFT, PLACE_MASK)
+    pub const fn value_length(word: u64) -> u64 {
+        super::extract(word, VALUE_LENGTH_SHIFT, VALUE_LENGTH_MASK)
     }
 
-    /// `word` with another `place`, which must not be wider than the field.
+    /// `word` with another `value_length`, which must not be wider than the field.
     #[inline]
-    pub const fn with_place(word: u64, value: u64) -> u64 {
-        super::replace(word, PLACE_SHIFT, PLACE_MASK, value)
+    pub const fn with_value_length(word: u64, value: u64) -> u64 {
+        super::replace(word, VALUE_LENGTH_SHIFT, VALUE_LENGTH_MASK, value)
+    }
+
+    /// The value is a value_reference.
+    #[inline]
+    pub const fn overflow(word: u64) -> u64 {
+        super::extract(word, OVERFLOW_SHIFT, OVERFLOW_MASK)
+    }
+
+    /// `word` with another `overflow`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_overflow(word: u64, value: u64) -> u64 {
+        super::replace(word, OVERFLOW_SHIFT, OVERFLOW_MASK, value)
+    }
+
+    /// Log block only: a tombstone, the key is deleted.
+    #[inline]
+    pub const fn tombstone(word: u64) -> u64 {
+        super::extract(word, TOMBSTONE_SHIFT, TOMBSTONE_MASK)
+    }
+
+    /// `word` with another `tombstone`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_tombstone(word: u64, value: u64) -> u64 {
+        super::replace(word, TOMBSTONE_SHIFT, TOMBSTONE_MASK, value)
+    }
+
+    /// Log block only: the sorted item at back_pointer has the same key.
+    #[inline]
+    pub const fn replaces(word: u64) -> u64 {
+        super::extract(word, REPLACES_SHIFT, REPLACES_MASK)
+    }
+
+    /// `word` with another `replaces`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_replaces(word: u64, value: u64) -> u64 {
+        super::replace(word, REPLACES_SHIFT, REPLACES_MASK, value)
+    }
+
+    /// Log block only: an earlier log entry has the same key.
+    #[inline]
+    pub const fn repeats(word: u64) -> u64 {
+        super::extract(word, REPEATS_SHIFT, REPEATS_MASK)
+    }
+
+    /// `word` with another `repeats`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_repeats(word: u64, value: u64) -> u64 {
+        super::replace(word, REPEATS_SHIFT, REPEATS_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// An element of the children column of an interior node.
+///
+/// ```text
+/// +-------+------+
+/// | 63:48 | 47:0 |
+/// | rest  | lid  |
+/// +-------+------+
+/// ```
+pub mod column_child {
+    /// Bits of the whole.
+    pub const BITS: u32 = 64;
+    /// Lowest bit of `lid`.
+    pub const LID_SHIFT: u32 = 0;
+    /// Bits of `lid`.
+    pub const LID_BITS: u32 = 48;
+    /// The largest `lid`: the mask after the shift.
+    pub const LID_MASK: u64 = 0xffffffffffff;
+    /// Lowest bit of `rest`.
+    pub const REST_SHIFT: u32 = 48;
+    /// Bits of `rest`.
+    pub const REST_BITS: u32 = 16;
+    /// The largest `rest`: the mask after the shift.
+    pub const REST_MASK: u64 = 0xffff;
+
+    const _: () = {
+        let end = 0;
+        assert!(LID_SHIFT == end);
+        let end = end + LID_BITS;
+        assert!(REST_SHIFT == end);
+        let end = end + REST_BITS;
+        assert!(BITS == end);
+    };
+
+    /// LID of the child that holds the keys from this separator on.
+    #[inline]
+    pub const fn lid(word: u64) -> u64 {
+        super::extract(word, LID_SHIFT, LID_MASK)
+    }
+
+    /// `word` with another `lid`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_lid(word: u64, value: u64) -> u64 {
+        super::replace(word, LID_SHIFT, LID_MASK, value)
+    }
+
+    /// Offset of the item of the separator in units of 4 bytes; 0: the separator is the head without
+    /// its trailing zeros, and has no item.
+    #[inline]
+    pub const fn rest(word: u64) -> u64 {
+        super::extract(word, REST_SHIFT, REST_MASK)
+    }
+
+    /// `word` with another `rest`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_rest(word: u64, value: u64) -> u64 {
+        super::replace(word, REST_SHIFT, REST_MASK, value)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Counts the heads of a shortcut block that are at or below a given head: the inner loop of every search.
+//! Counts the heads of a node that are at or below a given head: the inner loop of every search.
 //!
 //! Heads are ascending 64-bit numbers, little-endian in memory. Vector instructions compare up to eight at a
 //! time. A block has at most a few tens of heads, so the code compares all of them: no comparison depends on
@@ -21,13 +21,11 @@ const HEAD_BYTES: usize = size_of::<u64>();
 pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
     #[cfg(target_arch = "x86_64")]
     {
-        if x86::has_avx512() {
-            return x86::avx512(heads, head);
+        match x86::level() {
+            x86::Level::Avx512 => x86::avx512(heads, head),
+            x86::Level::Avx2 => x86::avx2(heads, head),
+            x86::Level::Plain => plain(heads, head),
         }
-        if x86::has_avx2() {
-            return x86::avx2(heads, head);
-        }
-        plain(heads, head)
     }
     #[cfg(target_arch = "aarch64")]
     return neon::neon(heads, head);
@@ -40,6 +38,102 @@ pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
 #[inline]
 pub fn count_less(heads: &[u8], head: u64) -> usize {
     head.checked_sub(1).map_or(0, |less| count_not_greater(heads, less))
+}
+
+/// Heads of a group, which [`Vectors::rank_in_group`] compares at once.
+pub const GROUP: usize = 16;
+/// Bytes of a group.
+pub const GROUP_BYTES: usize = GROUP * HEAD_BYTES;
+
+/// The instructions with which searches compare the heads of a group.
+pub trait Vectors: Copy {
+    /// Returns the number of heads of a group that are less than `head`, and the number of those that are not
+    /// greater. Only the first `present` heads count.
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize);
+
+    /// Returns the number of heads of a group but the first that are not greater than `head`.
+    fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize;
+}
+
+/// Code that compares heads, compiled for each kind of instructions.
+pub trait Vectorized {
+    /// The result of the code.
+    type Output;
+
+    /// Runs the code with these instructions. It must be inlined, so that the instructions are.
+    fn run(self, vectors: impl Vectors) -> Self::Output;
+}
+
+/// Runs code with the best instructions of this machine. The code itself is compiled with them, so it does
+/// not choose and call them at each comparison.
+#[inline]
+pub fn vectorized<C: Vectorized>(code: C) -> C::Output {
+    #[cfg(target_arch = "x86_64")]
+    return x86::vectorized(code);
+    #[cfg(not(target_arch = "x86_64"))]
+    code.run(Portable)
+}
+
+/// The best instructions of this machine, chosen at each comparison.
+#[derive(Debug, Clone, Copy)]
+pub struct Detected;
+
+impl Vectors for Detected {
+    #[inline]
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+        struct Rank<'g>(&'g [u8; GROUP_BYTES], usize, u64);
+        impl Vectorized for Rank<'_> {
+            type Output = (usize, usize);
+            #[inline(always)]
+            fn run(self, vectors: impl Vectors) -> (usize, usize) {
+                vectors.rank_in_group(self.0, self.1, self.2)
+            }
+        }
+        vectorized(Rank(group, present, head))
+    }
+
+    #[inline]
+    fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
+        struct Rank<'g>(&'g [u8; GROUP_BYTES], u64);
+        impl Vectorized for Rank<'_> {
+            type Output = usize;
+            #[inline(always)]
+            fn run(self, vectors: impl Vectors) -> usize {
+                vectors.rank_after_first(self.0, self.1)
+            }
+        }
+        vectorized(Rank(group, head))
+    }
+}
+
+/// Instructions that every machine has.
+#[derive(Debug, Clone, Copy)]
+pub struct Portable;
+
+impl Vectors for Portable {
+    #[inline]
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+        let heads = || group.as_chunks().0[..present].iter().map(|bytes| u64::from_le_bytes(*bytes));
+        (heads().filter(|&other| other < head).count(), heads().filter(|&other| other <= head).count())
+    }
+
+    #[inline]
+    fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
+        plain(&group[HEAD_BYTES..], head)
+    }
+}
+
+/// Calls `check` with each kind of instructions that this machine has, and its name.
+pub fn for_each_kind(check: &mut impl ForEachKind) {
+    check.check("portable", Portable);
+    #[cfg(target_arch = "x86_64")]
+    x86::for_each_kind(check);
+}
+
+/// A check of all kinds of instructions.
+pub trait ForEachKind {
+    /// Checks one kind.
+    fn check(&mut self, name: &str, vectors: impl Vectors);
 }
 
 /// Returns all variants that this machine supports, with their names. The portable one comes first.

@@ -110,6 +110,16 @@ impl<'p> Node<'p> {
         }
     }
 
+    /// Prefetches `LINES` cache lines, from the one with the byte at `offset` on. Lines beyond the node do no
+    /// harm.
+    #[inline(always)]
+    pub fn prefetch_lines<const LINES: usize>(self, offset: usize) {
+        let first = self.start.as_ptr().wrapping_add(offset);
+        for line in 0..LINES {
+            prefetch_line(first.wrapping_add(line * LINE_BYTES));
+        }
+    }
+
     /// Locks the node if its lock-and-size word is still `seen` and `seen` is unlocked.
     #[must_use]
     #[inline]

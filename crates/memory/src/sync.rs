@@ -33,6 +33,33 @@ pub(crate) fn fence_after_exchange() {
 #[repr(align(128))]
 pub struct Padded<T>(pub T);
 
+/// A number that every thread computes alike and that is computed once, mostly. It orders nothing, so loom
+/// does not model it.
+#[derive(Debug)]
+pub(crate) struct Computed(std::sync::atomic::AtomicU8);
+
+impl Computed {
+    pub(crate) const fn new() -> Self {
+        Self(std::sync::atomic::AtomicU8::new(0))
+    }
+
+    /// Returns the number, which `compute` returns at the first call. It is not 0.
+    #[inline]
+    pub(crate) fn get_or(&self, compute: fn() -> u8) -> u8 {
+        match self.0.load(std::sync::atomic::Ordering::Relaxed) {
+            0 => self.set(compute()),
+            number => number,
+        }
+    }
+
+    #[cold]
+    fn set(&self, number: u8) -> u8 {
+        debug_assert_ne!(number, 0);
+        self.0.store(number, std::sync::atomic::Ordering::Relaxed);
+        number
+    }
+}
+
 /// Locks a mutex.
 ///
 /// # Panics

@@ -1,7 +1,7 @@
 //! All variants of counting heads have the same results as counting them one by one.
 #![cfg(not(loom))]
 
-use honeycomb_memory::heads;
+use honeycomb_memory::heads::{self, ForEachKind, Vectors};
 use honeycomb_testing::{Random, seed};
 
 fn check(heads: &[u64], head: u64) {
@@ -16,6 +16,46 @@ fn check(heads: &[u64], head: u64) {
         assert_eq!(heads::count_not_greater(&shifted[shift..], head), expected);
         let less = heads.iter().filter(|&&other| other < head).count();
         assert_eq!(heads::count_less(&shifted[shift..], head), less);
+    }
+}
+
+fn check_group(random: &mut Random, heads: &[u64; heads::GROUP], head: u64) {
+    let bytes: Vec<u8> = heads.iter().flat_map(|other| other.to_le_bytes()).collect();
+    let group: &[u8; heads::GROUP_BYTES] = bytes[..].try_into().unwrap();
+    let present = random.below(heads::GROUP + 1);
+    let count =
+        |is: fn(u64, u64) -> bool, heads: &[u64]| heads.iter().filter(|&&other| is(other, head)).count();
+    let less = count(|other, head| other < head, &heads[..present]);
+    let not_greater = count(|other, head| other <= head, &heads[..present]);
+    let after_first = count(|other, head| other <= head, &heads[1..]);
+    struct Expected<'g>(&'g [u8; heads::GROUP_BYTES], usize, u64, (usize, usize), usize);
+    impl ForEachKind for Expected<'_> {
+        fn check(&mut self, name: &str, vectors: impl Vectors) {
+            let Expected(group, present, head, ranks, after_first) = *self;
+            assert_eq!(vectors.rank_in_group(group, present, head), ranks, "{name}: {head} in {group:?}");
+            assert_eq!(vectors.rank_after_first(group, head), after_first, "{name}: {head} in {group:?}");
+        }
+    }
+    let mut expected = Expected(group, present, head, (less, not_greater), after_first);
+    heads::for_each_kind(&mut expected);
+    expected.check("detected", heads::Detected);
+}
+
+#[test]
+fn variants_agree_on_groups() {
+    let mut random = Random::new(seed());
+    let edges = [0, 1, (1 << 63) - 1, 1 << 63, (1 << 63) + 1, u64::MAX - 1, u64::MAX];
+    for _ in 0..2000 {
+        let bits = 1 + random.below(64) as u32;
+        let mut heads = std::array::from_fn(|_| match random.below(8) {
+            0 => edges[random.below(edges.len())],
+            _ => random.next() >> (64 - bits),
+        });
+        heads[1..].sort_unstable();
+        for head in heads.into_iter().chain(edges) {
+            check_group(&mut random, &heads, head);
+            check_group(&mut random, &heads, head.wrapping_sub(1));
+        }
     }
 }
 

@@ -211,9 +211,9 @@ fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<()
         let mut family = writer.family(name, about, MetricType::Counter)?;
         for (level, counts) in touched.levels.iter().enumerate() {
             let blocks = [
-                ("shortcuts", counts.shortcuts),
-                ("fingerprint_directory", counts.tag_directory),
-                ("segments", counts.segments),
+                ("header", counts.header),
+                ("columns", counts.columns),
+                ("items", counts.items),
                 ("log", counts.log),
             ];
             for (block, counts) in blocks {

@@ -121,7 +121,7 @@ impl ReaderAccesses {
             let mut memory = MemoryAccesses::default();
             for level in &counts.levels {
                 memory.nodes += level.nodes;
-                for part in [level.shortcuts, level.tag_directory, level.segments, level.log] {
+                for part in [level.header, level.columns, level.items, level.log] {
                     memory.bytes += part.bytes;
                     memory.lines += part.lines;
                 }

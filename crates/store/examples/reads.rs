@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{Config, Pairs, Reads, Scan, Software, Store, Table};
+use honeycomb_store::{Config, NodeLayout, Pairs, Reads, RowShape, Scan, Software, Store, Table};
 use honeycomb_testing::index::scattered_key as key;
 
 /// Uniformly distributed random keys.
@@ -76,8 +76,7 @@ fn print_touched(config: &Config, pairs: u64) {
     (0..100_000).for_each(|_| drop(table.get(&keys.next()).unwrap()));
     let touched = store.access_counts().expect("the accelerator counts");
     for (level, counts) in touched.levels.iter().enumerate() {
-        let lines =
-            counts.shortcuts.lines + counts.tag_directory.lines + counts.segments.lines + counts.log.lines;
+        let lines = counts.header.lines + counts.columns.lines + counts.items.lines + counts.log.lines;
         let lines = lines as f64 / counts.nodes as f64;
         println!("level {level}: {:.0} bytes, {lines:.1} lines per node", counts.bytes_per_node());
     }
@@ -85,10 +84,10 @@ fn print_touched(config: &Config, pairs: u64) {
     println!("log blocks: {} skipped, {read} bytes read", touched.log_blocks_skipped);
 }
 
-/// A store of `pairs` pairs with fingerprint directories of this size.
-fn loaded(pairs: u64, tag_directory_bytes: usize) -> (Store, Table) {
+/// A store of `pairs` pairs with nodes of this layout.
+fn loaded(pairs: u64, layout: NodeLayout) -> (Store, Table) {
     let memory_bytes = pairs as usize * 80 + (256 << 20);
-    let config = Config { memory_bytes, tag_directory_bytes, ..Config::default() };
+    let config = Config { memory_bytes, node_layout: Some(layout), ..Config::default() };
     print_touched(&config, pairs.min(1_000_000));
     let store = Store::open(config).unwrap();
     let table = store.table("pairs").unwrap();
@@ -104,12 +103,11 @@ fn main() {
     let pairs = arguments.first().map_or(1e6, number) as u64;
     let duration = Duration::from_secs_f64(arguments.get(1).map_or(0.2, number));
     let wanted = arguments.get(2).map_or("", String::as_str);
-    let directories: Vec<usize> = arguments.iter().skip(3).map(|bytes| number(bytes) as usize).collect();
-    let directories = if directories.is_empty() { vec![0] } else { directories };
-    let stores: Vec<_> = directories.iter().map(|&bytes| loaded(pairs, bytes)).collect();
+    let layouts = [NodeLayout::Columns, NodeLayout::Rows(RowShape::default())];
+    let stores: Vec<_> = layouts.iter().map(|&layout| loaded(pairs, layout)).collect();
     let mut stores: Vec<_> = stores.iter().map(|(store, table)| ways(store, table)).collect();
     let mut keys = Keys { state: 1, pairs };
-    println!("{:>26}  {directories:?} bytes of fingerprint directory", "");
+    println!("{:>26}  columns   rows", "");
     stores.iter_mut().for_each(|ways| ways.retain(|(name, _)| name.contains(wanted)));
     for way in 0..stores[0].len() {
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); stores.len()];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use honeycomb_accelerator::{Backend, LONG_SCAN_LEASES, Software};
-use honeycomb_btree::Shape;
+use honeycomb_btree::{NodeLayout, Shape};
 use honeycomb_memory::{Faults, MemoryConfig};
 
 use crate::clock::{Clock, SystemClock};
@@ -28,14 +28,9 @@ pub struct Config {
     pub node_bytes: usize,
     /// Bytes that the log block of a leaf may reach before the leaf is consolidated. Default 512.
     pub log_threshold_bytes: usize,
-    /// Smallest length of a segment of a sorted block in bytes. Default 128.
-    pub segment_bytes_min: usize,
-    /// Bytes of the shortcut block of a node: a multiple of 64, at most half the node. Default 448.
-    pub shortcut_block_bytes: usize,
-    /// Bytes of the fingerprint directory of a leaf: a multiple of 64, together with the shortcut block at
-    /// most half the node. With a directory, a get reads less than half as many cache lines of its leaf, but
-    /// pairs occupy more memory and writes take longer. Default 0: no directory.
-    pub tag_directory_bytes: usize,
+    /// The layout of nodes. Default `None`: the layout that suits the accelerator, columns for the software
+    /// accelerator and rows for a device.
+    pub node_layout: Option<NodeLayout>,
     /// Whether writes have versions. Without versions there are no snapshots, and the pairs of a scan, an
     /// iterator or an image may be of different moments; operations on single pairs stay linearizable.
     /// Default true.
@@ -86,9 +81,7 @@ impl Default for Config {
             memory_bytes: 1 << 30,
             node_bytes: shape.node_bytes,
             log_threshold_bytes: shape.log_threshold_bytes,
-            segment_bytes_min: shape.segment_bytes_min,
-            shortcut_block_bytes: shape.shortcut_block_bytes,
-            tag_directory_bytes: shape.tag_directory_bytes,
+            node_layout: None,
             mvcc: true,
             huge_pages: true,
             interleave: true,
@@ -120,9 +113,7 @@ impl Config {
             shape: Shape {
                 node_bytes: self.node_bytes,
                 log_threshold_bytes: self.log_threshold_bytes,
-                segment_bytes_min: self.segment_bytes_min,
-                shortcut_block_bytes: self.shortcut_block_bytes,
-                tag_directory_bytes: self.tag_directory_bytes,
+                layout: self.node_layout.unwrap_or_else(|| self.accelerator.node_layout()),
                 ..Shape::default()
             },
             mvcc: self.mvcc,

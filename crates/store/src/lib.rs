@@ -66,7 +66,9 @@ mod table_name;
 mod table_numbers;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
-pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, LevelCounts, Outcome, Verified, Version};
+pub use honeycomb_btree::{
+    AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Verified, Version,
+};
 pub use honeycomb_memory::Faults;
 
 pub use batch::Batch;

@@ -17,15 +17,13 @@ use std::thread;
 use honeycomb_accelerator::{
     Accelerator, Backend, Completion, Completions, Queue, Read, Request, Requests, Status,
 };
-use honeycomb_btree::{
-    BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, Version,
-};
+use honeycomb_btree::{BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Version};
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 use honeycomb_memory::{Lease, MemoryError};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::index::{Keys, MIB, Model, Pairs, expected_scan, forest, key, some_directory, tiny};
+use crate::index::{Keys, MIB, Model, Pairs, expected_scan, forest, key, tiny_for};
 
 /// An arena with room for everything that a round retires, even if an operation is in flight all the time.
 pub const AMPLE: usize = 1024 * MIB;
@@ -395,8 +393,7 @@ fn replay(model: &mut Model, change: Change) {
 /// # Panics
 /// If a read is not linearizable or the forest is damaged.
 pub fn run(round: &Round, seed: u64) -> usize {
-    let tag_directory_bytes = some_directory(seed);
-    let shape = Shape { tag_directory_bytes, ..tiny(round.log_bytes) };
+    let shape = tiny_for(&*round.backend, round.log_bytes);
     let forest = Arc::new(forest(shape, round.arena_bytes, true));
     let accelerator = round.backend.attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();

@@ -23,13 +23,20 @@ impl Candidates {
     /// Returns the entries of a leaf that may have a key.
     #[inline]
     pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>) -> Self {
-        let count = leaf.log_count();
+        Self::among(leaf.log_count(), || leaf.tag_words(), search_key)
+    }
+
+    /// Returns the entries that may have a key, among `count` entries with these fingerprints.
+    #[inline(always)]
+    pub(crate) fn among(count: usize, tags: impl FnOnce() -> [u64; 2], search_key: &SearchKey<'_>) -> Self {
         if count == 0 {
             return Self::NONE;
         }
-        let [first, second] = leaf.tag_words();
-        let tag = tag(search_key.suffix);
-        let equal = equal_bytes(first, tag) | (equal_bytes(second, tag) << 8);
+        let ([first, second], tag) = (tags(), tag(search_key.suffix));
+        let mut equal = equal_bytes(first, tag);
+        if count > 8 {
+            equal |= equal_bytes(second, tag) << 8;
+        }
         let looked_at = (1 << count.min(TAGS_COUNT)) - 1;
         if count > TAGS_COUNT {
             return Self { tagged: equal & looked_at | u32::MAX << TAGS_COUNT, untagged: true };

@@ -2,7 +2,8 @@
 
 use honeycomb_layout::fences as layout;
 
-use crate::node::key::{KeyParts, common_length};
+use crate::node::key::common_length;
+use crate::node::suffix::KeyParts;
 use crate::node::view::View;
 
 /// The fence keys of a node.
@@ -26,28 +27,31 @@ impl<'a> Fences<'a> {
     /// Returns the length of the common prefix of all keys between the fence keys.
     pub(crate) fn prefix_length(self) -> usize {
         let Some(high) = self.high else { return 0 };
-        let shared = common_length(self.low, high.prefix);
-        if shared < high.prefix.len() {
-            shared
-        } else {
-            shared + common_length(&self.low[shared..], high.suffix)
+        let mut shared = 0;
+        for part in high.skip(0) {
+            let equal = common_length(&self.low[shared..], part);
+            shared += equal;
+            if equal < part.len() {
+                break;
+            }
         }
+        shared
     }
 
-    /// Returns the bytes that the fence keys occupy at the start of a sorted block.
+    /// Returns the bytes that the fence keys occupy.
     pub(crate) fn bytes(self) -> usize {
         layout::SIZE + self.low.len() + self.high.map_or(0, |high| high.len() - self.prefix_length())
     }
 
     /// Writes the fence keys and returns the number of bytes written.
     pub(crate) fn write(self, out: &mut [u8]) -> usize {
-        let high = self.high.unwrap_or(KeyParts { prefix: &[], suffix: &[] });
-        let (first, second) = high.skip(self.prefix_length());
+        let high = self.high.unwrap_or(KeyParts::whole(&[]));
         let length = |bytes: usize| (bytes as u16).to_le_bytes();
         out[layout::LOW_LENGTH_OFFSET..][..2].copy_from_slice(&length(self.low.len()));
         out[layout::HIGH_LENGTH_OFFSET..][..2].copy_from_slice(&length(high.len()));
         let mut at = layout::SIZE;
-        for part in [self.low, first, second] {
+        let high = high.skip(self.prefix_length());
+        for part in std::iter::once(self.low).chain(high) {
             out[at..at + part.len()].copy_from_slice(part);
             at += part.len();
         }
@@ -64,8 +68,7 @@ pub(crate) struct OwnedFences {
 
 impl OwnedFences {
     pub(crate) fn borrow(&self) -> Fences<'_> {
-        let high = self.high.as_deref().map(|suffix| KeyParts { prefix: &[], suffix });
-        Fences { low: &self.low, high }
+        Fences { low: &self.low, high: self.high.as_deref().map(KeyParts::whole) }
     }
 }
 

@@ -1,39 +1,51 @@
-//! Items: a three-byte header, the key after the node's prefix, and the value.
+//! Items: a key after the node's prefix, and a value. An item that is not in a node, or in a node in rows, is
+//! encoded so:
 //!
 //! ```text
 //! | item header, 3 | key suffix, 0..=460 | value, 0..=469 |
 //! ```
 //! The value of a leaf's item is the value itself or a `value_reference`; that of an interior node's item is
-//! a `child`.
+//! a `child`. Nodes in columns store items in another form (see `columns`).
 
-use honeycomb_layout::{child, item_header, value_reference};
+use honeycomb_layout::{child, item_header, item_word, value_reference};
 use honeycomb_memory::{BusAddress, Lid};
 
-use crate::node::in_node::InNode;
+use crate::node::suffix::Suffix;
 
-/// Bytes of an item's header.
+/// Bytes of an encoded item's header.
 pub(crate) const HEADER_BYTES: usize = (item_header::BITS / 8) as usize;
+
+/// The lengths and the flags of an item. Rows and columns have the same fields at the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ItemHeader(u32);
+
+const _: () = {
+    assert!(item_header::SUFFIX_LENGTH_SHIFT == item_word::SUFFIX_LENGTH_SHIFT);
+    assert!(item_header::VALUE_LENGTH_SHIFT == item_word::VALUE_LENGTH_SHIFT);
+    assert!(item_header::OVERFLOW_SHIFT == item_word::OVERFLOW_SHIFT);
+    assert!(item_header::TOMBSTONE_SHIFT == item_word::TOMBSTONE_SHIFT);
+    assert!(item_header::REPLACES_SHIFT == item_word::REPLACES_SHIFT);
+    assert!(item_header::REPEATS_SHIFT == item_word::REPEATS_SHIFT);
+};
 
 const LOG_FLAGS: u64 = item_header::REPLACES_MASK << item_header::REPLACES_SHIFT
     | item_header::REPEATS_MASK << item_header::REPEATS_SHIFT;
 
-/// The decoded first three bytes of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ItemHeader(u64);
-
 impl ItemHeader {
+    #[inline]
     pub(crate) fn new(suffix_bytes: usize, value_bytes: usize) -> Self {
-        let word = item_header::with_suffix_length(0, suffix_bytes as u64);
-        Self(item_header::with_value_length(word, value_bytes as u64))
+        let word = item_word::with_suffix_length(0, suffix_bytes as u64);
+        Self(item_word::with_value_length(word, value_bytes as u64) as u32)
     }
 
+    /// Returns the header of an encoded item.
     #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Self {
         // Load four bytes at once if there is a fourth byte. Only an empty item at the end of a node has none
         // after it.
         let word =
             bytes.first_chunk::<4>().map_or_else(|| Self::read_last(bytes), |four| u32::from_le_bytes(*four));
-        Self(u64::from(word) & ((1 << item_header::BITS) - 1))
+        Self(word & ((1 << item_header::BITS) - 1))
     }
 
     #[cold]
@@ -45,17 +57,33 @@ impl ItemHeader {
         bytes[..HEADER_BYTES].copy_from_slice(&self.0.to_le_bytes()[..HEADER_BYTES]);
     }
 
+    /// Returns the header with the bits of an item word.
+    #[inline]
+    pub(crate) fn from_word(word: u32) -> Self {
+        Self(word)
+    }
+
+    #[inline]
+    pub(crate) fn word(self) -> u32 {
+        self.0
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        u64::from(self.0)
+    }
+
     #[inline]
     pub(crate) fn suffix_bytes(self) -> usize {
-        item_header::suffix_length(self.0) as usize
+        item_word::suffix_length(self.bits()) as usize
     }
 
     #[inline]
     pub(crate) fn value_bytes(self) -> usize {
-        item_header::value_length(self.0) as usize
+        item_word::value_length(self.bits()) as usize
     }
 
-    /// Returns the bytes of the whole item.
+    /// Returns the bytes of the whole encoded item.
     #[inline]
     pub(crate) fn item_bytes(self) -> usize {
         HEADER_BYTES + self.suffix_bytes() + self.value_bytes()
@@ -68,98 +96,105 @@ impl ItemHeader {
         HEADER_BYTES + self.suffix_bytes() + child::SIZE
     }
 
+    #[inline]
     pub(crate) fn overflow(self) -> bool {
-        item_header::overflow(self.0) != 0
+        item_word::overflow(self.bits()) != 0
     }
 
+    #[inline]
     pub(crate) fn tombstone(self) -> bool {
-        item_header::tombstone(self.0) != 0
+        item_word::tombstone(self.bits()) != 0
     }
 
+    #[inline]
     pub(crate) fn replaces(self) -> bool {
-        item_header::replaces(self.0) != 0
+        item_word::replaces(self.bits()) != 0
     }
 
+    #[inline]
     pub(crate) fn repeats(self) -> bool {
-        item_header::repeats(self.0) != 0
+        item_word::repeats(self.bits()) != 0
     }
 
     pub(crate) fn padding(self) -> u64 {
-        item_header::padding(self.0)
+        item_word::padding(self.bits())
     }
 
     pub(crate) fn with_overflow(self, is: bool) -> Self {
-        Self(item_header::with_overflow(self.0, u64::from(is)))
+        Self(item_word::with_overflow(self.bits(), u64::from(is)) as u32)
     }
 
     pub(crate) fn with_tombstone(self, is: bool) -> Self {
-        Self(item_header::with_tombstone(self.0, u64::from(is)))
+        Self(item_word::with_tombstone(self.bits(), u64::from(is)) as u32)
     }
 
     pub(crate) fn with_place(self, replaces: bool, repeats: bool) -> Self {
-        let word = item_header::with_replaces(self.0, u64::from(replaces));
-        Self(item_header::with_repeats(word, u64::from(repeats)))
+        let word = item_word::with_replaces(self.bits(), u64::from(replaces));
+        Self(item_word::with_repeats(word, u64::from(repeats)) as u32)
     }
 
     /// Returns the header of the same item in a sorted block.
+    #[inline]
     pub(crate) fn without_log_flags(self) -> Self {
-        Self(self.0 & !LOG_FLAGS)
+        Self(self.0 & !(LOG_FLAGS as u32))
     }
 
+    #[inline]
     pub(crate) fn with_suffix_bytes(self, bytes: usize) -> Self {
-        Self(item_header::with_suffix_length(self.0, bytes as u64))
+        Self(item_word::with_suffix_length(self.bits(), bytes as u64) as u32)
     }
 }
 
-/// An item in a node.
+/// An item in a node, or an encoded one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Item<'a> {
     pub(crate) header: ItemHeader,
-    /// The whole item: header, key suffix, value.
-    pub(crate) bytes: &'a [u8],
-    /// The item and the bytes after it.
-    from: &'a [u8],
+    suffix: Suffix<'a>,
+    value: &'a [u8],
 }
 
 impl<'a> Item<'a> {
-    /// Returns the item at the start of `bytes`.
+    #[inline]
+    pub(crate) fn new(header: ItemHeader, suffix: Suffix<'a>, value: &'a [u8]) -> Self {
+        debug_assert_eq!((header.suffix_bytes(), header.value_bytes()), (suffix.len(), value.len()));
+        Self { header, suffix, value }
+    }
+
+    /// Returns the encoded item at the start of `bytes`.
     #[inline]
     pub(crate) fn read(bytes: &'a [u8]) -> Self {
         let header = ItemHeader::read(bytes);
-        Self { header, bytes: &bytes[..header.item_bytes()], from: bytes }
+        let (suffix, rest) = bytes[HEADER_BYTES..].split_at(header.suffix_bytes());
+        Self { header, suffix: Suffix::whole(suffix), value: &rest[..header.value_bytes()] }
     }
 
     #[inline]
-    pub(crate) fn suffix(self) -> &'a [u8] {
-        &self.bytes[HEADER_BYTES..HEADER_BYTES + self.header.suffix_bytes()]
+    pub(crate) fn suffix(self) -> Suffix<'a> {
+        self.suffix
     }
 
     #[inline]
     pub(crate) fn value(self) -> &'a [u8] {
-        &self.bytes[HEADER_BYTES + self.header.suffix_bytes()..]
-    }
-
-    /// Returns the first `length` bytes after the header: suffix, or suffix and value.
-    #[inline]
-    pub(crate) fn after_header(self, length: usize) -> InNode<'a> {
-        InNode::new(&self.from[HEADER_BYTES..], length)
+        self.value
     }
 
     /// Returns the reference to the item's overflow value, if it has one.
+    #[inline]
     pub(crate) fn reference(self) -> Option<ValueReference> {
-        self.header.overflow().then(|| ValueReference::read(self.value()))
+        self.header.overflow().then(|| ValueReference::read(self.value))
     }
 
     /// Returns the child of an interior node's item.
     #[inline]
     pub(crate) fn child(self) -> Lid {
-        debug_assert_eq!(self.header.value_bytes(), child::SIZE);
-        last_lid(*self.bytes.last_chunk().expect("no item of a child is shorter"))
+        let mut bytes = [0; 8];
+        bytes[..child::LID_BYTES].copy_from_slice(self.value);
+        Lid::new(u64::from_le_bytes(bytes)).expect("a child's LID is never zero")
     }
 }
 
-/// Returns the LID of an interior node's item that ends with these bytes. One load is enough because no item
-/// is shorter.
+/// Returns the LID of an interior node's item in rows that ends with these bytes. One load is enough because
+/// no item is shorter.
 #[inline(always)]
 pub(crate) fn last_lid(bytes: [u8; 8]) -> Lid {
     const _: () = assert!(child::SIZE == child::LID_BYTES && HEADER_BYTES + child::SIZE >= 8);
@@ -225,7 +260,8 @@ mod tests {
             let mut bytes = encode(header, &suffix, &value);
             bytes.push(0xaa);
             let item = Item::read(&bytes);
-            assert_eq!((item.suffix(), item.value()), (&suffix[..], &value[..]));
+            assert!(item.suffix().equals(&suffix));
+            assert_eq!(item.value(), value);
             assert!(item.header.replaces() && item.header.repeats() && !item.header.tombstone());
             assert_eq!(item.header.without_log_flags(), ItemHeader::new(suffix.len(), value.len()));
         }

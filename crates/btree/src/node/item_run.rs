@@ -1,25 +1,35 @@
-//! Item runs: the items of a new node, as byte strings in the nodes from which they come.
+//! Item runs: the items of a new node, where they are before it is built.
 //!
-//! A consolidation or split mostly copies items without a change. A run of them is a single copy if the
-//! node's prefix stays the same; otherwise each item is encoded again.
+//! A consolidation or split mostly copies items without a change. A run of a node in columns is a few copies
+//! if the node's prefix stays the same; otherwise each item is written again.
 
-use std::ops::{AddAssign, Range, SubAssign};
+use std::ops::Range;
 
-use crate::node::item::{HEADER_BYTES, Item, ItemBytes, ItemHeader};
-use crate::node::key::{KeyParts, SearchKey};
-use crate::node::log::Overlay;
-use crate::node::segments::Starts;
+use crate::node::columns::Columns;
+use crate::node::item::{Item, ItemHeader};
+use crate::node::shape::LEAF;
+use crate::node::size::{Lengths, NodeKind, Size};
+use crate::node::suffix::{HEAD_BYTES, KeyParts};
 use crate::node::view::View;
 
-/// Adjacent whole items whose keys lack `prefix`.
+/// Adjacent items whose keys lack `prefix`.
+///
+/// A position in a run is the index of an item in columns, the offset of an item among encoded ones, or 0 for
+/// a single one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ItemRun<'a> {
     pub(crate) prefix: &'a [u8],
-    pub(crate) bytes: &'a [u8],
-    /// Offset of the first item in its node, or of the item that it replaces.
-    pub(crate) offset: usize,
-    /// The segment starts of that node among these items.
-    pub(crate) starts: Starts<'a>,
+    pub(crate) source: Source<'a>,
+}
+
+/// The place of the items of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// Encoded items.
+    Encoded(&'a [u8]),
+    /// Items of a node in columns, from one index up to another.
+    Columns(Columns<'a>, u32, u32),
+    One(Item<'a>),
 }
 
 /// Items in key order.
@@ -27,267 +37,216 @@ pub(crate) struct ItemRun<'a> {
 pub(crate) struct Items<'a> {
     /// The runs; none of them is empty.
     pub(crate) item_runs: Vec<ItemRun<'a>>,
-    pub(crate) tally: Tally,
-    /// Bytes of all runs.
-    bytes: usize,
-}
-
-/// Counts of items that are known without reading them.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Tally {
-    /// Number of items.
-    pub(crate) count: usize,
-    /// Bytes of the prefixes that the items lack.
-    prefix_bytes: usize,
-}
-
-impl Tally {
-    /// Returns the tally of `count` items that lack this prefix.
-    pub(crate) fn new(count: usize, prefix: &[u8]) -> Self {
-        Self { count, prefix_bytes: count * prefix.len() }
-    }
-}
-
-impl SubAssign for Tally {
-    fn sub_assign(&mut self, other: Self) {
-        self.count -= other.count;
-        self.prefix_bytes -= other.prefix_bytes;
-    }
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.count += other.count;
-        self.prefix_bytes += other.prefix_bytes;
-    }
 }
 
 impl<'a> Items<'a> {
     /// Returns no items, with capacity for `item_runs` runs.
     pub(crate) fn with_capacity(item_runs: usize) -> Self {
-        Self { item_runs: Vec::with_capacity(item_runs), ..Self::default() }
+        Self { item_runs: Vec::with_capacity(item_runs) }
     }
 
-    /// Adds a run unless it is empty. The caller adds its items to the tally.
+    /// Adds a run unless it is empty.
     #[inline]
     pub(crate) fn push(&mut self, item_run: ItemRun<'a>) {
-        if !item_run.bytes.is_empty() {
-            self.bytes += item_run.bytes.len();
+        if !item_run.is_empty() {
             self.item_runs.push(item_run);
         }
-    }
-
-    /// Adds all items to the tally, which must be empty.
-    pub(crate) fn counted(mut self) -> Self {
-        self.item_runs
-            .iter()
-            .for_each(|item_run| self.tally += Tally::new(item_run.count(), item_run.prefix));
-        self
     }
 
     /// Appends the items of the next node to the right.
     pub(crate) fn extend(&mut self, others: Self) {
         self.item_runs.extend(others.item_runs);
-        self.bytes += others.bytes;
-        self.tally += others.tally;
     }
 
-    /// Returns the bytes of all items in a node with a prefix of `prefix_length` bytes.
-    pub(crate) fn bytes_with_prefix(&self, prefix_length: usize) -> usize {
-        self.bytes + self.tally.prefix_bytes - self.tally.count * prefix_length
+    /// Returns the size of all items in a node.
+    pub(crate) fn size(&self, kind: NodeKind) -> Size {
+        self.item_runs.iter().fold(Size::default(), |size, item_run| size.and(item_run.size(kind)))
     }
 }
 
 impl<'a> ItemRun<'a> {
-    /// Returns a run without known segment starts.
-    pub(crate) fn new(prefix: &'a [u8], bytes: &'a [u8]) -> Self {
-        Self { prefix, bytes, offset: 0, starts: Starts::default() }
+    /// Returns a run of encoded items.
+    pub(crate) fn encoded(prefix: &'a [u8], bytes: &'a [u8]) -> Self {
+        Self { prefix, source: Source::Encoded(bytes) }
     }
 
-    /// Returns the sorted items of a node from offset `from` up to `to`.
-    pub(crate) fn sorted(view: View<'a>, from: usize, to: usize) -> Self {
-        let starts = Starts::of(view).split_at(to).0.split_at(from).1;
-        Self { prefix: view.prefix(), bytes: &view.from(from)[..to - from], offset: from, starts }
+    pub(crate) fn one(prefix: &'a [u8], item: Item<'a>) -> Self {
+        Self { prefix, source: Source::One(item) }
     }
 
-    pub(crate) fn items(self) -> impl Iterator<Item = Item<'a>> {
-        let mut rest = self.bytes;
+    /// Returns the sorted items of a node from one position up to another.
+    pub(crate) fn sorted(view: View<'a>, positions: Range<usize>) -> Self {
+        let source = match view.columns() {
+            Some(columns) => Source::Columns(columns, positions.start as u32, positions.end as u32),
+            None => Source::Encoded(view.bytes(positions)),
+        };
+        Self { prefix: view.prefix(), source }
+    }
+
+    fn is_empty(self) -> bool {
+        self.first() == self.end()
+    }
+
+    /// Returns the position of the first item.
+    pub(crate) fn first(self) -> usize {
+        match self.source {
+            Source::Columns(_, first, _) => first as usize,
+            Source::Encoded(_) | Source::One(_) => 0,
+        }
+    }
+
+    /// Returns the position after the last item.
+    pub(crate) fn end(self) -> usize {
+        match self.source {
+            Source::Encoded(bytes) => bytes.len(),
+            Source::Columns(_, _, end) => end as usize,
+            Source::One(_) => 1,
+        }
+    }
+
+    /// Returns the item at a position.
+    #[inline]
+    pub(crate) fn item(self, position: usize) -> Item<'a> {
+        match self.source {
+            Source::Encoded(bytes) => Item::read(&bytes[position..]),
+            Source::Columns(columns, ..) => columns.item(position),
+            Source::One(item) => item,
+        }
+    }
+
+    /// Returns the position after the item at a position.
+    #[inline]
+    pub(crate) fn after(self, position: usize) -> usize {
+        match self.source {
+            Source::Encoded(bytes) => position + ItemHeader::read(&bytes[position..]).item_bytes(),
+            Source::Columns(..) | Source::One(_) => position + 1,
+        }
+    }
+
+    /// Returns the positions of the items.
+    pub(crate) fn positions(self) -> impl Iterator<Item = usize> {
+        let (mut next, end) = (self.first(), self.end());
         std::iter::from_fn(move || {
-            (!rest.is_empty()).then(|| {
-                let item = Item::read(rest);
-                rest = &rest[item.bytes.len()..];
-                item
+            let position = next;
+            (position < end).then(|| {
+                next = self.after(position);
+                position
             })
         })
     }
 
-    pub(crate) fn count(self) -> usize {
-        let (mut at, mut count) = (0, 0);
-        while at < self.bytes.len() {
-            at += ItemHeader::read(&self.bytes[at..]).item_bytes();
-            count += 1;
-        }
-        count
+    pub(crate) fn items(self) -> impl Iterator<Item = Item<'a>> {
+        self.positions().map(move |position| self.item(position))
     }
 
     pub(crate) fn key(self, item: Item<'a>) -> KeyParts<'a> {
         KeyParts { prefix: self.prefix, suffix: item.suffix() }
     }
 
-    /// Returns the known segment starts, as offsets in `bytes`.
-    pub(crate) fn starts(self) -> impl DoubleEndedIterator<Item = usize> + 'a {
-        self.starts.iter().map(move |start| start - self.offset)
-    }
-
-    /// Splits the run before the item at `at`.
-    pub(crate) fn split_at(self, at: usize) -> (Self, Self) {
-        let (before, after) = self.bytes.split_at(at);
-        let starts = self.starts.split_at(self.offset + at);
-        let offset = self.offset + at;
-        (
-            Self { bytes: before, starts: starts.0, ..self },
-            Self { bytes: after, offset, starts: starts.1, ..self },
-        )
-    }
-
-    /// Returns the last item that ends at or before `end`.
-    pub(crate) fn last_before(self, end: usize) -> Item<'a> {
-        let start = self.starts().rev().find(|&start| start < end).unwrap_or(0);
-        let bytes = &self.bytes[start..end];
-        Self { bytes, ..self }.items().last().expect("there are items before `end`")
-    }
-
-    /// Returns the bytes of the items in a node with a prefix of `prefix_length` bytes.
-    pub(crate) fn bytes_with_prefix(self, prefix_length: usize) -> usize {
-        if prefix_length == self.prefix.len() {
-            return self.bytes.len();
+    /// Returns the position of the last item before `position`, which is not that of the first item.
+    pub(crate) fn last_before(self, position: usize) -> usize {
+        match self.source {
+            Source::Encoded(_) => self
+                .positions()
+                .take_while(|&before| before < position)
+                .last()
+                .expect("a position after the first item has an item before it"),
+            Source::Columns(..) | Source::One(_) => position - 1,
         }
-        let count = self.count();
-        self.bytes.len() + self.prefix.len() * count - prefix_length * count
     }
 
-    /// Writes the items for a node with a prefix of `prefix_length` bytes and returns the number of bytes
-    /// written.
+    /// Returns the position of the first item, at or after `start`, whose middle byte is at or beyond `goal`.
+    /// `share` returns the bytes of an item of a size.
+    pub(crate) fn position_at(
+        self,
+        goal: usize,
+        start: usize,
+        share: impl Fn(Size) -> usize,
+        kind: NodeKind,
+    ) -> Option<usize> {
+        if let Some(one) = self.size_of_each(kind) {
+            let bytes = share(one);
+            let index = goal.saturating_sub(bytes / 2).div_ceil(bytes);
+            return Some((self.first() + index).max(start)).filter(|&position| position < self.end());
+        }
+        let mut before = 0;
+        self.positions().find(|&position| {
+            let bytes = share(self.size_of(self.item(position), kind));
+            before += bytes;
+            position >= start && before - bytes + bytes / 2 >= goal
+        })
+    }
+
+    /// Returns the items before a position, and the others.
+    pub(crate) fn split_at(self, position: usize) -> (Self, Self) {
+        let (before, after) = match self.source {
+            Source::Encoded(bytes) => {
+                let (before, after) = bytes.split_at(position);
+                (Source::Encoded(before), Source::Encoded(after))
+            }
+            Source::Columns(columns, first, end) => {
+                let middle = position as u32;
+                (Source::Columns(columns, first, middle), Source::Columns(columns, middle, end))
+            }
+            one if position > 0 => (one, Source::Encoded(&[])),
+            one => (Source::Encoded(&[]), one),
+        };
+        let run = |source| Self { prefix: self.prefix, source };
+        (run(before), run(after))
+    }
+
+    /// Returns the columns and the indexes of the items, if they are from a node of the same level and prefix
+    /// as the new one.
     #[inline]
-    pub(crate) fn write(self, out: &mut [u8], prefix_length: usize) -> usize {
-        if prefix_length == self.prefix.len() {
-            out[..self.bytes.len()].copy_from_slice(self.bytes);
-            clear_log_flags(out);
-            return self.bytes.len();
-        }
-        self.write_anew(out, prefix_length)
-    }
-
-    fn write_anew(self, out: &mut [u8], prefix_length: usize) -> usize {
-        let mut at = 0;
-        for item in self.items() {
-            at += write_item(&mut out[at..], self.key(item), item, prefix_length);
-        }
-        at
-    }
-}
-
-// Only the first item of a run can come from a log block: the item of an entry is a separate run.
-#[inline]
-fn clear_log_flags(out: &mut [u8]) {
-    ItemHeader::read(out).without_log_flags().write(out);
-}
-
-fn write_item(out: &mut [u8], key: KeyParts<'_>, item: Item<'_>, prefix_length: usize) -> usize {
-    let (first, second) = key.skip(prefix_length);
-    let suffix_bytes = first.len() + second.len();
-    item.header.without_log_flags().with_suffix_bytes(suffix_bytes).write(out);
-    let mut at = HEADER_BYTES;
-    for part in [first, second, item.value()] {
-        out[at..at + part.len()].copy_from_slice(part);
-        at += part.len();
-    }
-    at
-}
-
-/// A change to one key of a leaf that is consolidated.
-pub(crate) struct Change<'a> {
-    /// Whether the key is greater than all other keys of the leaf.
-    pub(crate) is_last: bool,
-    /// Offset of the first sorted item whose key is not smaller.
-    pub(crate) back_pointer: usize,
-    /// The new item or tombstone, encoded with the leaf's prefix.
-    pub(crate) item: &'a ItemBytes,
-}
-
-/// Returns the items of a consolidated leaf: its sorted block, its log block and one more change.
-pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
-    let overlay = Overlay::new(view, u64::MAX);
-    let mut consolidation = Consolidation::new(view, overlay.len() + 1);
-    match change {
-        None => consolidation.lay_all(&overlay, 0..overlay.len()),
-        Some(change) => {
-            let item = Item::read(change.item);
-            let search_key = SearchKey::new(item.suffix());
-            let before = overlay.before(&search_key, false);
-            consolidation.lay_all(&overlay, 0..before);
-            consolidation.lay(change.back_pointer, item);
-            // Skip the entry whose key this change repeats.
-            consolidation.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
-        }
-    }
-    consolidation.finish()
-}
-
-/// A consolidation in progress: changes are added to the items of the sorted block in key order.
-struct Consolidation<'a> {
-    view: View<'a>,
-    prefix: &'a [u8],
-    /// Offset of the first sorted item that was not added yet.
-    offset: usize,
-    /// The segment starts from that offset on.
-    starts: Starts<'a>,
-    items: Items<'a>,
-    /// Number of items in the result.
-    count: usize,
-}
-
-impl<'a> Consolidation<'a> {
-    fn new(view: View<'a>, changes: usize) -> Self {
-        let (offset, starts) = (view.items_start(), Starts::of(view));
-        let items = Items::with_capacity(2 * changes + 1);
-        Self { view, prefix: view.prefix(), offset, starts, items, count: view.sorted_count() }
-    }
-
-    fn lay_all(&mut self, overlay: &Overlay<'a>, entries: Range<usize>) {
-        for (back_pointer, item) in overlay.entries(entries) {
-            self.lay(back_pointer, item);
+    pub(crate) fn unchanged_columns(self, kind: NodeKind) -> Option<(Columns<'a>, Range<usize>)> {
+        match self.source {
+            Source::Columns(columns, first, end)
+                if self.prefix.len() == kind.prefix && columns.is_leaf() == (kind.level == LEAF) =>
+            {
+                Some((columns, first as usize..end as usize))
+            }
+            _ => None,
         }
     }
 
-    #[inline(always)]
-    fn lay(&mut self, back_pointer: usize, item: Item<'a>) {
-        self.sorted_up_to(back_pointer);
-        let mut starts = Starts::default();
-        if item.header.replaces() {
-            self.offset += self.view.item(self.offset).bytes.len();
-            (starts, self.starts) = self.starts.split_at(self.offset);
-            self.count -= 1;
+    /// Returns the size of the items in a node.
+    pub(crate) fn size(self, kind: NodeKind) -> Size {
+        if let Source::Columns(columns, first, end) = self.source
+            && let Some(one) = self.size_of_each(kind)
+            && columns.is_leaf()
+        {
+            let count = (end - first) as usize;
+            let lengths = if count > 0 { one.lengths } else { Lengths::None };
+            return Size { count, item_bytes: count * one.item_bytes, lengths };
         }
-        if !item.header.tombstone() {
-            self.items.push(ItemRun { prefix: self.prefix, bytes: item.bytes, offset: back_pointer, starts });
-            self.count += 1;
+        if let Some((columns, indexes)) = self.unchanged_columns(kind)
+            && let Some(size) = columns.size(indexes, kind.prefix)
+        {
+            return size;
         }
+        self.items().fold(Size::default(), |size, item| size.and(self.size_of(item, kind)))
     }
 
-    #[inline(always)]
-    fn sorted_up_to(&mut self, offset: usize) {
-        if offset > self.offset {
-            let bytes = &self.view.from(self.offset)[..offset - self.offset];
-            let (starts, rest) = self.starts.split_at(offset);
-            self.items.push(ItemRun { prefix: self.prefix, bytes, offset: self.offset, starts });
-            (self.offset, self.starts) = (offset, rest);
+    /// Returns the size of each item in a node if it is equal and known without reading them: those of a leaf
+    /// with a stride, and those of an interior node without separators that need items.
+    #[inline]
+    pub(crate) fn size_of_each(self, kind: NodeKind) -> Option<Size> {
+        let Source::Columns(columns, ..) = self.source else { return None };
+        if columns.is_leaf() {
+            return Some(kind.one(columns.stride()?.header(), self.prefix.len(), || true));
         }
+        let is_unchanged = self.prefix.len() == kind.prefix && !columns.has_separator_items();
+        is_unchanged.then_some(Size { count: 1, item_bytes: 0, lengths: Lengths::Mixed })
     }
 
-    fn finish(mut self) -> Items<'a> {
-        self.sorted_up_to(self.view.sorted_end());
-        self.items.tally = Tally::new(self.count, self.prefix);
-        self.items
+    /// Returns the size of one item in a node.
+    #[inline]
+    pub(crate) fn size_of(self, item: Item<'a>, kind: NodeKind) -> Size {
+        kind.one(item.header, self.prefix.len(), || {
+            let key = self.key(item);
+            let length = key.len() - kind.prefix;
+            // A head determines a separator that fits into it and does not end with a zero byte.
+            length <= HEAD_BYTES && key.bytes().last().is_none_or(|last| last != 0)
+        })
     }
 }

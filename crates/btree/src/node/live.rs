@@ -1,57 +1,89 @@
 //! The live pairs of a leaf: those that its log block neither supersedes nor deletes. They are counted
 //! without a consolidation, so that a sparse leaf can be found although its log block never fills up.
 
+use crate::node::columns::encoding::aligned;
 use crate::node::fences::Fences;
+use crate::node::item::Item;
+use crate::node::item_run::ItemRun;
 use crate::node::log::Overlay;
+use crate::node::shape::{Geometry, LEAF};
+use crate::node::size::{Lengths, NodeKind, Size};
 use crate::node::view::View;
 
 /// Number and size of the live items of one or more adjacent leaves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Live {
-    count: usize,
-    /// Bytes of the items, including the prefixes that they omit.
-    bytes: usize,
+    size: Size,
+    /// Bytes of the prefix with which the items were counted.
+    prefix: usize,
 }
 
 impl Live {
     /// Returns the live items of a leaf, including the effect of its whole log block.
     pub(crate) fn of(leaf: View<'_>) -> Self {
+        let kind = kind_of(leaf);
+        let mut size = sorted_size(leaf, kind);
+        let one = |item: Item<'_>| kind.one(item.header, kind.prefix, || true);
         let overlay = Overlay::new(leaf, u64::MAX);
-        let (mut count, mut bytes) = (leaf.sorted_count(), leaf.sorted_end() - leaf.items_start());
         for (back_pointer, item) in overlay.entries(0..overlay.len()) {
             if item.header.replaces() {
-                count -= 1;
-                bytes -= leaf.item(back_pointer).bytes.len();
+                size.count -= 1;
+                size.item_bytes -= one(leaf.item(back_pointer)).item_bytes;
             }
             if !item.header.tombstone() {
-                count += 1;
-                bytes += item.bytes.len();
+                size = size.and(one(item));
             }
         }
-        Self { count, bytes: bytes + count * leaf.prefix_length() }
+        Self { size, prefix: kind.prefix }
     }
 
     /// Returns the number of items.
     pub(crate) fn count(self) -> usize {
-        self.count
+        self.size.count
     }
 
     pub(crate) fn is_empty(self) -> bool {
-        self.count == 0
+        self.size.count == 0
     }
 
     /// Returns the bytes of the items in their leaf.
     pub(crate) fn item_bytes(self, leaf: View<'_>) -> usize {
-        self.bytes - self.count * leaf.prefix_length()
+        let kind = kind_of(leaf);
+        kind.block_bytes(self.size, Fences::NONE) - kind.block_bytes(Size::default(), Fences::NONE)
     }
 
     /// Returns the sum with the items of another leaf.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self { count: self.count + other.count, bytes: self.bytes + other.bytes }
+    pub(crate) fn and(self, other: Self, geometry: Geometry) -> Self {
+        let prefix = self.prefix.min(other.prefix);
+        let [one, two] = [self, other].map(|live| live.with_prefix(geometry, prefix));
+        Self { size: one.and(two), prefix }
     }
 
-    /// Returns the bytes of the sorted block of a leaf with these items and fence keys.
-    pub(crate) fn sorted_bytes(self, fences: Fences<'_>) -> usize {
-        fences.bytes() + self.bytes - self.count * fences.prefix_length()
+    /// Returns an upper limit for the bytes of the sorted block of a leaf with these items and fence keys.
+    pub(crate) fn sorted_bytes(self, geometry: Geometry, fences: Fences<'_>) -> usize {
+        // Fences of several leaves have at most the prefix of each.
+        let prefix = fences.prefix_length().min(self.prefix);
+        let kind = NodeKind { geometry, level: LEAF, prefix };
+        kind.block_bytes(self.with_prefix(geometry, prefix), fences)
     }
+
+    /// Returns an upper limit for the size with a shorter prefix.
+    fn with_prefix(self, geometry: Geometry, prefix: usize) -> Size {
+        let longer = self.prefix - prefix;
+        let longer = if geometry.is_columns() { aligned(longer) } else { longer };
+        Size { item_bytes: self.size.item_bytes + self.size.count * longer, ..self.size }
+    }
+}
+
+fn kind_of(leaf: View<'_>) -> NodeKind {
+    NodeKind { geometry: leaf.geometry(), level: LEAF, prefix: leaf.prefix_length() }
+}
+
+/// Returns the size of the items of the sorted block.
+fn sorted_size(leaf: View<'_>, kind: NodeKind) -> Size {
+    if leaf.geometry().is_columns() {
+        return ItemRun::sorted(leaf, leaf.first()..leaf.end()).size(kind);
+    }
+    let item_bytes = leaf.sorted_end() - leaf.first();
+    Size { count: leaf.sorted_count(), item_bytes, lengths: Lengths::Mixed }
 }

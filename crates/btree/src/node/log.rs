@@ -7,12 +7,11 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use honeycomb_layout::log_entry_header as header;
 use smallvec::SmallVec;
 
-use crate::node::item::{Item, ItemHeader};
+use crate::node::item::Item;
 use crate::node::key::SearchKey;
-use crate::node::log_entry::{EntryWord, LogEntry};
+use crate::node::log_entry::{EntryFormat, EntryWord, LogEntry, entry_head};
 use crate::node::view::View;
 
 /// The position of a key in the order of a leaf's log block.
@@ -32,20 +31,31 @@ pub(crate) fn find_in_log<'a>(
     back_pointer: usize,
 ) -> LogPosition<'a> {
     let mut found = LogPosition { rank: 0, newest: None };
-    let mut rest = view.from(view.sorted_end());
+    let (mut rest, format) = (view.log_block(), view.entry_format());
     for _ in 0..view.log_count() {
-        let (word, item) = (EntryWord::read(rest), &rest[header::SIZE..]);
-        let order = match word.back_pointer().cmp(&back_pointer) {
-            Ordering::Equal => search_key.compare_item(item).0,
+        let order = match EntryWord::read(rest).back_pointer().cmp(&back_pointer) {
+            Ordering::Equal => compare(format, rest, search_key),
             decided => decided,
         };
         found.rank += usize::from(order.is_lt());
         if order.is_eq() {
-            found.newest = Some(LogEntry::read(rest));
+            found.newest = Some(LogEntry::read(format, rest));
         }
-        rest = &item[ItemHeader::read(item).item_bytes()..];
+        rest = &rest[format.entry_bytes(format.item_header(rest))..];
     }
     found
+}
+
+/// Compares the key of the entry that starts `bytes` with a search key.
+#[inline]
+fn compare(format: EntryFormat, bytes: &[u8], search_key: &SearchKey<'_>) -> Ordering {
+    if format == EntryFormat::Columns {
+        match entry_head(bytes).cmp(&search_key.head) {
+            Ordering::Equal => {}
+            decided => return decided,
+        }
+    }
+    format.item(bytes).suffix().compare(search_key.suffix)
 }
 
 /// The entries of a log block in key order, one for each key. They override the sorted block.
@@ -54,11 +64,12 @@ pub(crate) struct Overlay<'a> {
     order: SmallVec<[OverlayEntry; 16]>,
 }
 
-/// One entry of an overlay, by its offset in the node.
+/// One entry of an overlay.
 #[derive(Clone, Copy)]
 struct OverlayEntry {
     back_pointer: u16,
-    item: u16,
+    /// Offset of the entry in the node.
+    at: u16,
 }
 
 impl<'a> Overlay<'a> {
@@ -74,20 +85,20 @@ impl<'a> Overlay<'a> {
 
     /// Sorts the entries by key. Returns whether any key repeats.
     fn sort(&mut self, read_version: u64) -> bool {
-        let node_version = self.view.node_version();
-        let mut rest = self.view.from(self.view.sorted_end());
+        let (node_version, format) = (self.view.node_version(), self.view.entry_format());
+        let mut rest = self.view.log_block();
         let mut repeats = false;
         for _ in 0..self.view.log_count() {
             let word = EntryWord::read(rest);
             if node_version + word.version_delta() > read_version {
                 break;
             }
-            let header = ItemHeader::read(&rest[header::SIZE..]);
+            let header = format.item_header(rest);
             repeats |= header.repeats();
-            let item = (self.view.size() - rest.len() + header::SIZE) as u16;
+            let at = (self.view.size() - rest.len()) as u16;
             self.order
-                .insert(word.order_hint(), OverlayEntry { back_pointer: word.back_pointer() as u16, item });
-            rest = &rest[header::SIZE + header.item_bytes()..];
+                .insert(word.order_hint(), OverlayEntry { back_pointer: word.back_pointer() as u16, at });
+            rest = &rest[format.entry_bytes(header)..];
         }
         repeats
     }
@@ -97,7 +108,7 @@ impl<'a> Overlay<'a> {
         let (view, mut older) = (self.view, false);
         self.order.retain(|laid| {
             let keep = !older;
-            older = view.item(usize::from(laid.item)).header.repeats();
+            older = view.entry_format().item_header(view.from(usize::from(laid.at))).repeats();
             keep
         });
     }
@@ -107,7 +118,7 @@ impl<'a> Overlay<'a> {
         self.order.len()
     }
 
-    /// Returns the offset of the first sorted item whose key is not smaller than that of an entry; `None`
+    /// Returns the position of the first sorted item whose key is not smaller than that of an entry; `None`
     /// after the last entry.
     #[inline]
     pub(crate) fn back_pointer(&self, index: usize) -> Option<usize> {
@@ -116,31 +127,32 @@ impl<'a> Overlay<'a> {
 
     #[inline]
     pub(crate) fn item(&self, index: usize) -> Item<'a> {
-        self.view.item(usize::from(self.order[index].item))
+        self.item_of(self.order[index])
+    }
+
+    #[inline]
+    fn item_of(&self, laid: OverlayEntry) -> Item<'a> {
+        self.view.entry_format().item(self.view.from(usize::from(laid.at)))
     }
 
     /// Returns the number of entries with a smaller back pointer.
     #[inline]
-    pub(crate) fn first_from(&self, offset: usize) -> usize {
-        self.order.partition_point(|laid| usize::from(laid.back_pointer) < offset)
+    pub(crate) fn first_from(&self, position: usize) -> usize {
+        self.order.partition_point(|laid| usize::from(laid.back_pointer) < position)
     }
 
     /// Returns the back pointers and items of some entries.
     pub(crate) fn entries(&self, range: Range<usize>) -> impl Iterator<Item = (usize, Item<'a>)> {
-        self.order[range]
-            .iter()
-            .map(|laid| (usize::from(laid.back_pointer), self.view.item(usize::from(laid.item))))
+        self.order[range].iter().map(|&laid| (usize::from(laid.back_pointer), self.item_of(laid)))
     }
 
     /// Returns the number of entries before `search_key`, including those of this key if `after` is set.
     #[inline]
     pub(crate) fn before(&self, search_key: &SearchKey<'_>, after: bool) -> usize {
-        self.order.partition_point(|laid| {
-            match search_key.compare_item(self.view.from(usize::from(laid.item))).0 {
-                Ordering::Less => true,
-                Ordering::Equal => after,
-                Ordering::Greater => false,
-            }
+        self.order.partition_point(|&laid| match self.item_of(laid).suffix().compare(search_key.suffix) {
+            Ordering::Less => true,
+            Ordering::Equal => after,
+            Ordering::Greater => false,
         })
     }
 }

@@ -1,23 +1,31 @@
 //! Read access to the bytes of a node: a published one, one that the caller has locked, or a private one.
 //!
 //! ```text
-//! 0        64          shortcuts_end           sorted_start             sorted_end        size   node_bytes
-//! | header | shortcuts | fingerprint directory | fence keys | items ... | log entries ... | free |
+//! columns: | header | samples   | heads | offsets or children | fence keys | items | log entries | free |
+//! rows:    | header | shortcuts                               | fence keys | items | log entries | free |
+//!          0        64                                              sorted_end             size   node_bytes
 //! ```
 //! All offsets are relative to the node. The bytes of a view never change during its lifetime: these are the
 //! immutable words of the header, and the bytes up to the published size or up to a size beyond which only
 //! the caller can write.
+//!
+//! A *position* identifies an item of the sorted block: its index in columns, its offset in rows. Positions
+//! order as the items do, and `end` is the position after the last item.
 
 use std::ops::Range;
 
 use honeycomb_layout::{fences, node_header};
 use honeycomb_memory::{Lid, LockAndSize, Node, Published};
 
+use crate::node::columns::Columns;
+use crate::node::counts::Counts;
+use crate::node::header::{read_word, write_header};
 use crate::node::in_node::InNode;
 use crate::node::item::Item;
-use crate::node::key::KeyParts;
-use crate::node::log_entry::LogEntry;
+use crate::node::log_entry::{EntryFormat, LogEntry};
+use crate::node::rows;
 use crate::node::shape::Geometry;
+use crate::node::suffix::{KeyParts, Suffix};
 
 /// The header words that the view does not cache.
 #[derive(Clone, Copy)]
@@ -34,7 +42,7 @@ pub(crate) struct View<'a> {
     /// Bytes of the node from offset 64 up to its size.
     body: &'a [u8],
     /// The header word with the fields `sorted_end` to `level`.
-    counts: u64,
+    counts: Counts,
     log_count: usize,
 }
 
@@ -47,7 +55,7 @@ impl<'a> View<'a> {
             geometry,
             words: Words::Published(node),
             body: published.bytes(),
-            counts: node.word(node_header::SORTED_END_OFFSET),
+            counts: Counts(node.word(node_header::SORTED_END_OFFSET)),
             log_count: published.state().log_count(),
         }
     }
@@ -55,7 +63,7 @@ impl<'a> View<'a> {
     /// Returns the view of a published node that the caller has locked, including entries that the caller has
     /// written but not published. `body` has the bytes of the node from offset 64 on.
     pub(crate) fn locked(geometry: Geometry, node: Node<'a>, body: &'a [u8], log_count: usize) -> Self {
-        let counts = node.word(node_header::SORTED_END_OFFSET);
+        let counts = Counts(node.word(node_header::SORTED_END_OFFSET));
         Self { geometry, words: Words::Published(node), body, counts, log_count }
     }
 
@@ -67,9 +75,19 @@ impl<'a> View<'a> {
             geometry,
             words: Words::Private(buffer),
             body: &buffer[node_header::SIZE..state.size()],
-            counts: word(node_header::SORTED_END_OFFSET),
+            counts: Counts(word(node_header::SORTED_END_OFFSET)),
             log_count: state.log_count(),
         }
+    }
+
+    /// Returns a copy of the node, without its log block, as a private buffer.
+    pub(crate) fn to_buffer(self) -> Box<[u8]> {
+        let mut buffer = Vec::with_capacity(self.sorted_end());
+        buffer.resize(node_header::SIZE, 0);
+        buffer.extend_from_slice(self.bytes(node_header::SIZE..self.sorted_end()));
+        let links = [self.left(), self.right()];
+        write_header(&mut buffer, self.sorted_end(), links, self.counts.0);
+        buffer.into()
     }
 
     #[inline]
@@ -80,22 +98,24 @@ impl<'a> View<'a> {
         }
     }
 
-    #[inline]
-    fn count(self, offset: usize, bytes: usize) -> usize {
-        let shift = 8 * (offset - node_header::SORTED_END_OFFSET);
-        (self.counts >> shift) as usize & ((1 << (8 * bytes)) - 1)
-    }
-
     /// Returns the header word with the fields `sorted_end` to `level`.
-    pub(crate) fn counts(self) -> u64 {
+    pub(crate) fn counts(self) -> Counts {
         self.counts
     }
 
+    #[inline]
     pub(crate) fn geometry(self) -> Geometry {
         self.geometry
     }
 
+    /// Returns the columns of the node; `None` if it is in rows.
+    #[inline]
+    pub(crate) fn columns(self) -> Option<Columns<'a>> {
+        self.geometry.is_columns().then(|| Columns::new(self.body, self.counts))
+    }
+
     /// Returns the bytes from the start of the node to the end of its log block.
+    #[inline]
     pub(crate) fn size(self) -> usize {
         node_header::SIZE + self.body.len()
     }
@@ -116,13 +136,14 @@ impl<'a> View<'a> {
     }
 
     /// Returns the leftmost child of an interior node.
+    #[inline]
     pub(crate) fn leftmost(self) -> Lid {
         self.left().expect("an interior node has a leftmost child")
     }
 
     #[inline]
     pub(crate) fn level(self) -> usize {
-        self.count(node_header::LEVEL_OFFSET, node_header::LEVEL_BYTES)
+        self.counts.level()
     }
 
     #[inline]
@@ -130,29 +151,32 @@ impl<'a> View<'a> {
         self.level() == 0
     }
 
-    /// Returns the offset of the sorted block, which starts with the fence keys.
+    /// Returns the offset of the sorted block.
     #[inline]
-    pub(crate) fn sorted_start(self) -> usize {
-        self.geometry.sorted_start(self.level())
+    pub(crate) fn block_start(self) -> usize {
+        self.geometry.block_start()
     }
 
     #[inline]
     pub(crate) fn sorted_end(self) -> usize {
-        self.count(node_header::SORTED_END_OFFSET, node_header::SORTED_END_BYTES)
+        self.counts.sorted_end()
     }
 
+    #[inline]
     pub(crate) fn sorted_count(self) -> usize {
-        self.count(node_header::SORTED_COUNT_OFFSET, node_header::SORTED_COUNT_BYTES)
+        self.counts.sorted_count()
     }
 
     #[inline]
     pub(crate) fn prefix_length(self) -> usize {
-        self.count(node_header::PREFIX_LENGTH_OFFSET, node_header::PREFIX_LENGTH_BYTES)
+        self.counts.prefix_length()
     }
 
+    /// Returns the number of shortcuts of a node in rows; the binary logarithm of the number of heads in a
+    /// group of a node in columns.
     #[inline]
     pub(crate) fn shortcut_count(self) -> usize {
-        self.count(node_header::SHORTCUT_COUNT_OFFSET, node_header::SHORTCUT_COUNT_BYTES)
+        self.counts.shortcut_count()
     }
 
     #[inline]
@@ -182,22 +206,29 @@ impl<'a> View<'a> {
         &self.body[offset - node_header::SIZE..]
     }
 
-    /// Returns the bytes of the sorted block from `offset` on.
+    /// Returns the bytes of the node in a range of offsets.
     #[inline]
-    pub(crate) fn sorted_from(self, offset: usize) -> &'a [u8] {
-        &self.body[offset - node_header::SIZE..self.sorted_end() - node_header::SIZE]
+    pub(crate) fn bytes(self, range: Range<usize>) -> &'a [u8] {
+        &self.body[range.start - node_header::SIZE..range.end - node_header::SIZE]
     }
 
+    /// Returns the two bytes at `offset` as a number.
     #[inline]
-    fn u16_at(self, offset: usize) -> usize {
+    pub(crate) fn u16_at(self, offset: usize) -> usize {
         let bytes = self.from(offset);
         usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+
+    /// Returns the offset of the fence keys.
+    #[inline]
+    pub(crate) fn fences_start(self) -> usize {
+        self.columns().map_or_else(|| self.block_start(), Columns::fences_start)
     }
 
     /// Returns the low fence key: the smallest key routed to this node; empty in the leftmost node of a
     /// level.
     pub(crate) fn low_fence(self) -> &'a [u8] {
-        let start = self.sorted_start();
+        let start = self.fences_start();
         let length = self.u16_at(start + fences::LOW_LENGTH_OFFSET);
         &self.from(start + fences::SIZE)[..length]
     }
@@ -205,100 +236,109 @@ impl<'a> View<'a> {
     /// Returns the high fence key: the smallest key routed to the right of this node; `None` in the rightmost
     /// node of a level.
     pub(crate) fn high_fence(self) -> Option<KeyParts<'a>> {
-        let start = self.sorted_start();
+        let start = self.fences_start();
         let length = self.u16_at(start + fences::HIGH_LENGTH_OFFSET);
         let low = self.low_fence();
         let prefix = &low[..self.prefix_length()];
         let suffix = &self.from(start + fences::SIZE + low.len())[..length.saturating_sub(prefix.len())];
-        (length > 0).then_some(KeyParts { prefix, suffix })
+        (length > 0).then_some(KeyParts { prefix, suffix: Suffix::whole(suffix) })
+    }
+
+    /// Returns the bytes of the fence keys and their lengths.
+    pub(crate) fn fence_bytes(self) -> usize {
+        let high = self.high_fence().map_or(0, |high| high.suffix.len());
+        fences::SIZE + self.low_fence().len() + high
     }
 
     /// Returns the common prefix of all keys of the node, which the items omit.
     #[inline]
     pub(crate) fn prefix(self) -> &'a [u8] {
-        &self.low_fence()[..self.prefix_length()]
+        self.prefix_in_node().bytes()
     }
 
     /// Returns the prefix and the bytes after it.
     #[inline]
     pub(crate) fn prefix_in_node(self) -> InNode<'a> {
-        InNode::new(self.from(self.sorted_start() + fences::SIZE), self.prefix_length())
+        InNode::new(self.from(self.fences_start() + fences::SIZE), self.prefix_length())
     }
 
-    /// Returns the offset of the first item.
-    pub(crate) fn items_start(self) -> usize {
-        let high = self.high_fence().map_or(0, |high| high.suffix.len());
-        self.sorted_start() + fences::SIZE + self.low_fence().len() + high
-    }
-
+    /// Returns the position of the first item.
     #[inline]
-    pub(crate) fn item(self, offset: usize) -> Item<'a> {
-        Item::read(self.from(offset))
+    pub(crate) fn first(self) -> usize {
+        if self.geometry.is_columns() { 0 } else { rows::items_start(self) }
+    }
+
+    /// Returns the position after the last item.
+    #[inline]
+    pub(crate) fn end(self) -> usize {
+        if self.geometry.is_columns() { self.sorted_count() } else { self.sorted_end() }
+    }
+
+    /// Returns the item at a position before the end.
+    #[inline]
+    pub(crate) fn item(self, position: usize) -> Item<'a> {
+        self.columns().map_or_else(|| Item::read(self.from(position)), |columns| columns.item(position))
+    }
+
+    /// Returns the position after the item at `position`.
+    #[inline]
+    pub(crate) fn after(self, position: usize) -> usize {
+        if self.geometry.is_columns() { position + 1 } else { rows::after(self, position) }
+    }
+
+    /// Returns the position of the last item before `position`; `None` at the start of the block.
+    #[inline]
+    pub(crate) fn before(self, position: usize) -> Option<usize> {
+        if self.geometry.is_columns() { position.checked_sub(1) } else { rows::item_before(self, position) }
+    }
+
+    /// Returns about the number of sorted items from a position on.
+    #[inline]
+    pub(crate) fn pairs_from(self, position: usize) -> usize {
+        (self.end() - position) * self.sorted_count() / (self.end() - self.first()).max(1)
+    }
+
+    /// Returns the items from one position up to another, with their positions.
+    pub(crate) fn items(self, positions: Range<usize>) -> impl Iterator<Item = (usize, Item<'a>)> {
+        let (mut next, end) = (positions.start, positions.end);
+        std::iter::from_fn(move || {
+            let position = next;
+            (position < end).then(|| {
+                next = self.after(position);
+                (position, self.item(position))
+            })
+        })
+    }
+
+    /// Returns all items of the sorted block, with their positions.
+    pub(crate) fn all_items(self) -> impl Iterator<Item = (usize, Item<'a>)> {
+        self.items(self.first()..self.end())
     }
 
     pub(crate) fn key(self, item: Item<'a>) -> KeyParts<'a> {
         KeyParts { prefix: self.prefix(), suffix: item.suffix() }
     }
 
-    /// Returns the heads of the shortcuts, eight bytes each.
     #[inline]
-    pub(crate) fn heads(self) -> &'a [u8] {
-        &self.body[..8 * self.shortcut_count()]
-    }
-
-    /// Returns the head of the shortcut to segment `index`.
-    #[inline]
-    pub(crate) fn head(self, index: usize) -> u64 {
-        u64::from_le_bytes(*self.body[8 * index..].first_chunk().expect("eight bytes"))
-    }
-
-    /// Returns the offset of the first item of segment `index`; the end of the sorted block for the index
-    /// after the last.
-    #[inline]
-    pub(crate) fn segment(self, index: usize) -> usize {
-        if index < self.shortcut_count() {
-            self.u16_at(self.geometry.segment_field_offset(index))
-        } else {
-            self.sorted_end()
-        }
-    }
-
-    /// Returns the offsets of the first item of segment `index` and of the item after its last one, with one
-    /// load.
-    #[inline]
-    pub(crate) fn segment_range(self, index: usize) -> Range<usize> {
-        let (count, sorted_end) = (self.shortcut_count(), self.sorted_end());
-        if index >= count {
-            return sorted_end..sorted_end;
-        }
-        // The fence keys follow the last shortcut, so these four bytes are inside the node.
-        let [a, b, c, d] = *self.from(self.geometry.segment_field_offset(index)).first_chunk().expect("four");
-        let (start, next) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
-        usize::from(start)..if index + 1 < count { usize::from(next) } else { sorted_end }
-    }
-
-    /// Returns the items from `offset` to the end of the sorted block, with their offsets.
-    pub(crate) fn items_from(self, mut offset: usize) -> impl Iterator<Item = (usize, Item<'a>)> {
-        let end = self.sorted_end();
-        std::iter::from_fn(move || {
-            let at = offset;
-            (at < end).then(|| {
-                let item = self.item(at);
-                offset += item.bytes.len();
-                (at, item)
-            })
-        })
+    pub(crate) fn entry_format(self) -> EntryFormat {
+        self.geometry.entry_format()
     }
 
     /// Returns the log entries in order of arrival.
     #[inline]
     pub(crate) fn log_entries(self) -> impl Iterator<Item = LogEntry<'a>> {
-        let mut rest = self.from(self.sorted_end());
+        let (mut rest, format) = (self.log_block(), self.entry_format());
         (0..self.log_count).map(move |_| {
-            let entry = LogEntry::read(rest);
-            rest = &rest[entry.bytes()..];
+            let entry = LogEntry::read(format, rest);
+            rest = &rest[entry.bytes(format)..];
             entry
         })
+    }
+
+    /// Returns the bytes of the log block.
+    #[inline]
+    pub(crate) fn log_block(self) -> &'a [u8] {
+        self.from(self.sorted_end())
     }
 
     /// Prefetches the lines from one offset to another.
@@ -309,12 +349,22 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the bytes of the log block.
+    /// Prefetches some lines from the one with the byte at `offset` on.
+    #[inline]
+    pub(crate) fn prefetch_lines<const LINES: usize>(self, offset: usize) {
+        if let Words::Published(node) = self.words {
+            node.prefetch_lines::<LINES>(offset);
+        }
+    }
+
+    /// Prefetches the log block.
+    #[inline]
+    pub(crate) fn prefetch_log(self) {
+        self.prefetch(self.sorted_end(), self.size());
+    }
+
+    /// Returns the number of bytes of the log block.
     pub(crate) fn log_bytes(self) -> usize {
         self.size() - self.sorted_end()
     }
-}
-
-fn read_word(buffer: &[u8], offset: usize) -> u64 {
-    u64::from_le_bytes(buffer[offset..offset + 8].try_into().expect("eight bytes"))
 }

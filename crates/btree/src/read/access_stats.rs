@@ -1,14 +1,16 @@
 //! Counts the memory accesses of searches: nodes, bytes and cache lines, by level and by part of a node. Only
 //! readers that request it count.
 
+use std::ops::Range;
+
 use honeycomb_memory::LINE_BYTES;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 /// Levels with separate counts. Higher levels count as the highest of them.
 const LEVELS: usize = 8;
 
-/// Counters of the accesses of searches by several readers. They exclude the bytes that scans read beyond the
-/// first segment.
+/// Counters of the accesses of searches by several readers. They exclude the bytes that scans read after the
+/// first item.
 #[derive(Debug, Default)]
 pub struct AccessStats {
     levels: [LevelCounters; LEVELS],
@@ -31,11 +33,12 @@ struct PartCounters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum NodePart {
-    /// Header and shortcut block.
-    Shortcuts,
-    TagDirectory,
-    /// Segments of the sorted block, or single items.
-    Segments,
+    /// Columns: header and samples. Rows: header and shortcuts.
+    Header,
+    /// Columns: a group of heads, with its children or the offsets of its items. Rows: nothing.
+    Columns,
+    /// Columns: the item of the key. Rows: a segment.
+    Items,
     Log,
 }
 
@@ -57,12 +60,12 @@ pub struct AccessCounts {
 pub struct LevelCounts {
     /// Nodes searched.
     pub nodes: u64,
-    /// Accesses to headers and shortcut blocks.
-    pub shortcuts: BlockCounts,
-    /// Accesses to fingerprint directories.
-    pub tag_directory: BlockCounts,
-    /// Accesses to sorted blocks.
-    pub segments: BlockCounts,
+    /// Accesses to headers and to the samples or shortcuts after them.
+    pub header: BlockCounts,
+    /// Accesses to heads, offsets and children.
+    pub columns: BlockCounts,
+    /// Accesses to items.
+    pub items: BlockCounts,
     /// Accesses to log blocks.
     pub log: BlockCounts,
 }
@@ -81,7 +84,7 @@ impl LevelCounts {
     /// Returns the average number of bytes that a search reads in one node.
     #[must_use]
     pub fn bytes_per_node(&self) -> f64 {
-        let parts = [self.shortcuts, self.tag_directory, self.segments, self.log];
+        let parts = [self.header, self.columns, self.items, self.log];
         parts.iter().map(|part| part.bytes).sum::<u64>() as f64 / self.nodes.max(1) as f64
     }
 }
@@ -101,12 +104,13 @@ impl AccessStats {
         self.levels[level.min(LEVELS - 1)].nodes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a read of the bytes from offset `from` up to offset `to`.
-    pub(crate) fn bytes(&self, level: usize, part: NodePart, from: usize, to: usize) {
-        if from < to {
+    /// Counts a read of the bytes in a range of offsets.
+    pub(crate) fn bytes(&self, level: usize, part: NodePart, range: Range<usize>) {
+        if !range.is_empty() {
             let block = &self.levels[level.min(LEVELS - 1)].blocks[part as usize];
-            block.bytes.fetch_add((to - from) as u64, Ordering::Relaxed);
-            block.lines.fetch_add((to.div_ceil(LINE_BYTES) - from / LINE_BYTES) as u64, Ordering::Relaxed);
+            let lines = range.end.div_ceil(LINE_BYTES) - range.start / LINE_BYTES;
+            block.bytes.fetch_add(range.len() as u64, Ordering::Relaxed);
+            block.lines.fetch_add(lines as u64, Ordering::Relaxed);
         }
     }
 
@@ -118,11 +122,11 @@ impl AccessStats {
 
 impl LevelCounters {
     fn counts(&self) -> LevelCounts {
-        let [shortcuts, tag_directory, segments, log] = std::array::from_fn(|part| BlockCounts {
+        let [header, columns, items, log] = std::array::from_fn(|part| BlockCounts {
             bytes: self.blocks[part].bytes.load(Ordering::Relaxed),
             lines: self.blocks[part].lines.load(Ordering::Relaxed),
         });
-        LevelCounts { nodes: self.nodes.load(Ordering::Relaxed), shortcuts, tag_directory, segments, log }
+        LevelCounts { nodes: self.nodes.load(Ordering::Relaxed), header, columns, items, log }
     }
 }
 
@@ -135,14 +139,14 @@ mod tests {
         let stats = AccessStats::default();
         assert!(stats.counts().levels.is_empty());
         stats.node(1);
-        stats.bytes(1, NodePart::Segments, 63, 65);
-        stats.bytes(1, NodePart::Segments, 128, 192);
-        stats.bytes(1, NodePart::Log, 200, 200);
+        stats.bytes(1, NodePart::Items, 63..65);
+        stats.bytes(1, NodePart::Items, 128..192);
+        stats.bytes(1, NodePart::Log, 200..200);
         stats.node(LEVELS + 3);
         let counts = stats.counts();
         assert_eq!(counts.levels.len(), LEVELS);
         let level = counts.levels[1];
-        assert_eq!((level.nodes, level.segments), (1, BlockCounts { bytes: 66, lines: 3 }));
+        assert_eq!((level.nodes, level.items), (1, BlockCounts { bytes: 66, lines: 3 }));
         assert_eq!(level.log, BlockCounts::default());
         assert!((level.bytes_per_node() - 66.0).abs() < 1e-9);
     }

@@ -1,22 +1,23 @@
 //! A cursor over the pairs of one leaf at one version: the sorted block overlaid with the log block. The
 //! overlay is built when the cursor first needs it.
 //!
-//! The cursor is between two pairs. `sorted` is the offset of the first sorted item after it, `log` the index
-//! of the first overlay entry after it. An entry precedes the sorted item at its back pointer, or replaces it
+//! The cursor is between two pairs. `sorted` is the position of the first sorted item after it, `log` the
+//! index of the first overlay entry after it. An entry precedes the sorted item at its back pointer, or replaces it
 //! if it has the flag `replaces`. So combining the two blocks compares no keys.
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
 use crate::node::log::Overlay;
+use crate::node::log_entry::EntryWord;
+use crate::node::search::lower_bound_in;
 use crate::node::view::View;
 use crate::read::descent::Landing;
-use crate::read::search::{item_before, lower_bound_in};
 
 pub(crate) struct Cursor<'a> {
     view: View<'a>,
     read_version: u64,
     sorted: usize,
-    /// Offset of the end of the sorted block.
+    /// The end of the sorted block.
     end: usize,
     /// The back pointer of the first overlay entry after the cursor; `usize::MAX` if there is none.
     next_entry: usize,
@@ -29,12 +30,12 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Returns a cursor before the first pair.
     pub(crate) fn at_start(view: View<'a>, read_version: u64) -> Self {
-        Self::new(view, read_version, view.items_start())
+        Self::new(view, read_version, view.first())
     }
 
     /// Returns a cursor after the last pair.
     pub(crate) fn at_end(view: View<'a>, read_version: u64) -> Self {
-        let mut cursor = Self::new(view, read_version, view.sorted_end());
+        let mut cursor = Self::new(view, read_version, view.end());
         if cursor.next_entry == cursor.sorted {
             let overlay = Overlay::new(view, read_version);
             cursor.set_overlay(overlay.len(), overlay);
@@ -46,11 +47,11 @@ impl<'a> Cursor<'a> {
     /// `after` is set. `landing` is the result of the descent with this key.
     pub(crate) fn at_key(landing: Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
         let view = landing.leaf;
-        let search_key = SearchKey::new(&key[view.prefix_length()..]);
-        let position = lower_bound_in(view, &search_key, landing.segment);
-        let mut sorted = position.offset;
+        let search_key = SearchKey { suffix: &key[view.prefix_length()..], head: landing.head };
+        let position = lower_bound_in(view, &search_key, landing.near);
+        let mut sorted = position.position;
         if after && position.found {
-            sorted += view.item(sorted).bytes.len();
+            sorted = view.after(sorted);
         }
         let mut cursor = Self::new(view, read_version, sorted);
         if cursor.next_entry == sorted {
@@ -64,7 +65,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn new(view: View<'a>, read_version: u64, sorted: usize) -> Self {
         let next_entry = next_back_pointer(view, read_version, sorted);
-        Self { view, read_version, sorted, end: view.sorted_end(), next_entry, overlay: None, log: 0 }
+        Self { view, read_version, sorted, end: view.end(), next_entry, overlay: None, log: 0 }
     }
 
     /// Sets the overlay. The cursor is before entry `log`.
@@ -82,10 +83,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the bytes of the sorted block after the cursor.
+    /// Returns the position of the first sorted item after the cursor.
     #[inline]
-    pub(crate) fn bytes_left(&self) -> usize {
-        self.end - self.sorted
+    pub(crate) fn position(&self) -> usize {
+        self.sorted
     }
 
     /// Returns the start and the end, at most `end`, of the sorted items before the next overlay entry.
@@ -94,10 +95,10 @@ impl<'a> Cursor<'a> {
         (self.sorted, end.min(self.next_entry))
     }
 
-    /// Advances to an offset in the range that [`Cursor::sorted_run`] has returned.
+    /// Advances to a position in the range that [`Cursor::sorted_run`] has returned.
     #[inline]
-    pub(crate) fn skip_to(&mut self, offset: usize) {
-        self.sorted = offset;
+    pub(crate) fn skip_to(&mut self, position: usize) {
+        self.sorted = position;
     }
 
     /// Advances over the next pair and returns it.
@@ -110,7 +111,7 @@ impl<'a> Cursor<'a> {
         }
         (self.sorted < self.end).then(|| {
             let item = self.view.item(self.sorted);
-            self.sorted += item.bytes.len();
+            self.sorted = self.view.after(self.sorted);
             item
         })
     }
@@ -124,7 +125,7 @@ impl<'a> Cursor<'a> {
             self.log += 1;
             self.next_entry = overlay.back_pointer(self.log).unwrap_or(usize::MAX);
             if item.header.replaces() {
-                self.sorted += self.view.item(self.sorted).bytes.len();
+                self.sorted = self.view.after(self.sorted);
             }
             if !item.header.tombstone() {
                 return Some(item);
@@ -136,7 +137,7 @@ impl<'a> Cursor<'a> {
     /// Moves back over the previous pair and returns it.
     pub(crate) fn previous(&mut self) -> Option<Item<'a>> {
         loop {
-            let before = item_before(self.view, self.sorted);
+            let before = self.view.before(self.sorted);
             let from = before.unwrap_or(self.sorted);
             if self.overlay.is_none() && next_back_pointer(self.view, self.read_version, from) >= self.sorted
             {
@@ -167,12 +168,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns the smallest back pointer at or after `offset` among the log entries that `read_version` sees;
+/// Returns the smallest back pointer at or after `position` among the log entries that `read_version` sees;
 /// `usize::MAX` if there is none.
 #[inline]
-fn next_back_pointer(view: View<'_>, read_version: u64, offset: usize) -> usize {
-    let node_version = view.node_version();
-    let seen = view.log_entries().take_while(|entry| node_version + entry.version_delta <= read_version);
-    let from_offset = seen.map(|entry| entry.back_pointer).filter(|&back_pointer| back_pointer >= offset);
-    from_offset.min().unwrap_or(usize::MAX)
+fn next_back_pointer(view: View<'_>, read_version: u64, position: usize) -> usize {
+    let seen = read_version - view.node_version().min(read_version);
+    let (mut rest, format, mut next) = (view.log_block(), view.entry_format(), usize::MAX);
+    for _ in 0..view.log_count() {
+        let entry = EntryWord::read(rest);
+        if entry.version_delta() > seen {
+            break;
+        }
+        if entry.back_pointer() >= position {
+            next = next.min(entry.back_pointer());
+        }
+        rest = &rest[format.entry_bytes(format.item_header(rest))..];
+    }
+    next
 }

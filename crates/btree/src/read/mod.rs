@@ -9,4 +9,3 @@ pub(crate) mod reader;
 pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod scan;
-pub(crate) mod search;

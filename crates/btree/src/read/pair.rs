@@ -1,7 +1,7 @@
 //! A pair that a scan emits.
 
 use crate::node::in_node::InNode;
-use crate::node::item::{HEADER_BYTES, Item};
+use crate::node::item::Item;
 
 /// A pair that a scan emits.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ impl<'a> Pair<'a> {
     /// Appends the key to `out`.
     pub fn copy_key_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.bytes());
-        out.extend_from_slice(self.item.suffix());
+        self.item.suffix().copy_into(out);
     }
 
     /// Writes `before`, the key and the value to the start of `out`. May overwrite bytes after them.
@@ -49,15 +49,11 @@ impl<'a> Pair<'a> {
         let (start, rest) = out.split_first_chunk_mut().expect("`out` has space for `before`");
         *start = before;
         self.prefix.write_to(rest);
-        let rest = &mut rest[self.prefix.len()..];
-        match self.separate_value {
-            // Suffix and value are adjacent.
-            None => self.item.after_header(self.item.bytes.len() - HEADER_BYTES).write_to(rest),
-            Some(value) => {
-                let (suffix, rest) = rest.split_at_mut(self.item.header.suffix_bytes());
-                suffix.copy_from_slice(self.item.suffix());
-                rest[..value.len()].copy_from_slice(value);
-            }
+        let mut at = self.prefix.len();
+        let suffix = self.item.suffix();
+        for part in suffix.parts().into_iter().chain([self.value()]) {
+            rest[at..at + part.len()].copy_from_slice(part);
+            at += part.len();
         }
     }
 }

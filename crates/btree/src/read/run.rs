@@ -1,10 +1,12 @@
 //! Emission of the pairs of a scan. Adjacent pairs are emitted as a run: a long scan spends most of its time
 //! on copying, which takes few instructions without other work between two pairs.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::node::in_node::InNode;
-use crate::node::item::{HEADER_BYTES, ItemHeader};
+use crate::node::item::ItemHeader;
+use crate::node::suffix::HEAD_BYTES;
+use crate::node::view::View;
 use crate::read::pair::Pair;
 
 /// The consumer of the pairs of a scan.
@@ -29,10 +31,9 @@ impl<F: FnMut(&Pair<'_>) -> ControlFlow<()>> Emit for OneByOne<F> {
 /// Adjacent pairs in a sorted block, without a log entry between them and within the bounds of the scan.
 pub struct PairRun<'a> {
     prefix: InNode<'a>,
-    /// The items, followed by other bytes of the node.
-    from: &'a [u8],
-    /// Bytes of the items.
-    bytes: usize,
+    leaf: View<'a>,
+    /// The positions of the items that were not consumed.
+    items: Range<usize>,
     /// Maximum number of pairs to consume.
     pairs: usize,
 }
@@ -64,20 +65,21 @@ const BEFORE: usize = 8;
 /// Chunk sizes for prefixes: random keys have short ones, names and paths long ones.
 const SHORT_PREFIX: usize = 8;
 const LONG_PREFIX: usize = 64;
-/// Maximum bytes of suffix and value to copy in one chunk.
+/// Maximum bytes of the rest of a key and of its value to copy in one chunk.
 const REST: usize = 64;
 
 impl<'a> PairRun<'a> {
-    /// Returns the run of the first `bytes` bytes of the items in `from`, of which at most `pairs` pairs may
-    /// be consumed.
+    /// Returns the run of the items of a leaf in a range of positions, of which at most `pairs` pairs may be
+    /// consumed.
     #[inline]
-    pub(crate) fn new(prefix: InNode<'a>, from: &'a [u8], bytes: usize, pairs: usize) -> Self {
-        Self { prefix, from, bytes, pairs }
+    pub(crate) fn new(prefix: InNode<'a>, leaf: View<'a>, items: Range<usize>, pairs: usize) -> Self {
+        Self { prefix, leaf, items, pairs }
     }
 
+    /// Returns the position of the first item that was not consumed.
     #[inline]
-    pub(crate) fn bytes_left(&self) -> usize {
-        self.bytes
+    pub(crate) fn position(&self) -> usize {
+        self.items.start
     }
 
     #[inline]
@@ -114,27 +116,57 @@ impl<'a> PairRun<'a> {
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
     ) -> WrittenPairs {
-        let (mut from, mut bytes, mut written) = (self.from, self.bytes, WrittenPairs::default());
-        let (most, prefix_bytes) = (self.pairs.min(pairs), self.prefix.len());
-        while bytes > 0 && written.pairs < most {
-            let room = out[written.bytes..].get_mut(..BEFORE + PREFIX + REST);
-            let chunk = from.first_chunk::<{ HEADER_BYTES + REST }>();
-            let (Some(chunk), Some(room)) = (chunk, room) else { break };
-            let header = ItemHeader::read(chunk);
-            if header.item_bytes() > chunk.len() || header.overflow() {
-                break;
+        let Some(columns) = self.leaf.columns() else { return WrittenPairs::default() };
+        let mut out =
+            Output { out, prefix, prefix_bytes: self.prefix.len(), written: WrittenPairs::default() };
+        let most = self.items.len().min(self.pairs).min(pairs);
+        let items = self.items.start..self.items.start + most;
+        match columns.equal_items(items) {
+            Some(mut items) => {
+                let (header, key) = (items.header(), self.prefix.len() + items.header().suffix_bytes());
+                let before = before(key, header.value_bytes());
+                items.all(|(head, bytes)| out.write(header, head, bytes, before))
             }
-            let key_bytes = prefix_bytes + header.suffix_bytes();
-            room[..BEFORE].copy_from_slice(&before(key_bytes, header.value_bytes()));
-            room[BEFORE..][..PREFIX].copy_from_slice(prefix);
-            room[BEFORE + prefix_bytes..][..REST].copy_from_slice(&chunk[HEADER_BYTES..]);
-            (written.last_key, written.last_key_bytes) = (written.bytes + BEFORE, key_bytes);
-            written.bytes += BEFORE + key_bytes + header.value_bytes();
-            written.pairs += 1;
-            from = &from[header.item_bytes()..];
-            bytes -= header.item_bytes();
+            None => columns.unequal_items(self.items.start..self.items.start + most).all(
+                |(header, head, bytes)| {
+                    let key = out.prefix_bytes + header.suffix_bytes();
+                    !header.overflow() && out.write(header, head, bytes, before(key, header.value_bytes()))
+                },
+            ),
+        };
+        self.items.start += out.written.pairs;
+        self.pairs -= out.written.pairs;
+        out.written
+    }
+}
+
+/// The destination of a run of pairs.
+struct Output<'o, const PREFIX: usize> {
+    out: &'o mut [u8],
+    prefix: &'o [u8; PREFIX],
+    prefix_bytes: usize,
+    written: WrittenPairs,
+}
+
+impl<const PREFIX: usize> Output<'_, PREFIX> {
+    /// Writes a pair. `bytes` starts with the rest of its key and its value. Returns false if it is too long,
+    /// or if there may be too little space.
+    #[inline(always)]
+    fn write(&mut self, header: ItemHeader, head: u64, bytes: &[u8], before: [u8; BEFORE]) -> bool {
+        let room = self.out[self.written.bytes..].get_mut(..BEFORE + PREFIX + HEAD_BYTES + REST);
+        let (Some(chunk), Some(room)) = (bytes.first_chunk::<REST>(), room) else { return false };
+        let (suffix, value) = (header.suffix_bytes(), header.value_bytes());
+        if suffix.saturating_sub(HEAD_BYTES) + value > REST {
+            return false;
         }
-        (self.from, self.bytes, self.pairs) = (from, bytes, self.pairs - written.pairs);
-        written
+        room[..BEFORE].copy_from_slice(&before);
+        room[BEFORE..][..PREFIX].copy_from_slice(self.prefix);
+        room[BEFORE + self.prefix_bytes..][..HEAD_BYTES].copy_from_slice(&head.to_be_bytes());
+        room[BEFORE + self.prefix_bytes + suffix.min(HEAD_BYTES)..][..REST].copy_from_slice(chunk);
+        let key_bytes = self.prefix_bytes + suffix;
+        (self.written.last_key, self.written.last_key_bytes) = (self.written.bytes + BEFORE, key_bytes);
+        self.written.bytes += BEFORE + key_bytes + value;
+        self.written.pairs += 1;
+        true
     }
 }

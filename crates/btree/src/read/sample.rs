@@ -46,7 +46,7 @@ impl Reader<'_> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
             let number = draw_below(view.sorted_count() + 1, draw);
-            let item = number.checked_sub(1).and_then(|nth| view.items_from(view.items_start()).nth(nth));
+            let item = number.checked_sub(1).and_then(|nth| view.all_items().nth(nth));
             let child = item.map_or_else(|| view.leftmost(), |(_, item)| item.child());
             view = self.node(child).expect("a child is not newer than its parent");
         }
@@ -73,7 +73,7 @@ impl Reader<'_> {
         let (mut emitted, mut key) = (0, leaf.prefix().to_vec());
         let mut emit_item = |item: Item<'_>| {
             key.truncate(leaf.prefix_length());
-            key.extend_from_slice(item.suffix());
+            item.suffix().copy_into(&mut key);
             emit(&key, self.value(item));
         };
         for before in 0..pairs {

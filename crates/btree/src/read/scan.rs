@@ -2,20 +2,18 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_layout::node_header;
-
 use crate::forest::Root;
 use crate::node::in_node::InNode;
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
-use crate::node::shape::LEAF;
+use crate::node::search::lower_bound;
+use crate::node::suffix::Suffix;
 use crate::node::view::View;
 use crate::read::cursor::Cursor;
 use crate::read::descent::{Descent, Landing};
 use crate::read::pair::Pair;
 use crate::read::reader::{LeafPosition, Reader};
 use crate::read::run::{Emit, OneByOne, PairRun};
-use crate::read::search::lower_bound;
 
 /// The parameters of a scan.
 #[derive(Debug, Clone, Copy)]
@@ -110,10 +108,8 @@ impl Reader<'_> {
     }
 }
 
-/// Assumed bytes of a pair, to estimate whether a scan continues beyond a leaf.
-const PAIR_BYTES: usize = 32;
 /// Bytes of the next leaf's sorted block to prefetch.
-const FIRST_PAIRS_BYTES: usize = 256;
+const FIRST_HEADS_BYTES: usize = 128;
 
 /// A scan in progress.
 struct RunningScan<'s, 'q, 'e, E> {
@@ -152,7 +148,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
                 self.emit_run(leaf, prefix, &mut cursor, run_end)?;
                 let Some(item) = cursor.next() else { break };
                 if let LeafBound::At { suffix, excluded } = upper
-                    && is_beyond(item.suffix(), suffix, excluded)
+                    && is_after(item.suffix(), suffix, excluded)
                 {
                     return ControlFlow::Break(());
                 }
@@ -173,7 +169,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
             let (lower, prefix) = (lower_in_leaf(leaf, self.scan.lower), leaf.prefix_in_node());
             while let Some(item) = cursor.previous() {
                 if let LeafBound::At { suffix, excluded } = lower
-                    && is_beyond(suffix, item.suffix(), excluded)
+                    && is_before(item.suffix(), suffix, excluded)
                 {
                     return ControlFlow::Break(());
                 }
@@ -191,23 +187,21 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     /// Prefetches the beginning of the next leaf if the scan is likely to reach it.
     #[inline]
     fn prefetch_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
-        if cursor.bytes_left() / PAIR_BYTES < self.remaining
+        if leaf.pairs_from(cursor.position()) < self.remaining
             && let Some(right) = leaf.right()
         {
-            let start = self.reader.forest().geometry().sorted_start(LEAF);
             let right = self.reader.current(right);
-            right.prefetch(0, node_header::SIZE);
-            right.prefetch(start, start + FIRST_PAIRS_BYTES);
+            right.prefetch(0, self.reader.forest().geometry().block_start() + FIRST_HEADS_BYTES);
         }
     }
 
-    /// Returns the offset up to which sorted items are inside the upper bound without a comparison.
+    /// Returns the position up to which sorted items are inside the upper bound without a comparison.
     #[inline]
     fn run_end(&self, leaf: View<'s>, upper: &LeafBound<'_>) -> usize {
         match upper {
             _ if self.scan.keys_only => 0,
-            LeafBound::Inside => leaf.sorted_end(),
-            LeafBound::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).offset,
+            LeafBound::Inside => leaf.end(),
+            LeafBound::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).position,
         }
     }
 
@@ -222,9 +216,9 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     ) -> ControlFlow<()> {
         let (start, end) = cursor.sorted_run(end);
         if start < end {
-            let mut run = PairRun::new(prefix, leaf.from(start), end - start, self.remaining);
+            let mut run = PairRun::new(prefix, leaf, start..end, self.remaining);
             self.emit.run(&mut run);
-            cursor.skip_to(end - run.bytes_left());
+            cursor.skip_to(run.position());
             self.remaining = run.pairs_left();
         }
         if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -277,10 +271,18 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     }
 }
 
-/// Returns whether `key` is beyond `bound`: after it, or equal to it if the bound is excluded.
+/// Returns whether a key is after an upper bound, or equal to it if the bound is excluded.
 #[inline]
-fn is_beyond(key: &[u8], bound: &[u8], excluded: bool) -> bool {
-    if excluded { key >= bound } else { key > bound }
+fn is_after(key: Suffix<'_>, bound: &[u8], excluded: bool) -> bool {
+    let order = key.compare(bound);
+    if excluded { order.is_ge() } else { order.is_gt() }
+}
+
+/// Returns whether a key is before a lower bound, or equal to it if the bound is excluded.
+#[inline]
+fn is_before(key: Suffix<'_>, bound: &[u8], excluded: bool) -> bool {
+    let order = key.compare(bound);
+    if excluded { order.is_le() } else { order.is_lt() }
 }
 
 fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> LeafBound<'q> {

@@ -10,16 +10,16 @@ use honeycomb_memory::{Lid, Pin, Retired, Version};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
-use crate::node::item::{Item, ItemHeader, ValueReference, encode};
-use crate::node::item_run::Change;
+use crate::node::consolidation::Change;
+use crate::node::item::{Item, ItemHeader, ValueReference};
 use crate::node::key::SearchKey;
 use crate::node::live::Live;
 use crate::node::log::find_in_log;
 use crate::node::log_entry::{LogEntry, NewEntry, NewItem};
+use crate::node::search::{Near, lower_bound, lower_bound_in};
 use crate::node::view::View;
 use crate::read::descent::Target;
 use crate::read::reader::{LeafPosition, child_toward};
-use crate::read::search::{find_segment, lower_bound_in};
 use crate::write::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::write::restructure::Edit;
 use crate::write::sparse::{Shrunk, SparseLeaf, becomes_sparse};
@@ -172,22 +172,24 @@ struct KeyLookup<'a> {
     existing: Option<ExistingPair<'a>>,
 }
 
-/// Searches for a key in a leaf, in its segment if that is known.
+/// Searches for a key in a leaf, near a place if that is known.
 #[inline]
-fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLookup<'a> {
+fn look_up<'a>(leaf: View<'a>, suffix: &[u8], near: Option<Near>) -> KeyLookup<'a> {
     let search_key = SearchKey::new(suffix);
-    let segment = segment.unwrap_or_else(|| find_segment(leaf, &search_key));
-    let position = lower_bound_in(leaf, &search_key, segment);
-    let log = find_in_log(leaf, &search_key, position.offset);
+    let position = match near {
+        Some(near) => lower_bound_in(leaf, &search_key, near),
+        None => lower_bound(leaf, &search_key),
+    };
+    let log = find_in_log(leaf, &search_key, position.position);
     let node_version = leaf.node_version();
     let sorted =
-        position.found.then(|| ExistingPair { item: leaf.item(position.offset), version: node_version });
+        position.found.then(|| ExistingPair { item: leaf.item(position.position), version: node_version });
     let newest =
         |entry: LogEntry<'a>| ExistingPair { item: entry.item, version: entry.version(node_version) };
     let repeats = log.newest.is_some();
     let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.tombstone());
     KeyLookup {
-        back_pointer: position.offset,
+        back_pointer: position.position,
         replaces: position.found,
         repeats,
         order_hint: log.rank,
@@ -195,15 +197,15 @@ fn look_up<'a>(leaf: View<'a>, suffix: &[u8], segment: Option<usize>) -> KeyLook
     }
 }
 
-/// The locked leaf of a key, and the key's segment if it is known.
+/// The locked leaf of a key, and the place of the key in its sorted block if it is known.
 pub(crate) struct LeafLocation {
     leaf: NodeIndex,
-    segment: Option<usize>,
+    near: Option<Near>,
 }
 
 impl LeafLocation {
     pub(crate) fn at(leaf: NodeIndex) -> Self {
-        Self { leaf, segment: None }
+        Self { leaf, near: None }
     }
 }
 
@@ -212,19 +214,19 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn apply(
         &mut self,
         root: Root,
-        LeafLocation { leaf, segment }: LeafLocation,
+        LeafLocation { leaf, near }: LeafLocation,
         key: &[u8],
         operation: &Operation<'_>,
     ) -> Result<Outcome, Abort> {
         let view = self.view(leaf);
-        if segment.is_none() {
-            // A writer reads the whole log block. Prefetch it while the search finds the segment.
-            view.prefetch(view.sorted_end(), view.size());
+        if near.is_none() {
+            // A writer reads the whole log block. Prefetch it while the search finds the place.
+            view.prefetch_log();
         }
         let suffix = &key[view.prefix_length()..];
-        let lookup = look_up(view, suffix, segment);
+        let lookup = look_up(view, suffix, near);
         let superseded = lookup.existing.as_ref().and_then(|existing| existing.item.reference());
-        let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.bytes.len());
+        let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.header.item_bytes());
         let existing =
             lookup.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
@@ -233,7 +235,7 @@ impl<'f> WriteTransaction<'f> {
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
         let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
-        let is_last = order_hint == view.log_count() && back_pointer == view.sorted_end();
+        let is_last = order_hint == view.log_count() && back_pointer == view.end();
         let room = self.log_room(view);
         if self.must_commit()
             && (superseded.is_some() || stored.as_ref().is_some_and(|value| self.is_overflow(value)))
@@ -252,16 +254,16 @@ impl<'f> WriteTransaction<'f> {
         let live = if header.tombstone() { 0 } else { header.item_bytes() };
         let shrunk = existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
         let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(root, leaf, bytes)));
-        let entry = NewEntry { back_pointer, order_hint, item: NewItem { header, suffix, value } };
-        if superseded.is_none() && entry.bytes() <= room {
+        let item = NewItem { header, suffix, value };
+        let entry = NewEntry { back_pointer, order_hint, item };
+        if superseded.is_none() && entry.bytes(self.forest.entry_format()) <= room {
             self.append(leaf, &entry);
         } else {
             // A log entry would keep a superseded overflow value allocated until the next consolidation.
             if let Some(reference) = superseded {
                 self.retire(Retired::Value(reference.address, reference.length));
             }
-            let item = encode(header, suffix, value);
-            let change = Change { is_last, back_pointer, item: &item };
+            let change = Change { is_last, back_pointer, item };
             self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
         }
         if let Some((bytes, sparse)) = shrunk {
@@ -282,7 +284,8 @@ impl<'f> WriteTransaction<'f> {
     fn becomes_sparse(&self, root: Root, leaf: NodeIndex, bytes: usize) -> Option<SparseLeaf> {
         let leaf = self.view(leaf);
         let before = Live::of(leaf).item_bytes(leaf);
-        let is_sparse = becomes_sparse(self.forest.shape(), before, before - bytes);
+        // Lengths of encoded items; those of a node differ from them by a few bytes.
+        let is_sparse = becomes_sparse(self.forest.shape(), before, before.saturating_sub(bytes));
         is_sparse.then(|| (root, leaf.low_fence().to_vec()))
     }
 
@@ -322,9 +325,9 @@ impl<'f> WriteTransaction<'f> {
         if self.is_removed(leaf) {
             return Err(Abort::Conflict);
         }
-        // The segment is valid only in this buffer, whose sorted block never changes.
-        let segment = self.is_in_place(leaf, target.buffer).then_some(target.segment);
-        Ok(LeafLocation { leaf, segment })
+        // The place is valid only in this buffer, whose sorted block never changes.
+        let near = self.is_in_place(leaf, target.buffer).then_some(target.near);
+        Ok(LeafLocation { leaf, near })
     }
 
     /// Returns a locked node if it is a leaf. It was found under the pin of this transaction.
@@ -338,9 +341,9 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn lock_leaf(&mut self, root: Root, toward: LeafPosition<'_>) -> Result<NodeIndex, Abort> {
         let (top, lid) = (self.view_of(root.0), root.0);
         let lid = if self.has_nodes() {
-            leaf_toward(lid, top, toward, |lid| self.view_of(lid))
+            leaf_toward(lid, top, toward, |lid, _| self.view_of(lid))
         } else {
-            leaf_toward(lid, top, toward, |lid| self.view_ahead(lid))
+            leaf_toward(lid, top, toward, |lid, level| self.view_ahead(lid, level))
         };
         let index = self.lock(lid)?;
         self.check_is_leaf(root, index)
@@ -353,11 +356,11 @@ fn leaf_toward<'a>(
     mut lid: Lid,
     mut view: View<'a>,
     toward: LeafPosition<'_>,
-    view_of: impl Fn(Lid) -> View<'a>,
+    view_of: impl Fn(Lid, usize) -> View<'a>,
 ) -> Lid {
     while !view.is_leaf() {
         lid = child_toward(view, toward).1;
-        view = view_of(lid);
+        view = view_of(lid, view.level() - 1);
     }
     lid
 }

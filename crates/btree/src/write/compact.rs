@@ -25,18 +25,18 @@
 //! Each merge is a transaction, like any other structural change. It checks its input again under the locks.
 //! If it fails, it has changed nothing, and the pass can continue at the same position.
 
-use honeycomb_layout::child;
 use honeycomb_memory::Lid;
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
 use crate::node::fences::Fences;
-use crate::node::item::HEADER_BYTES;
 use crate::node::live::Live;
+use crate::node::search::{child_after, child_at, child_before};
 use crate::node::shape::{LEAF, Shape};
+use crate::node::size::NodeKind;
 use crate::node::view::View;
 use crate::read::reader::{LeafPosition, child_toward};
-use crate::read::search::{child_after, child_at, child_before};
+use crate::write::children::Children;
 use crate::write::divide::log_room;
 use crate::write::restructure::Ends;
 use crate::write::sparse::Shrunk;
@@ -178,10 +178,10 @@ impl WriteTransaction<'_> {
             let last = self.view_of(lid);
             let more = Live::of(last);
             is_one_empty = live.is_empty() || more.is_empty();
-            live = live.and(more);
+            live = live.and(more, shape.geometry());
             let room =
                 if is_one_empty { block_bytes_max(shape, LEAF) } else { merged_bytes_max(shape, LEAF) };
-            if live.sorted_bytes(Fences::spanning(first, last)) > room {
+            if live.sorted_bytes(shape.geometry(), Fences::spanning(first, last)) > room {
                 break;
             }
             count += 1;
@@ -194,8 +194,8 @@ impl WriteTransaction<'_> {
     }
 
     fn three_into_two(&self, first: View<'_>, two: Live, third: Lid) -> Option<MergePlan> {
-        let last = self.view_of(third);
-        let bytes = two.and(Live::of(last)).sorted_bytes(Fences::spanning(first, last));
+        let (last, geometry) = (self.view_of(third), self.forest.geometry());
+        let bytes = two.and(Live::of(last), geometry).sorted_bytes(geometry, Fences::spanning(first, last));
         (bytes <= 2 * merged_bytes_max(self.forest.shape(), LEAF)).then_some(MergePlan { count: 3, nodes: 2 })
     }
 
@@ -242,21 +242,20 @@ impl WriteTransaction<'_> {
 
 /// Returns the maximum bytes of a merged block: the fill factor of a bulk load.
 fn merged_bytes_max(shape: &Shape, level: usize) -> usize {
-    (shape.block_bytes(level) * 9 / 10).min(block_bytes_max(shape, level))
+    (shape.block_bytes() * 9 / 10).min(block_bytes_max(shape, level))
 }
 
 /// Returns the maximum bytes of a block, also after a merge with an empty leaf.
 fn block_bytes_max(shape: &Shape, level: usize) -> usize {
-    shape.block_bytes(level) - log_room(shape, level)
+    shape.block_bytes() - log_room(shape, level)
 }
 
-/// Returns an upper limit for the bytes of the sorted block of two merged interior nodes. The fence key
-/// between them becomes the key of an item.
+/// Returns the bytes of the sorted block of two merged interior nodes. The fence key between them becomes the
+/// key of an item.
 fn merged_bytes(left: View<'_>, right: View<'_>) -> usize {
-    let prefix = Fences::spanning(left, right).prefix_length();
-    let bytes = |view: View<'_>| {
-        let whole = view.sorted_end() - view.sorted_start();
-        whole + (1 + view.sorted_count()) * (view.prefix_length() - prefix)
-    };
-    bytes(left) + bytes(right) + HEADER_BYTES + child::SIZE
+    let children = Children::of(left).followed_by(Children::of(right));
+    let run = children.run();
+    let prefix = run.fences.prefix_length();
+    let kind = NodeKind { geometry: left.geometry(), level: left.level(), prefix };
+    kind.block_bytes(run.items.size(kind), run.fences)
 }

@@ -2,12 +2,14 @@
 
 use honeycomb_memory::Lid;
 
-use crate::node::builder::Plan;
 use crate::node::fences::{Fences, OwnedFences};
-use crate::node::item::{Item, ItemHeader};
-use crate::node::item_run::{ItemRun, Items, Tally};
-use crate::node::key::{KeyParts, separator};
+use crate::node::item::Item;
+use crate::node::item_run::{ItemRun, Items};
+use crate::node::key::separator;
+use crate::node::plan::Plan;
 use crate::node::shape::Shape;
+use crate::node::size::{NodeKind, Size};
+use crate::node::suffix::KeyParts;
 
 /// The distribution of items among new nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,10 +30,16 @@ pub(crate) struct NodeContents<'a> {
 
 impl NodeContents<'_> {
     /// Returns the plan of the node. `left` and `right` are the siblings of a leaf.
-    pub(crate) fn plan(&self, level: usize, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
+    pub(crate) fn plan(
+        &self,
+        shape: &Shape,
+        level: usize,
+        left: Option<Lid>,
+        right: Option<Lid>,
+    ) -> Plan<'_> {
         let left = if level == 0 { left } else { self.leftmost };
         let right = right.filter(|_| level == 0);
-        Plan::new(level, self.fences.borrow(), [left, right], &self.items)
+        Plan::new(shape, level, self.fences.borrow(), [left, right], &self.items)
     }
 }
 
@@ -49,7 +57,7 @@ pub(crate) struct NodeRun<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Cut {
     item_run: usize,
-    /// Offset of the item in the bytes of its item run.
+    /// Position of the item in its item run.
     at: usize,
 }
 
@@ -60,37 +68,43 @@ pub(crate) fn divide<'a>(
     distribution: Distribution,
 ) -> Vec<NodeContents<'a>> {
     let all_fit = |parts: &[NodeContents<'_>], room| {
-        parts.iter().all(|part| fits(shape, &part.plan(run.level, None, None), room))
+        parts.iter().all(|part| fits(shape, &part.plan(shape, run.level, None, None), room))
     };
-    let room = log_room(shape, run.level);
-    if distribution == Distribution::LastApart && run.items.tally.count > 1 {
+    let (room, kind) = (log_room(shape, run.level), run.kind(shape));
+    let size = run.items.size(kind);
+    if distribution == Distribution::LastApart && size.count > 1 {
         let parts = run.parts(&[run.last_item()]);
         if all_fit(&parts, 0) {
             return parts;
         }
     }
     let wanted = if let Distribution::Evenly(nodes) = distribution { nodes } else { 2 };
-    for nodes in wanted..=run.items.tally.count {
-        let parts = run.parts(&run.cuts(nodes));
+    for nodes in wanted..=size.count {
+        let parts = run.parts(&run.cuts(kind, size, nodes));
         if all_fit(&parts, room) {
             return parts;
         }
     }
     // Fewer items than nodes: one node for each item, or one empty node.
-    let parts = run.parts(&run.cuts(run.items.tally.count.max(1)));
+    let parts = run.parts(&run.cuts(kind, size, size.count.max(1)));
     assert!(all_fit(&parts, 0), "the limits of keys and values make a node with one item fit");
     parts
 }
 
 impl<'a> NodeRun<'a> {
     /// Returns the plan of one node with all items. `left` and `right` are the siblings of a leaf.
-    pub(crate) fn plan(&self, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
-        Plan::new(self.level, self.fences, [self.leftmost.or(left), right], &self.items)
+    pub(crate) fn plan(&self, shape: &Shape, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
+        Plan::new(shape, self.level, self.fences, [self.leftmost.or(left), right], &self.items)
     }
 
     /// Returns the bytes of the sorted block of one node with all items.
-    pub(crate) fn bytes(&self) -> usize {
-        self.plan(None, None).sorted_bytes()
+    pub(crate) fn bytes(&self, shape: &Shape) -> usize {
+        self.plan(shape, None, None).sorted_bytes()
+    }
+
+    /// Returns the kind of one node with all items.
+    fn kind(&self, shape: &Shape) -> NodeKind {
+        NodeKind { geometry: shape.geometry(), level: self.level, prefix: self.fences.prefix_length() }
     }
 
     fn item_run(&self, cut: Cut) -> ItemRun<'a> {
@@ -98,70 +112,56 @@ impl<'a> NodeRun<'a> {
     }
 
     fn item(&self, cut: Cut) -> Item<'a> {
-        Item::read(&self.item_run(cut).bytes[cut.at..])
+        self.item_run(cut).item(cut.at)
     }
 
     fn last_item(&self) -> Cut {
         let item_run = self.items.item_runs.len() - 1;
-        let bytes = self.items.item_runs[item_run].bytes.len();
-        Cut { item_run, at: bytes - self.items.item_runs[item_run].last_before(bytes).bytes.len() }
+        let last = self.items.item_runs[item_run];
+        Cut { item_run, at: last.last_before(last.end()) }
     }
 
-    /// Returns the cuts that divide the run into `nodes` nodes.
-    fn cuts(&self, nodes: usize) -> Vec<Cut> {
-        let prefix = self.fences.prefix_length();
-        let total = self.items.bytes_with_prefix(prefix);
-        let (mut cuts, mut last) = (Vec::with_capacity(nodes), Cut { item_run: 0, at: 0 });
-        for node in 1..nodes {
-            let Some(cut) = self.cut_after(last, total * node / nodes, prefix) else { break };
-            cuts.push(cut);
-            last = cut;
+    /// Returns the cuts that divide the run into `nodes` nodes: each before the first item whose middle byte
+    /// is at or beyond an even share of all bytes.
+    fn cuts(&self, kind: NodeKind, whole: Size, nodes: usize) -> Vec<Cut> {
+        let total = kind.share_of(whole, whole);
+        let (mut cuts, mut before) = (Vec::with_capacity(nodes), 0);
+        for (index, item_run) in self.items.item_runs.iter().enumerate() {
+            let bytes = kind.share_of(whole, item_run.size(kind));
+            let mut start = item_run.first() + usize::from(index == 0);
+            while cuts.len() + 1 < nodes {
+                let goal = (total * (cuts.len() + 1) / nodes).saturating_sub(before);
+                let Some(at) = item_run.position_at(goal, start, |one| kind.share_of(whole, one), kind)
+                else {
+                    break;
+                };
+                cuts.push(Cut { item_run: index, at });
+                start = item_run.after(at);
+            }
+            before += bytes;
         }
         cuts
     }
 
-    /// Returns the first item after `last` whose middle byte is at or beyond `goal`. `goal` counts bytes of
-    /// items that lack a prefix of `prefix` bytes.
-    fn cut_after(&self, last: Cut, goal: usize, prefix: usize) -> Option<Cut> {
-        let mut before = 0;
-        for (index, item_run) in self.items.item_runs.iter().enumerate() {
-            let bytes = item_run.bytes_with_prefix(prefix);
-            if before + bytes >= goal && index >= last.item_run {
-                let after = if index == last.item_run { Some(last.at) } else { None };
-                let found = item_at(*item_run, goal.saturating_sub(before), prefix, after);
-                if let Some(at) = found {
-                    return Some(Cut { item_run: index, at });
-                }
-            }
-            before += bytes;
-        }
-        None
-    }
-
     fn parts(&self, cuts: &[Cut]) -> Vec<NodeContents<'a>> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
+        let first = self.items.item_runs.first().map_or(0, |item_run| item_run.first());
         let (mut start, mut low, mut leftmost) =
-            (Cut { item_run: 0, at: 0 }, self.fences.low.to_vec(), self.leftmost);
-        let mut rest = self.items.tally;
+            (Cut { item_run: 0, at: first }, self.fences.low.to_vec(), self.leftmost);
         for &cut in cuts {
             let high = self.separator(cut);
             let fences = OwnedFences { low, high: Some(high.clone()) };
-            let items = self.slice(start, Some(cut)).counted();
-            rest -= items.tally;
-            parts.push(NodeContents { fences, leftmost, items });
+            parts.push(NodeContents { fences, leftmost, items: self.slice(start, Some(cut)) });
             (low, start) = (high, cut);
             if self.level > 0 {
                 // In an interior node the item at the cut moves up: its key becomes the fence key, its child
                 // the leftmost child of the next node.
                 leftmost = Some(self.item(cut).child());
-                start.at += self.item(cut).bytes.len();
-                rest -= Tally::new(1, self.item_run(cut).prefix);
+                start.at = self.item_run(cut).after(cut.at);
             }
         }
         let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
-        let mut items = self.slice(start, None);
-        items.tally += rest;
-        parts.push(NodeContents { fences, leftmost, items });
+        parts.push(NodeContents { fences, leftmost, items: self.slice(start, None) });
         parts
     }
 
@@ -171,12 +171,13 @@ impl<'a> NodeRun<'a> {
         if self.level > 0 {
             return right.to_vec();
         }
-        let before = if cut.at > 0 { (cut.item_run, cut.at) } else { (cut.item_run - 1, usize::MAX) };
-        let item_run = self.items.item_runs[before.0];
-        separator(item_run.key(item_run.last_before(before.1.min(item_run.bytes.len()))), right)
+        let is_first = cut.at == self.item_run(cut).first();
+        let before = if is_first { self.items.item_runs[cut.item_run - 1] } else { self.item_run(cut) };
+        let end = if is_first { before.end() } else { cut.at };
+        separator(before.key(before.item(before.last_before(end))), right)
     }
 
-    /// Returns the items from `start` up to `end`, or to the end of the run, with an empty tally.
+    /// Returns the items from `start` up to `end`, or to the end of the run.
     fn slice(&self, start: Cut, end: Option<Cut>) -> Items<'a> {
         let past = end.map_or(self.items.item_runs.len(), |end| end.item_run + 1);
         let mut items = Items::with_capacity(past - start.item_run);
@@ -194,31 +195,13 @@ impl<'a> NodeRun<'a> {
     }
 }
 
-/// Returns the offset of the first item of an item run, after the one at `after` if given, whose middle byte
-/// is at or beyond `goal`.
-fn item_at(item_run: ItemRun<'_>, goal: usize, prefix: usize, after: Option<usize>) -> Option<usize> {
-    // If the prefix stays the same, items keep their lengths, and the search can start at a segment.
-    let same = prefix == item_run.prefix.len();
-    let mut at = item_run.starts().take_while(|&start| same && start <= goal).last().unwrap_or(0);
-    let mut before = at;
-    while at < item_run.bytes.len() {
-        let item = ItemHeader::read(&item_run.bytes[at..]).item_bytes();
-        let bytes = item + item_run.prefix.len() - prefix;
-        if before + bytes / 2 >= goal && after.is_none_or(|after| at > after) {
-            return Some(at);
-        }
-        (at, before) = (at + item, before + bytes);
-    }
-    None
-}
-
 /// Returns the bytes that a new leaf reserves for its log block. It is less than the log threshold, so that
 /// leaves can be fuller; in return the fullest leaves are consolidated more often.
 pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
-    if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes(level) / 40) } else { 0 }
+    if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes() / 40) } else { 0 }
 }
 
 /// Returns whether a plan fits a node with `room` bytes reserved for its log block.
 pub(crate) fn fits(shape: &Shape, plan: &Plan<'_>, room: usize) -> bool {
-    plan.sorted_bytes() + room <= shape.block_bytes(plan.level())
+    plan.sorted_bytes() + room <= shape.block_bytes()
 }

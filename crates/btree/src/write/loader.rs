@@ -11,17 +11,18 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_layout::fences;
 use honeycomb_memory::{Lid, LidReservation, NodeBuffer, ValueBuffer};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
-use crate::node::builder::Plan;
 use crate::node::fences::Fences;
 use crate::node::item::{Item, ItemHeader, ValueReference, encode, encode_child};
-use crate::node::item_run::{ItemRun, Items, Tally};
-use crate::node::key::{KeyParts, separator};
-use crate::node::shape::LEAF;
+use crate::node::item_run::{ItemRun, Items};
+use crate::node::key::{prefix_length, separator};
+use crate::node::plan::Plan;
+use crate::node::shape::{Geometry, LEAF};
+use crate::node::size::{NodeKind, Size};
+use crate::node::suffix::KeyParts;
 use crate::read::scan::Scan;
 use crate::write::divide::{Distribution, NodeRun, divide, log_room};
 use crate::write::operation::Operation;
@@ -52,6 +53,10 @@ struct LevelBuilder<'f> {
     /// The items of the open node, with whole keys.
     items: Vec<u8>,
     count: usize,
+    /// The kind of the open node, with the prefix that it would have had at the last check.
+    kind: NodeKind,
+    /// The size of the items in such a node.
+    size: Size,
     /// Offsets of the last two items.
     last: [usize; 2],
 }
@@ -69,7 +74,7 @@ impl Forest {
         if self.has_pairs(root) {
             return Err(Error::NotEmpty);
         }
-        let leaves = LevelBuilder::new(self.memory().reserve_lid()?, None);
+        let leaves = LevelBuilder::new(self.geometry(), LEAF, self.memory().reserve_lid()?, None);
         Ok(Loader { forest: self, root, fill_percent, levels: vec![leaves], values: Vec::new(), pairs: 0 })
     }
 
@@ -97,7 +102,7 @@ impl<'f> Loader<'f> {
     /// is full. An error rejects only this pair; earlier pairs stay in the load.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.forest.check(key, &Operation::Insert(value))?;
-        if self.pairs > 0 && key <= self.levels[LEAF].last_item().suffix() {
+        if self.pairs > 0 && self.levels[LEAF].last_item().suffix().compare(key).is_ge() {
             return Err(Error::NotAscending { position: self.pairs });
         }
         self.close_if_full(LEAF, key)?;
@@ -136,14 +141,10 @@ impl<'f> Loader<'f> {
     /// Closes the open node of a level before its last item if it is too full with that item. `next` is the
     /// key of the next item.
     fn close_if_full(&mut self, height: usize, next: &[u8]) -> Result<(), Error> {
-        let (level, shape) = (&self.levels[height], self.forest.shape());
-        let block = shape.block_bytes(height);
+        let (level, shape) = (&mut self.levels[height], self.forest.shape());
+        let block = shape.block_bytes();
         let goal = (block * self.fill_percent / 100).min(block - log_room(shape, height));
-        if level.count < 2 || level.bytes_at_most(next) <= goal {
-            return Ok(());
-        }
-        let high = level.fence(level.last_item(), next);
-        if level.run(height, level.items.len(), Some(&high)).bytes() <= goal {
+        if level.count < 2 || level.bytes_at_most(next) <= goal || level.bytes_before(next) <= goal {
             return Ok(());
         }
         self.close_node(height)
@@ -151,11 +152,12 @@ impl<'f> Loader<'f> {
 
     fn close_node(&mut self, height: usize) -> Result<(), Error> {
         let level = &self.levels[height];
-        let high = level.fence(Item::read(&level.items[level.last[0]..]), level.last_item().suffix());
+        let last = level.last_item().suffix().to_bytes();
+        let high = level.fence(Item::read(&level.items[level.last[0]..]), &last);
         let next = self.forest.memory().reserve_lid()?;
         let right = (height == LEAF).then(|| next.lid());
         let run = level.run(height, level.last[1], Some(&high));
-        let buffer = self.build(&run.plan(level.left, right))?;
+        let buffer = self.build(&run.plan(self.forest.shape(), level.left, right))?;
         let (low, lid) = (level.low.clone(), level.lid.lid());
         self.add_child(height + 1, &low, lid)?;
         self.levels[height].start_next(buffer, next, high);
@@ -171,7 +173,8 @@ impl<'f> Loader<'f> {
     /// Adds a child to the open node of a level.
     fn add_child(&mut self, height: usize, low: &[u8], child: Lid) -> Result<(), Error> {
         if height == self.levels.len() {
-            self.levels.push(LevelBuilder::new(self.forest.memory().reserve_lid()?, Some(child)));
+            let lid = self.forest.memory().reserve_lid()?;
+            self.levels.push(LevelBuilder::new(self.forest.geometry(), height, lid, Some(child)));
             return Ok(());
         }
         self.close_if_full(height, low)?;
@@ -184,9 +187,10 @@ impl<'f> Loader<'f> {
     fn close_last(&mut self, height: usize) -> Result<Option<NodeBuffer<'f>>, Error> {
         let level = &self.levels[height];
         let run = level.run(height, level.items.len(), None);
-        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(1));
+        let shape = self.forest.shape();
+        let parts = divide(shape, &run, Distribution::Evenly(1));
         if parts.len() == 1 && level.closed.is_empty() {
-            return self.build(&parts[0].plan(height, None, None)).map(Some);
+            return self.build(&parts[0].plan(shape, height, None, None)).map(Some);
         }
         // Each closed node needs a LID for its successor, including the last one.
         let next = parts.iter().map(|_| self.forest.memory().reserve_lid()).collect::<Result<Vec<_>, _>>()?;
@@ -195,7 +199,7 @@ impl<'f> Loader<'f> {
         for (index, part) in parts.iter().enumerate() {
             let left = index.checked_sub(1).map(|left| lids[left]).or(level.left);
             let right = (index + 1 < parts.len()).then(|| lids[index + 1]);
-            let plan = part.plan(height, left, right);
+            let plan = part.plan(shape, height, left, right);
             built.push((part.fences.low.clone(), self.build(&plan)?));
         }
         drop((parts, run));
@@ -240,15 +244,30 @@ impl<'f> Loader<'f> {
 }
 
 impl<'f> LevelBuilder<'f> {
-    fn new(lid: LidReservation<'f>, leftmost: Option<Lid>) -> Self {
+    fn new(geometry: Geometry, level: usize, lid: LidReservation<'f>, leftmost: Option<Lid>) -> Self {
         let (low, items) = (Vec::new(), Vec::new());
-        Self { closed: Vec::new(), lid, left: None, low, leftmost, items, count: 0, last: [0; 2] }
+        let (kind, size) = (NodeKind { geometry, level, prefix: 0 }, Size::default());
+        Self { closed: Vec::new(), lid, left: None, low, leftmost, items, count: 0, kind, size, last: [0; 2] }
     }
 
     fn append(&mut self, item: &[u8]) {
+        // All keys of the open node have this prefix, but the next key may not have it.
+        let lacks = Item::read(item).suffix().len() < self.kind.prefix;
+        if lacks {
+            self.set_prefix(0);
+        }
         self.last = [self.last[1], self.items.len()];
         self.items.extend_from_slice(item);
         self.count += 1;
+        self.size = self.size.and(ItemRun::encoded(&[], item).size(self.kind));
+    }
+
+    /// Computes the size of the items for a node with another prefix.
+    fn set_prefix(&mut self, prefix: usize) {
+        if prefix != self.kind.prefix {
+            self.kind.prefix = prefix;
+            self.size = ItemRun::encoded(&[], &self.items).size(self.kind);
+        }
     }
 
     fn last_item(&self) -> Item<'_> {
@@ -257,21 +276,32 @@ impl<'f> LevelBuilder<'f> {
 
     /// Returns an upper limit for the bytes of the sorted block if `next` is the next key.
     fn bytes_at_most(&self, next: &[u8]) -> usize {
-        fences::SIZE + self.low.len() + next.len() + self.items.len()
+        let longer = self.kind.prefix.next_multiple_of(4);
+        let kind = NodeKind { prefix: 0, ..self.kind };
+        let size = Size { item_bytes: self.size.item_bytes + self.count * longer, ..self.size };
+        kind.block_bytes(size, Fences { low: &self.low, high: Some(KeyParts::whole(next)) })
+    }
+
+    /// Returns the bytes of the sorted block if `next` is the next key.
+    fn bytes_before(&mut self, next: &[u8]) -> usize {
+        let high = self.fence(self.last_item(), next);
+        self.set_prefix(prefix_length(&self.low, Some(&high)));
+        self.kind.block_bytes(self.size, Fences { low: &self.low, high: Some(KeyParts::whole(&high)) })
     }
 
     /// Returns the fence key between an item and a greater key.
     fn fence(&self, left: Item<'_>, right: &[u8]) -> Vec<u8> {
-        let whole = |suffix| KeyParts { prefix: &[], suffix };
-        if self.leftmost.is_some() { right.to_vec() } else { separator(whole(left.suffix()), whole(right)) }
+        if self.leftmost.is_some() {
+            return right.to_vec();
+        }
+        separator(KeyParts { prefix: &[], suffix: left.suffix() }, KeyParts::whole(right))
     }
 
     /// Returns the contents of the open node up to the item at `end`.
     fn run<'a>(&'a self, height: usize, end: usize, high: Option<&'a [u8]>) -> NodeRun<'a> {
         let mut items = Items::default();
-        items.push(ItemRun::new(&[], &self.items[..end]));
-        items.tally = Tally::new(self.count - usize::from(end < self.items.len()), &[]);
-        let high = high.map(|suffix| KeyParts { prefix: &[], suffix });
+        items.push(ItemRun::encoded(&[], &self.items[..end]));
+        let high = high.map(KeyParts::whole);
         NodeRun { level: height, fences: Fences { low: &self.low, high }, leftmost: self.leftmost, items }
     }
 
@@ -282,6 +312,7 @@ impl<'f> LevelBuilder<'f> {
         self.low = low;
         let first = self.items.split_off(self.last[1]);
         (self.items, self.count, self.last) = (Vec::new(), 0, [0; 2]);
+        (self.size, self.kind.prefix) = (Size::default(), 0);
         match &mut self.leftmost {
             // The fence key replaces the item's key.
             Some(leftmost) => *leftmost = Item::read(&first).child(),

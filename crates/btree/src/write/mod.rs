@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod batch;
+pub(crate) mod children;
 pub(crate) mod compact;
 pub(crate) mod divide;
 pub(crate) mod each;

@@ -2,9 +2,10 @@
 
 use std::ops::Bound;
 
+use crate::node::consolidation::leaf_items;
 use crate::node::item::ValueReference;
-use crate::node::item_run::{ItemRun, Items, leaf_items};
-use crate::node::key::KeyParts;
+use crate::node::item_run::{ItemRun, Items};
+use crate::node::suffix::KeyParts;
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
 
@@ -72,9 +73,9 @@ impl<'a> KeyRange<'a> {
         let mut outside = Items::default();
         for item_run in leaf_items(leaf, None).item_runs {
             let kept = item_run.items().filter(|&item| !self.contains(item_run.key(item)));
-            kept.for_each(|item| outside.push(ItemRun::new(item_run.prefix, item.bytes)));
+            kept.for_each(|item| outside.push(ItemRun::one(item_run.prefix, item)));
         }
-        outside.counted()
+        outside
     }
 
     /// Returns the number of a leaf's items inside the range, and their overflow values.

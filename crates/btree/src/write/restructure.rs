@@ -12,17 +12,17 @@ use honeycomb_memory::{Lid, LidReservation, NodeBuffer, Retired};
 
 use crate::error::Error;
 use crate::forest::Root;
-use crate::node::builder::Plan;
-use crate::node::fences::{Fences, OwnedFences};
-use crate::node::item::{ItemBytes, encode_child};
-use crate::node::item_run::{Change, ItemRun, Items, Tally, leaf_items};
+use crate::node::columns::patch::Patch;
+use crate::node::consolidation::{Change, leaf_items};
+use crate::node::fences::Fences;
+use crate::node::item_run::Items;
 use crate::node::key::SearchKey;
-use crate::node::patch::Patch;
-use crate::node::segments::Starts;
+use crate::node::plan::Plan;
+use crate::node::search::{LEFTMOST, child_after, child_at, child_before, child_for};
 use crate::node::shape::LEAF;
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
-use crate::read::search::{LEFTMOST, child_after, child_at, child_before, child_for, end_of_child};
+use crate::write::children::Children;
 use crate::write::divide::{Distribution, NodeContents, NodeRun, divide, fits, log_room};
 use crate::write::range::KeyRange;
 use crate::write::transaction::{Abort, NodeIndex, WriteTransaction};
@@ -111,7 +111,7 @@ impl<'f> WriteTransaction<'f> {
                 return self.replace_consolidated(first, buffer);
             }
         }
-        let block = self.forest.shape().block_bytes(LEAF);
+        let block = self.forest.shape().block_bytes();
         let new_nodes = self.create_leaves(ends, &edit, |bytes| {
             if append { Distribution::LastApart } else { distribution(block, ends, bytes, full) }
         })?;
@@ -138,8 +138,9 @@ impl<'f> WriteTransaction<'f> {
     /// Merges two adjacent interior nodes under one parent. Their children must fit into one node.
     pub(crate) fn merge_interior_nodes(&mut self, root: Root, ends: Ends) -> Result<(), Abort> {
         let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
-        let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(1));
-        let built = self.build_parts(children.level, &parts, None, None)?;
+        let run = children.run();
+        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(1));
+        let built = self.build_parts(run.level, &parts, None, None)?;
         self.forest.counters.interior_merges.add(1);
         let new_nodes = self.create_all(built);
         self.replace_run(root, ends, new_nodes)
@@ -148,7 +149,7 @@ impl<'f> WriteTransaction<'f> {
     /// Returns whether a sorted block of this size is too large for a leaf, and whether it is so small that
     /// the leaf should be merged.
     fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
-        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
+        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes());
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
@@ -166,7 +167,7 @@ impl<'f> WriteTransaction<'f> {
     /// Returns the plan of the consolidated leaf.
     fn consolidated<'p>(&self, leaf: NodeIndex, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
-        run.plan(view.left(), view.right())
+        run.plan(self.forest.shape(), view.left(), view.right())
     }
 
     fn replace_consolidated(&mut self, leaf: NodeIndex, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
@@ -209,7 +210,7 @@ impl<'f> WriteTransaction<'f> {
         let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Abort::Conflict) };
         let used = |lid: &Lid| self.view_of(*lid).size();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
-        if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
+        if !full && bytes + used(&lid) > self.forest.shape().block_bytes() * 3 / 4 {
             return Ok(alone);
         }
         Ok(match self.lock(lid) {
@@ -259,7 +260,7 @@ impl<'f> WriteTransaction<'f> {
         let outer_left = left.map(|lid| self.lock(lid)).transpose()?;
         let outer_right = right.map(|lid| self.lock(lid)).transpose()?;
         let run = self.leaves(ends, edit);
-        let parts = divide(self.forest.shape(), &run, distribution(run.bytes()));
+        let parts = divide(self.forest.shape(), &run, distribution(run.bytes(self.forest.shape())));
         let built = self.build_parts(0, &parts, left, right)?;
         drop((parts, run));
         let new_nodes = self.create_all(built);
@@ -279,14 +280,14 @@ impl<'f> WriteTransaction<'f> {
         left: Option<Lid>,
         right: Option<Lid>,
     ) -> Result<Vec<BuiltNode<'f>>, Error> {
-        let memory = self.forest.memory();
+        let (memory, shape) = (self.forest.memory(), self.forest.shape());
         let reservations = parts.iter().map(|_| memory.reserve_lid()).collect::<Result<Vec<_>, _>>()?;
         let lids: Vec<Lid> = reservations.iter().map(LidReservation::lid).collect();
         let mut built = Vec::with_capacity(parts.len());
         for (index, (part, reservation)) in parts.iter().zip(reservations).enumerate() {
             let left = if index == 0 { left } else { Some(lids[index - 1]) };
             let right = lids.get(index + 1).copied().or(right);
-            let buffer = self.build(&part.plan(level, left, right))?;
+            let buffer = self.build(&part.plan(shape, level, left, right))?;
             built.push(BuiltNode { low: part.fences.low.clone(), buffer, reservation });
         }
         Ok(built)
@@ -324,7 +325,7 @@ impl<'f> WriteTransaction<'f> {
             let children = self.children_after(parents, ends, &new_nodes)?;
             self.remove_run(parents, ends)?;
             let is_root = left == root.0;
-            if is_root && children.item_runs.is_empty() {
+            if is_root && children.is_alone() {
                 return self.collapse(parents.first, new_nodes[0].lid);
             }
             if parents.first == parents.last && (is_root || !self.is_small(&children)) {
@@ -333,7 +334,7 @@ impl<'f> WriteTransaction<'f> {
                 }
                 self.forest.counters.interior_splits.add(1);
             }
-            let level = children.level;
+            let level = children.level();
             (ends, new_nodes) = self.replace_interiors(left_path.last().copied(), parents, children)?;
             if is_root {
                 return self.grow(root, level + 1, &new_nodes);
@@ -346,30 +347,12 @@ impl<'f> WriteTransaction<'f> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
         let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
         let last = self.position_of(right, ends.last).ok_or(Abort::Conflict)?;
-        let start = if first == LEFTMOST { left.items_start() } else { first };
-        let (leftmost, items) = if first == LEFTMOST {
-            (new_nodes[0].lid, &new_nodes[1..])
-        } else {
-            (left.leftmost(), new_nodes)
-        };
-        let mut children = Children::new(left.level(), Fences::spanning(left, right), leftmost);
-        let end = end_of_child(right, last);
-        children.push(ItemRun::sorted(left, left.items_start(), start));
-        for child in items {
-            children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
+        let mut children = Children::before(left, first, new_nodes[0].lid, Fences::spanning(left, right));
+        let with_separators = if first == LEFTMOST { &new_nodes[1..] } else { new_nodes };
+        for child in with_separators {
+            children.push(&child.low, child.lid);
         }
-        children.push(ItemRun::sorted(right, end, right.sorted_end()));
-        // Count the few items that are removed instead of the ones that stay.
-        let stays = |view: View<'_>, from, to| {
-            Tally::new(view.sorted_count() - ItemRun::sorted(view, from, to).count(), view.prefix())
-        };
-        if parents.first == parents.last {
-            children.tally += stays(left, start, end);
-        } else {
-            children.tally += stays(left, start, left.sorted_end());
-            children.tally += stays(right, right.items_start(), end);
-        }
-        children.tally += Tally::new(items.len(), &[]);
+        children.push_after(right, last);
         Ok(children)
     }
 
@@ -406,7 +389,7 @@ impl<'f> WriteTransaction<'f> {
         let index = self.lock(lid)?;
         let view = self.view(index);
         if !view.is_leaf() {
-            let items = view.items_from(view.items_start()).map(|(_, item)| item.child());
+            let items = view.all_items().map(|(_, item)| item.child());
             let children: Vec<Lid> = std::iter::once(view.leftmost()).chain(items).collect();
             for child in children {
                 self.remove_subtree(child)?;
@@ -419,7 +402,7 @@ impl<'f> WriteTransaction<'f> {
     /// Rebuilds an interior node with new children. Returns false if they do not fit.
     fn try_replace_interior(&mut self, node: NodeIndex, children: &Children) -> Result<bool, Abort> {
         let run = children.run();
-        let plan = run.plan(None, None);
+        let plan = run.plan(self.forest.shape(), None, None);
         if !fits(self.forest.shape(), &plan, 0) {
             return Ok(false);
         }
@@ -429,7 +412,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     fn is_small(&self, children: &Children) -> bool {
-        children.run().bytes() < self.forest.shape().block_bytes(children.level) / 4
+        children.run().bytes(self.forest.shape()) < self.forest.shape().block_bytes() / 4
     }
 
     /// Replaces interior nodes by new ones: `parents` and all nodes between them. A single small node is
@@ -448,9 +431,10 @@ impl<'f> WriteTransaction<'f> {
             (ends, children) = self.merge_with_neighbour(grandparent, parents.first, children)?;
         }
         let run = children.run();
-        let nodes = if fits(self.forest.shape(), &run.plan(None, None), 0) { 1 } else { 2 };
-        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(nodes));
-        let built = self.build_parts(children.level, &parts, None, None)?;
+        let shape = self.forest.shape();
+        let nodes = if fits(shape, &run.plan(shape, None, None), 0) { 1 } else { 2 };
+        let parts = divide(shape, &run, Distribution::Evenly(nodes));
+        let built = self.build_parts(run.level, &parts, None, None)?;
         Ok((ends, self.create_all(built)))
     }
 
@@ -476,11 +460,11 @@ impl<'f> WriteTransaction<'f> {
 
     /// Makes the root the parent of new nodes. The tree gains a level.
     fn grow(&mut self, root: Root, level: usize, new_nodes: &[NewChild]) -> Result<(), Abort> {
-        let mut children = Children::new(level, Fences::NONE, new_nodes[0].lid);
+        let geometry = self.forest.geometry();
+        let mut children = Children::new(geometry, level, Fences::NONE, new_nodes[0].lid);
         for child in &new_nodes[1..] {
-            children.push(ItemRun::new(&[], &encode_child(&child.low, child.lid)));
+            children.push(&child.low, child.lid);
         }
-        children.tally += Tally::new(new_nodes.len() - 1, &[]);
         self.forest.counters.root_growths.add(1);
         let index = self.lock(root.0)?;
         if self.try_replace_interior(index, &children)? {
@@ -546,7 +530,7 @@ impl<'f> WriteTransaction<'f> {
             let sparse = Some((root, self.view(first).low_fence().to_vec()));
             self.rebuild(root, first, last, Edit::Remove(range))?;
             // The leaves at both ends together have at most one block of unused space.
-            self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
+            self.note_shrunk(self.forest.shape().block_bytes(), sparse);
         }
         Ok(count)
     }
@@ -569,70 +553,4 @@ struct BuiltNode<'f> {
     low: Vec<u8>,
     buffer: NodeBuffer<'f>,
     reservation: LidReservation<'f>,
-}
-
-/// The children of interior nodes to build, in owned memory.
-struct Children {
-    level: usize,
-    fences: OwnedFences,
-    leftmost: Lid,
-    item_runs: Vec<OwnedItemRun>,
-    tally: Tally,
-}
-
-/// An [`ItemRun`] in owned memory.
-struct OwnedItemRun {
-    prefix: Vec<u8>,
-    bytes: ItemBytes,
-    offset: usize,
-    starts: Vec<[u8; 2]>,
-}
-
-impl OwnedItemRun {
-    fn borrow(&self) -> ItemRun<'_> {
-        let starts = Starts(&self.starts);
-        ItemRun { prefix: &self.prefix, bytes: &self.bytes, offset: self.offset, starts }
-    }
-}
-
-impl Children {
-    fn new(level: usize, fences: Fences<'_>, leftmost: Lid) -> Self {
-        Self { level, fences: fences.into(), leftmost, item_runs: Vec::new(), tally: Tally::default() }
-    }
-
-    fn of(view: View<'_>) -> Self {
-        let mut children = Self::new(view.level(), Fences::spanning(view, view), view.leftmost());
-        children.push(ItemRun::sorted(view, view.items_start(), view.sorted_end()));
-        children.tally = Tally::new(view.sorted_count(), view.prefix());
-        children
-    }
-
-    /// Adds an item run unless it is empty. The caller adds its items to the tally.
-    fn push(&mut self, item_run: ItemRun<'_>) {
-        if !item_run.bytes.is_empty() {
-            self.item_runs.push(OwnedItemRun {
-                prefix: item_run.prefix.to_vec(),
-                bytes: ItemBytes::from_slice(item_run.bytes),
-                offset: item_run.offset,
-                starts: item_run.starts.0.to_vec(),
-            });
-        }
-    }
-
-    /// Returns these children followed by others. The leftmost of the others gets an item with its fence key.
-    fn followed_by(mut self, other: Self) -> Self {
-        self.push(ItemRun::new(&[], &encode_child(&other.fences.low, other.leftmost)));
-        self.item_runs.extend(other.item_runs);
-        self.tally += Tally::new(1, &[]);
-        self.tally += other.tally;
-        self.fences.high = other.fences.high;
-        self
-    }
-
-    fn run(&self) -> NodeRun<'_> {
-        let mut items = Items::default();
-        self.item_runs.iter().for_each(|item_run| items.push(item_run.borrow()));
-        items.tally += self.tally;
-        NodeRun { level: self.level, fences: self.fences.borrow(), leftmost: Some(self.leftmost), items }
-    }
 }

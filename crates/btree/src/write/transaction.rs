@@ -24,11 +24,11 @@ use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::forest::Forest;
-use crate::node::builder::{read_word, write_word};
+use crate::node::header::{read_word, write_word};
 use crate::node::item::ValueReference;
 use crate::node::key::tag;
-use crate::node::log_entry::{NOT_PUBLISHED, NewEntry, stamp_entries};
-use crate::node::shape::VERSION_SLACK;
+use crate::node::log_entry::{EntryFormat, NOT_PUBLISHED, NewEntry, stamp_entries};
+use crate::node::shape::{LEAF, VERSION_SLACK};
 use crate::node::view::View;
 use crate::write::sparse::{Shrunk, SparseLeaf};
 use crate::write::stages::{Stage, reach};
@@ -263,12 +263,15 @@ impl<'f> WriteTransaction<'f> {
         !self.nodes.is_empty()
     }
 
-    /// Returns the published node of a LID, and prefetches its header and shortcuts, which are adjacent cache
-    /// lines.
+    /// Returns the published node of a LID, and prefetches its header and the samples or shortcuts after it;
+    /// of a leaf also the heads.
     #[inline(always)]
-    pub(crate) fn view_ahead(&self, lid: Lid) -> View<'_> {
+    pub(crate) fn view_ahead(&self, lid: Lid, level: usize) -> View<'_> {
         let node = self.forest.node(self.pin, lid);
         self.forest.prefetch(node);
+        if level == LEAF {
+            self.forest.prefetch_heads(node);
+        }
         self.forest.view(node)
     }
 
@@ -321,20 +324,21 @@ impl<'f> WriteTransaction<'f> {
 
     /// Appends an entry to the log block of a leaf, which must have space for it.
     pub(crate) fn append(&mut self, index: NodeIndex, entry: &NewEntry<'_>) {
+        let format = self.forest.entry_format();
         let node = &mut self.nodes[index];
         match &mut node.body {
             Body::Locked(locked) => {
-                entry.write(locked.tail_mut(node.size), NOT_PUBLISHED);
+                entry.write(format, locked.tail_mut(node.size), NOT_PUBLISHED);
                 // Readers use only the fingerprints of published entries.
                 if let Some(slot) = FingerprintSlot::of(node.log_count) {
                     locked
                         .set_word(slot.offset, slot.put(locked.node().word(slot.offset), entry.item.suffix));
                 }
-                node.size += entry.bytes();
+                node.size += entry.bytes(format);
                 node.log_count += 1;
                 reach(Stage::Appended);
             }
-            Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(format, buffer, entry),
             Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a removed node gets no entries")
             }
@@ -487,7 +491,7 @@ fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, re
         }
         Body::Locked(locked) => {
             if size > locked.seen().size() || left.is_some() || right.is_some() {
-                publish_in_place(locked, version, size, log_count, siblings);
+                publish_in_place(forest.entry_format(), locked, version, size, log_count, siblings);
             }
         }
         Body::Dropped { .. } | Body::Placeholder => {}
@@ -508,6 +512,7 @@ fn stamp(buffer: &mut [u8], version: Version, siblings: Siblings) {
 
 #[inline]
 fn publish_in_place(
+    format: EntryFormat,
     mut locked: LockedNode<'_>,
     version: Version,
     size: usize,
@@ -521,19 +526,19 @@ fn publish_in_place(
     }
     let published = locked.seen().size();
     let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
-    stamp_entries(&mut locked.tail_mut(published)[..size - published], delta);
+    stamp_entries(format, &mut locked.tail_mut(published)[..size - published], delta);
     locked.publish(size, log_count);
 }
 
-fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
+fn append_private(format: EntryFormat, buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
     // Publication gives the node the version of this transaction, so the delta is zero.
-    entry.write(&mut buffer[state.size()..], 0);
+    entry.write(format, &mut buffer[state.size()..], 0);
     if let Some(slot) = FingerprintSlot::of(state.log_count()) {
         let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.suffix);
         write_word(buffer, slot.offset, fingerprints);
     }
-    let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);
+    let state = LockAndSize::new(state.size() + entry.bytes(format), state.log_count() + 1);
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
 }
 

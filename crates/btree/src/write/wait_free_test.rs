@@ -14,13 +14,7 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn forest() -> Forest {
     let memory = MemoryConfig { arena_bytes: 4 << 20, huge_pages: false, ..MemoryConfig::default() };
-    let shape = Shape {
-        node_bytes: 1024,
-        log_threshold_bytes: 128,
-        segment_bytes_min: 32,
-        shortcut_block_bytes: 64,
-        ..Shape::default()
-    };
+    let shape = Shape { node_bytes: 1024, log_threshold_bytes: 128, ..Shape::default() };
     Forest::new(Config { memory, shape, ..Config::default() }).unwrap()
 }
 

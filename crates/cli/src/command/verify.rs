@@ -73,7 +73,7 @@ impl CheckedCounts {
     fn write_text(&self, text: &mut ReportText) {
         let mut row = |label, count, about| text.count(label, count, about);
         row("interior nodes", self.interior_nodes, "fence keys, key ranges and levels of their children");
-        row("leaves", self.leaves, "fence keys, siblings, shortcuts, fingerprints, order hints, versions");
+        row("leaves", self.leaves, "fence keys, siblings, columns, fingerprints, order hints, versions");
         row("tree height", self.tree_height, "levels of the highest tree; all leaves are on one level");
         row("pairs", self.pairs, "keys ascend strictly");
         row("log entries", self.log_entries, "their positions relative to the sorted block");

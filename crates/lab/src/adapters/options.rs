@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use honeycomb_store::{Config, Software, Store};
+use honeycomb_store::{Config, NodeLayout, RowShape, Software, Store};
 
 use crate::map::Failure;
 use Field::{Number, Switch};
@@ -17,12 +17,10 @@ pub struct HoneycombOptions([Option<Value>; PARAMETERS.len()]);
 type Parameter = (&'static str, fn(&mut Settings) -> Field<'_>);
 
 /// All options.
-const PARAMETERS: [Parameter; 10] = [
+const PARAMETERS: [Parameter; 8] = [
     ("node", |settings| Number(&mut settings.config.node_bytes)),
-    ("shortcuts", |settings| Number(&mut settings.config.shortcut_block_bytes)),
-    ("segment", |settings| Number(&mut settings.config.segment_bytes_min)),
     ("log", |settings| Number(&mut settings.config.log_threshold_bytes)),
-    ("tag-directory", |settings| Number(&mut settings.config.tag_directory_bytes)),
+    ("rows", |settings| Switch(&mut settings.rows)),
     ("mvcc", |settings| Switch(&mut settings.config.mvcc)),
     ("huge-pages", |settings| Switch(&mut settings.config.huge_pages)),
     ("interleave", |settings| Switch(&mut settings.config.interleave)),
@@ -37,6 +35,8 @@ const TRIAL_BYTES: usize = 16 << 20;
 #[derive(Default)]
 struct Settings {
     config: Config,
+    /// Nodes in rows instead of columns.
+    rows: bool,
     software: Software,
 }
 
@@ -80,7 +80,8 @@ impl HoneycombOptions {
                 _ => {}
             }
         }
-        Config { accelerator: Arc::new(modify(settings.software)), ..settings.config }
+        let node_layout = settings.rows.then(|| NodeLayout::Rows(RowShape::default()));
+        Config { accelerator: Arc::new(modify(settings.software)), node_layout, ..settings.config }
     }
 
     fn set(&mut self, option: &str) -> Result<(), Failure> {
@@ -137,15 +138,13 @@ mod tests {
 
     #[test]
     fn options_set_the_configuration() -> Result<(), Failure> {
-        let all = ":node=4096:shortcuts=256:segment=512:log=1024:tag-directory=256:mvcc=off\
+        let all = ":node=4096:log=1024:rows=on:mvcc=off\
             :huge-pages=off:interleave=off:in-flight=32:quantum=64";
         let options: HoneycombOptions = all.parse()?;
         assert_eq!(options.to_string(), all);
         assert_eq!(options.config().node_bytes, 4096);
-        let Config { shortcut_block_bytes, segment_bytes_min, .. } = options.config();
-        assert_eq!((shortcut_block_bytes, segment_bytes_min), (256, 512));
-        let Config { log_threshold_bytes, tag_directory_bytes, .. } = options.config();
-        assert_eq!((log_threshold_bytes, tag_directory_bytes), (1024, 256));
+        let Config { log_threshold_bytes, node_layout, .. } = options.config();
+        assert_eq!((log_threshold_bytes, node_layout), (1024, Some(NodeLayout::Rows(RowShape::default()))));
         let Config { mvcc, huge_pages, interleave, accelerator, .. } = options.config();
         assert_eq!((mvcc, huge_pages, interleave), (false, false, false));
         let software = Software { in_flight: 32, scan_quantum_pairs: 64, ..Software::default() };
@@ -176,7 +175,7 @@ mod tests {
             (":mvcc=1", "mvcc=1: mvcc= requires on or off"),
             (":node=5000", "node size 5000 must be a power of two from 1024 to 16384 bytes"),
             (":log=5000", "log threshold of 5000 bytes must be at most 4096"),
-            (":shortcuts=100", "must be a multiple of 64"),
+            (":rows=1", "rows=1: rows= requires on or off"),
             (":in-flight=65", "1 to 64"),
             (":quantum=0", "1 and more"),
         ] {

@@ -13,38 +13,29 @@ pub(super) const FIGURE: Figure = Figure {
     text: FigureText {
         name: "ablations",
         title: "Effect of layout options",
-        claim: "How much does each option contribute alone: node size, number of shortcuts, segment size, \
+        claim: "How much does each option contribute alone: node size, rows, \
             log block, versions, requests in flight, and pairs per quantum of a scan?",
         reason: "Each row is a Honeycomb that differs from the default in one option. Runs of both \
             alternate. The numbers are its throughput divided by that of the default, one operation at a \
             time / 64 together. Brackets mark ratios whose samples overlap with those of the default and may \
             be noise. Bytes and lines are those that a search for a key accesses, counted in a tree of at \
-            most a million pairs; for a scan they are counted up to its first pair. A shortcut takes 10 \
-            bytes.",
+            most a million pairs; for a scan they are counted up to its first pair.",
     },
     shape: Shape::Ablations,
 };
 
 /// One row each, compared with the default.
-const OPTIONS: [&str; 27] = [
+const OPTIONS: [&str; 19] = [
     "node=1024",
     "node=2048",
     "node=4096",
     "node=16384",
-    "shortcuts=128",
-    "shortcuts=256",
-    "shortcuts=896",
-    "segment=64",
-    "segment=256",
-    "segment=512",
+    "rows=on",
     "log=0",
     "log=128",
     "log=256",
     "log=1024",
     "log=2048",
-    "tag-directory=256",
-    "tag-directory=384",
-    "tag-directory=512",
     "mvcc=off",
     "huge-pages=off",
     "in-flight=1",

@@ -17,6 +17,8 @@ names! {
         segment_bytes_min_default: SEGMENT_BYTES_MIN_DEFAULT,
         log_threshold_bytes_default: LOG_THRESHOLD_BYTES_DEFAULT,
         log_entries_max: LOG_ENTRIES_MAX,
+        column_heads_offset: COLUMN_HEADS_OFFSET,
+        column_group_bits_min: COLUMN_GROUP_BITS_MIN,
         tables_max: TABLES_MAX,
         opcode_get: OPCODE_GET,
         opcode_scan: OPCODE_SCAN,
@@ -132,10 +134,12 @@ names! {
             level: LEVEL_OFFSET, LEVEL_BYTES, 1,
             tags: TAGS_OFFSET, TAGS_BYTES, TAGS_COUNT,
         }
-        directory_line {
-            tags: TAGS_OFFSET, TAGS_BYTES, TAGS_COUNT,
-            count: COUNT_OFFSET, COUNT_BYTES, 1,
-            offsets: OFFSETS_OFFSET, OFFSETS_BYTES, OFFSETS_COUNT,
+        columns {
+            items_start: ITEMS_START_OFFSET, ITEMS_START_BYTES, 1,
+            stride: STRIDE_OFFSET, STRIDE_BYTES, 1,
+            suffix_length: SUFFIX_LENGTH_OFFSET, SUFFIX_LENGTH_BYTES, 1,
+            value_length: VALUE_LENGTH_OFFSET, VALUE_LENGTH_BYTES, 1,
+            samples: SAMPLES_OFFSET, SAMPLES_BYTES, SAMPLES_COUNT,
         }
         fences {
             low_length: LOW_LENGTH_OFFSET, LOW_LENGTH_BYTES, 1,
@@ -235,9 +239,18 @@ names! {
             log_count, with_log_count: LOG_COUNT_SHIFT, LOG_COUNT_BITS, LOG_COUNT_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
-        key_hash {
-            tag, with_tag: TAG_SHIFT, TAG_BITS, TAG_MASK,
-            place, with_place: PLACE_SHIFT, PLACE_BITS, PLACE_MASK,
+        item_word {
+            suffix_length, with_suffix_length: SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_BITS, SUFFIX_LENGTH_MASK,
+            value_length, with_value_length: VALUE_LENGTH_SHIFT, VALUE_LENGTH_BITS, VALUE_LENGTH_MASK,
+            overflow, with_overflow: OVERFLOW_SHIFT, OVERFLOW_BITS, OVERFLOW_MASK,
+            tombstone, with_tombstone: TOMBSTONE_SHIFT, TOMBSTONE_BITS, TOMBSTONE_MASK,
+            replaces, with_replaces: REPLACES_SHIFT, REPLACES_BITS, REPLACES_MASK,
+            repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        column_child {
+            lid, with_lid: LID_SHIFT, LID_BITS, LID_MASK,
+            rest, with_rest: REST_SHIFT, REST_BITS, REST_MASK,
         }
         item_header {
             suffix_length, with_suffix_length: SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_BITS, SUFFIX_LENGTH_MASK,

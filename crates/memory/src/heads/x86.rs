@@ -2,7 +2,102 @@
 
 use std::arch::x86_64::*;
 
-use super::{HEAD_BYTES, plain};
+use super::{ForEachKind, GROUP_BYTES, HEAD_BYTES, Portable, Vectorized, Vectors, plain};
+use crate::sync::Computed;
+
+/// The best instructions of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Plain = 1,
+    Avx2 = 2,
+    Avx512 = 3,
+}
+
+/// Returns the best instructions of this machine, with one load: searches call this several times.
+#[inline]
+pub(super) fn level() -> Level {
+    static LEVEL: Computed = Computed::new();
+    match LEVEL.get_or(|| detect() as u8) {
+        3 => Level::Avx512,
+        2 => Level::Avx2,
+        _ => Level::Plain,
+    }
+}
+
+fn detect() -> Level {
+    match (has_avx512(), has_avx2()) {
+        (true, _) => Level::Avx512,
+        (_, true) => Level::Avx2,
+        _ => Level::Plain,
+    }
+}
+
+/// AVX-512. A value exists only on a machine that has it.
+#[derive(Debug, Clone, Copy)]
+struct Avx512(());
+
+/// AVX2. A value exists only on a machine that has it.
+#[derive(Debug, Clone, Copy)]
+struct Avx2(());
+
+impl Vectors for Avx512 {
+    #[inline(always)]
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+        // SAFETY: the machine has AVX-512, because `self` exists.
+        unsafe { group_avx512(group, present, head) }
+    }
+
+    #[inline(always)]
+    fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
+        // SAFETY: the machine has AVX-512, because `self` exists.
+        unsafe { others_avx512(group, head) }
+    }
+}
+
+impl Vectors for Avx2 {
+    #[inline(always)]
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+        // SAFETY: the machine has AVX2, because `self` exists.
+        unsafe { group_avx2(group, present, head) }
+    }
+
+    #[inline(always)]
+    fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
+        // SAFETY: the machine has AVX2, because `self` exists.
+        unsafe { others_avx2(group, head) }
+    }
+}
+
+/// Runs code with the best instructions of this machine.
+#[inline]
+pub(super) fn vectorized<C: Vectorized>(code: C) -> C::Output {
+    match level() {
+        // SAFETY: the machine has these instructions.
+        Level::Avx512 => unsafe { run_avx512(code) },
+        // SAFETY: as above.
+        Level::Avx2 => unsafe { run_avx2(code) },
+        Level::Plain => code.run(Portable),
+    }
+}
+
+#[target_feature(enable = "avx512f,popcnt")]
+fn run_avx512<C: Vectorized>(code: C) -> C::Output {
+    code.run(Avx512(()))
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn run_avx2<C: Vectorized>(code: C) -> C::Output {
+    code.run(Avx2(()))
+}
+
+pub(super) fn for_each_kind(check: &mut impl ForEachKind) {
+    if has_avx2() {
+        check.check("AVX2", Avx2(()));
+    }
+    if has_avx512() {
+        check.check("AVX-512", Avx512(()));
+    }
+}
 
 #[inline]
 pub(super) fn has_avx512() -> bool {
@@ -11,7 +106,7 @@ pub(super) fn has_avx512() -> bool {
 
 #[inline]
 pub(super) fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2")
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
 }
 
 /// Compares eight heads at a time. The machine must have AVX-512.
@@ -70,4 +165,62 @@ fn sum(counts: __m256i) -> usize {
     let halves = _mm_add_epi64(_mm256_castsi256_si128(counts), _mm256_extracti128_si256::<1>(counts));
     let total = _mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves));
     _mm_cvtsi128_si64(total) as usize
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+fn group_avx512(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+    let bound = _mm512_set1_epi64(head.cast_signed());
+    let start = group.as_ptr().cast::<i64>();
+    // SAFETY: both loads are in the group; they need no alignment.
+    let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
+    let mask = |low: __mmask8, high: __mmask8| (u32::from(low) | u32::from(high) << 8) & ((1 << present) - 1);
+    let less = mask(_mm512_cmplt_epu64_mask(low, bound), _mm512_cmplt_epu64_mask(high, bound));
+    let not_greater = mask(_mm512_cmple_epu64_mask(low, bound), _mm512_cmple_epu64_mask(high, bound));
+    (less.count_ones() as usize, not_greater.count_ones() as usize)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+fn others_avx512(group: &[u8; GROUP_BYTES], head: u64) -> usize {
+    let bound = _mm512_set1_epi64(head.cast_signed());
+    let start = group.as_ptr().cast::<i64>();
+    // SAFETY: both loads are in the group; they need no alignment.
+    let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
+    let [low, high] = [low, high].map(|heads| u32::from(_mm512_cmple_epu64_mask(heads, bound)));
+    ((low & !1) | high << 8).count_ones() as usize
+}
+
+/// Returns one bit for each head of a group that is less than a bound, and one for each that is greater.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn masks_avx2(group: &[u8; GROUP_BYTES], head: u64) -> (u32, u32) {
+    // Comparisons are signed: inverting the top bit converts the unsigned order to the signed one.
+    let flip = _mm256_set1_epi64x(i64::MIN);
+    let bound = _mm256_xor_si256(_mm256_set1_epi64x(head.cast_signed()), flip);
+    let (mut less, mut greater) = (0, 0);
+    for lane in 0..4 {
+        // SAFETY: the load is in the group; it needs no alignment.
+        let heads = unsafe { _mm256_loadu_si256(group.as_ptr().cast::<__m256i>().add(lane)) };
+        let heads = _mm256_xor_si256(heads, flip);
+        let bits = |mask: __m256i| (_mm256_movemask_pd(_mm256_castsi256_pd(mask)) as u32) << (4 * lane);
+        less |= bits(_mm256_cmpgt_epi64(bound, heads));
+        greater |= bits(_mm256_cmpgt_epi64(heads, bound));
+    }
+    (less, greater)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn group_avx2(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+    let (less, greater) = masks_avx2(group, head);
+    let all = (1 << present) - 1;
+    ((less & all).count_ones() as usize, (!greater & all).count_ones() as usize)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn others_avx2(group: &[u8; GROUP_BYTES], head: u64) -> usize {
+    let (_, greater) = masks_avx2(group, head);
+    (!greater & 0xfffe).count_ones() as usize
 }

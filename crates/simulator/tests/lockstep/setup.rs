@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Software};
-use honeycomb_btree::{Forest, Root, Shape};
+use honeycomb_btree::{Forest, NodeLayout, Root, RowShape, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
 use honeycomb_testing::DeviceModel;
-use honeycomb_testing::index::{self, Keys, MIB, pick, some_directory, tiny};
+use honeycomb_testing::index::{self, Keys, MIB, pick, tiny_rows};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -63,8 +63,11 @@ impl Setup {
         let (keys, key_count, is_tiny) = KEYS[(seed % KEYS.len() as u64) as usize];
         let rng = &mut StdRng::seed_from_u64(seed);
         let log_bytes = *pick(rng, &LOG_BYTES);
-        let shape = if is_tiny { tiny(log_bytes) } else { Shape::default() };
-        let shape = Shape { tag_directory_bytes: some_directory(rng.random()), ..shape };
+        let shape = if is_tiny {
+            tiny_rows(log_bytes)
+        } else {
+            Shape { layout: NodeLayout::Rows(RowShape::default()), ..Shape::default() }
+        };
         let forest = Arc::new(index::forest(shape, 256 * MIB, true));
         let simulator = simulator(seed, rng);
         let device = DeviceBackend { engines: simulator, ..DeviceBackend::default() };
@@ -113,12 +116,7 @@ impl fmt::Display for Setup {
         let Simulator { platform, in_flight, cache, balance, root_on_chip, .. } = simulator;
         let shape = self.forest.shape();
         let (node, log) = (shape.node_bytes, shape.log_threshold_bytes);
-        let tags = shape.tag_directory_bytes;
-        write!(
-            f,
-            "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}, \
-             tag directory of {tags}; "
-        )?;
+        write!(f, "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}; ")?;
         write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
         write!(f, "cache {cache}, balance {balance}, root on chip {root_on_chip}")
     }

@@ -34,6 +34,7 @@ use honeycomb_btree::{Config, Shape};
 use honeycomb_memory::MemoryConfig;
 use honeycomb_memory::sync::{AtomicUsize, Ordering};
 
+use crate::index;
 use crate::random::Random;
 use world::World;
 
@@ -50,7 +51,14 @@ type Promise = fn(&mut World);
 pub fn check(backend: &dyn Backend, seed: u64) {
     println!("conformance of {backend:?} with seed {seed}");
     let mut random = Random::new(seed);
-    let configs = [tiny(128), tiny(0), with_tag_directories(), default(), few_leases(), unversioned()];
+    let configs = [
+        tiny(backend, 128),
+        tiny(backend, 0),
+        tiny_rows(backend),
+        default(backend),
+        few_leases(backend),
+        unversioned(backend),
+    ];
     let of = |config| promises(config).into_iter().map(move |promise| (config, promise));
     let runs: Vec<(&Config, Promise, u64)> =
         configs.iter().flat_map(of).map(|(config, promise)| (config, promise, random.next())).collect();
@@ -95,33 +103,26 @@ fn promises(config: &Config) -> Vec<Promise> {
 }
 
 /// Nodes so small that a few pairs fill one.
-fn tiny(log_threshold_bytes: usize) -> Config {
-    let shape = Shape {
-        node_bytes: 1024,
-        log_threshold_bytes,
-        segment_bytes_min: 32,
-        shortcut_block_bytes: 64,
-        ..Shape::default()
-    };
-    Config { shape, ..default() }
+fn tiny(backend: &dyn Backend, log_threshold_bytes: usize) -> Config {
+    Config { shape: index::tiny_for(backend, log_threshold_bytes), ..default(backend) }
 }
 
-fn with_tag_directories() -> Config {
-    let config = tiny(128);
-    Config { shape: Shape { tag_directory_bytes: 64, ..config.shape }, ..config }
+fn tiny_rows(backend: &dyn Backend) -> Config {
+    Config { shape: index::tiny_rows(128), ..default(backend) }
 }
 
-fn default() -> Config {
+fn default(backend: &dyn Backend) -> Config {
     let memory = MemoryConfig { arena_bytes: 256 << 20, huge_pages: false, ..MemoryConfig::default() };
-    Config { memory, ..Config::default() }
+    let shape = Shape { layout: backend.node_layout(), ..Shape::default() };
+    Config { memory, shape, ..Config::default() }
 }
 
 /// Fewer leases than long scans.
-fn few_leases() -> Config {
-    let config = tiny(256);
+fn few_leases(backend: &dyn Backend) -> Config {
+    let config = tiny(backend, 256);
     Config { memory: MemoryConfig { leases: 3, ..config.memory }, ..config }
 }
 
-fn unversioned() -> Config {
-    Config { mvcc: false, ..tiny(200) }
+fn unversioned(backend: &dyn Backend) -> Config {
+    Config { mvcc: false, ..tiny(backend, 200) }
 }

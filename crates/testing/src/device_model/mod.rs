@@ -17,7 +17,7 @@ mod target;
 use std::collections::{HashMap, VecDeque};
 
 use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window};
-use honeycomb_btree::{Shape, Version};
+use honeycomb_btree::{RowShape, Version};
 use honeycomb_layout as layout;
 use honeycomb_memory::{BusAddress, Lid, MemoryError};
 
@@ -41,13 +41,13 @@ impl Default for DeviceModel {
 }
 
 impl Engines for DeviceModel {
-    fn engine(&self, shape: &Shape) -> Result<Box<dyn Engine>, Error> {
+    fn engine(&self, node_bytes: usize, rows: RowShape) -> Result<Box<dyn Engine>, Error> {
         for (name, value) in [("in_flight", self.in_flight), ("result_bytes", self.result_bytes)] {
             if value == 0 {
                 return Err(Error::Parameter { name, value, allowed: "1 and more" });
             }
         }
-        Ok(Box::new(ModelEngine::new(*self, shape)))
+        Ok(Box::new(ModelEngine::new(*self, node_bytes, rows)))
     }
 }
 
@@ -87,9 +87,9 @@ struct ModelEngine {
 }
 
 impl ModelEngine {
-    fn new(parameters: DeviceModel, shape: &Shape) -> Self {
+    fn new(parameters: DeviceModel, node_bytes: usize, rows: RowShape) -> Self {
         let host = HostState {
-            geometry: Geometry::new(shape),
+            geometry: Geometry::new(node_bytes, rows),
             page_table: Vec::new(),
             roots: HashMap::new(),
             read_version: 0,

@@ -1,7 +1,7 @@
 //! The fields and items of a node, decoded from its bytes.
 
 use honeycomb_accelerator::HostMemory;
-use honeycomb_btree::{Shape, Version};
+use honeycomb_btree::{RowShape, Version};
 use honeycomb_layout as layout;
 use honeycomb_layout::{fences, item_header, lock_and_size, node_header as header, value_reference};
 
@@ -14,18 +14,16 @@ const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
 pub(super) struct Geometry {
     node_bytes: usize,
     shortcuts_end: usize,
-    fingerprint_directory_bytes: usize,
     shortcut_capacity: usize,
 }
 
 impl Geometry {
-    pub(super) fn new(shape: &Shape) -> Self {
+    pub(super) fn new(node_bytes: usize, rows: RowShape) -> Self {
         Self {
-            node_bytes: shape.node_bytes,
-            shortcuts_end: header::SIZE + shape.shortcut_block_bytes,
-            fingerprint_directory_bytes: shape.tag_directory_bytes,
+            node_bytes,
+            shortcuts_end: header::SIZE + rows.shortcut_block_bytes,
             // The number of shortcuts is one byte in the header.
-            shortcut_capacity: (shape.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255),
+            shortcut_capacity: (rows.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255),
         }
     }
 }
@@ -58,15 +56,9 @@ impl Header {
         self.field(header::PREVIOUS_VERSION_OFFSET, header::PREVIOUS_VERSION_BYTES) as u64
     }
 
-    fn is_leaf(&self) -> bool {
-        self.field(header::LEVEL_OFFSET, header::LEVEL_BYTES) == 0
-    }
-
-    /// The offset of the sorted block. It follows the fingerprint directory, which only leaves have and which
-    /// the model does not read.
+    /// The offset of the sorted block.
     fn sorted_start(&self) -> usize {
         self.geometry.shortcuts_end
-            + if self.is_leaf() { self.geometry.fingerprint_directory_bytes } else { 0 }
     }
 
     fn word(&self) -> u64 {

@@ -1,0 +1,84 @@
+//! The items of a consolidated leaf: its sorted block, its log block and one more change.
+
+use std::ops::Range;
+
+use crate::node::item_run::{ItemRun, Items};
+use crate::node::key::SearchKey;
+use crate::node::log::Overlay;
+use crate::node::log_entry::NewItem;
+use crate::node::view::View;
+
+/// A change to one key of a leaf that is consolidated.
+pub(crate) struct Change<'a> {
+    /// Whether the key is greater than all other keys of the leaf.
+    pub(crate) is_last: bool,
+    /// Position of the first sorted item whose key is not smaller.
+    pub(crate) back_pointer: usize,
+    /// The new item or tombstone, without the leaf's prefix.
+    pub(crate) item: NewItem<'a>,
+}
+
+/// Returns the items of a consolidated leaf.
+pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
+    let overlay = Overlay::new(view, u64::MAX);
+    let mut consolidation = Consolidation::new(view, overlay.len() + 1);
+    match change {
+        None => consolidation.lay_all(&overlay, 0..overlay.len()),
+        Some(change) => {
+            let item = change.item.item();
+            let before = overlay.before(&SearchKey::new(change.item.suffix), false);
+            consolidation.lay_all(&overlay, 0..before);
+            consolidation.lay(change.back_pointer, ItemRun::one(consolidation.prefix, item));
+            // Skip the entry whose key this change repeats.
+            consolidation.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
+        }
+    }
+    consolidation.finish()
+}
+
+/// A consolidation in progress: changes are added to the items of the sorted block in key order.
+struct Consolidation<'a> {
+    view: View<'a>,
+    prefix: &'a [u8],
+    /// Position of the first sorted item that was not added yet.
+    position: usize,
+    items: Items<'a>,
+}
+
+impl<'a> Consolidation<'a> {
+    fn new(view: View<'a>, changes: usize) -> Self {
+        let items = Items::with_capacity(2 * changes + 1);
+        Self { view, prefix: view.prefix(), position: view.first(), items }
+    }
+
+    fn lay_all(&mut self, overlay: &Overlay<'a>, entries: Range<usize>) {
+        for (back_pointer, item) in overlay.entries(entries) {
+            self.lay(back_pointer, ItemRun::one(self.prefix, item));
+        }
+    }
+
+    #[inline(always)]
+    fn lay(&mut self, back_pointer: usize, one: ItemRun<'a>) {
+        self.sorted_up_to(back_pointer);
+        let header = one.item(0).header;
+        if header.replaces() {
+            self.position = self.view.after(self.position);
+        }
+        if !header.tombstone() {
+            self.items.push(one);
+        }
+    }
+
+    #[inline(always)]
+    fn sorted_up_to(&mut self, position: usize) {
+        if position > self.position {
+            self.items.push(ItemRun::sorted(self.view, self.position..position));
+            self.position = position;
+        }
+    }
+
+    fn finish(mut self) -> Items<'a> {
+        self.sorted_up_to(self.view.end());
+        self.items
+    }
+}

@@ -1,0 +1,47 @@
+//! The header word with the counts of a node.
+
+use honeycomb_layout::node_header;
+
+/// The header word with the fields `sorted_end` to `level`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts(pub(crate) u64);
+
+impl Counts {
+    #[inline(always)]
+    fn field(self, offset: usize, bytes: usize) -> usize {
+        let shift = 8 * (offset - node_header::SORTED_END_OFFSET);
+        (self.0 >> shift) as usize & ((1 << (8 * bytes)) - 1)
+    }
+
+    #[inline(always)]
+    pub(crate) fn sorted_end(self) -> usize {
+        self.field(node_header::SORTED_END_OFFSET, node_header::SORTED_END_BYTES)
+    }
+
+    #[inline(always)]
+    pub(crate) fn sorted_count(self) -> usize {
+        self.field(node_header::SORTED_COUNT_OFFSET, node_header::SORTED_COUNT_BYTES)
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefix_length(self) -> usize {
+        self.field(node_header::PREFIX_LENGTH_OFFSET, node_header::PREFIX_LENGTH_BYTES)
+    }
+
+    /// Returns the number of shortcuts of a node in rows; the binary logarithm of the number of heads in a
+    /// group of a node in columns.
+    #[inline(always)]
+    pub(crate) fn shortcut_count(self) -> usize {
+        self.field(node_header::SHORTCUT_COUNT_OFFSET, node_header::SHORTCUT_COUNT_BYTES)
+    }
+
+    #[inline(always)]
+    pub(crate) fn level(self) -> usize {
+        self.field(node_header::LEVEL_OFFSET, node_header::LEVEL_BYTES)
+    }
+}
+
+/// Returns a field of the word.
+pub(crate) fn count_field(offset: usize, value: usize) -> u64 {
+    (value as u64) << (8 * (offset - node_header::SORTED_END_OFFSET))
+}

@@ -1,0 +1,68 @@
+//! The plan of a node, and its construction in a private buffer.
+
+use honeycomb_layout::node_header;
+use honeycomb_memory::Lid;
+
+use crate::node::columns;
+use crate::node::counts::count_field;
+use crate::node::fences::Fences;
+use crate::node::header::write_header;
+use crate::node::item_run::{ItemRun, Items};
+use crate::node::rows;
+use crate::node::shape::Shape;
+use crate::node::size::{NodeKind, Size};
+
+/// The complete contents of a node, except its version, which publication sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan<'a> {
+    kind: NodeKind,
+    fences: Fences<'a>,
+    /// The left sibling of a leaf, or the leftmost child of an interior node.
+    left: Option<Lid>,
+    right: Option<Lid>,
+    item_runs: &'a [ItemRun<'a>],
+    size: Size,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(
+        shape: &Shape,
+        level: usize,
+        fences: Fences<'a>,
+        links: [Option<Lid>; 2],
+        items: &'a Items<'_>,
+    ) -> Self {
+        let kind = NodeKind { geometry: shape.geometry(), level, prefix: fences.prefix_length() };
+        let ([left, right], size) = (links, items.size(kind));
+        Self { kind, fences, left, right, item_runs: &items.item_runs, size }
+    }
+
+    /// Returns the plan of an empty leaf without siblings, the root of a new tree.
+    pub(crate) fn empty_leaf(shape: &Shape) -> Plan<'static> {
+        let kind = NodeKind { geometry: shape.geometry(), level: 0, prefix: 0 };
+        Plan { kind, fences: Fences::NONE, left: None, right: None, item_runs: &[], size: Size::default() }
+    }
+
+    /// Returns the bytes of the sorted block.
+    pub(crate) fn sorted_bytes(&self) -> usize {
+        self.kind.block_bytes(self.size, self.fences)
+    }
+
+    /// Writes the node to `buffer`.
+    pub(crate) fn build(&self, shape: &Shape, buffer: &mut [u8]) {
+        let Self { kind, fences, size, .. } = *self;
+        let (sorted_end, search_field) = if kind.geometry.is_columns() {
+            let built = columns::build::build(buffer, kind, fences, size, self.item_runs);
+            (built.sorted_end, built.group_bits)
+        } else {
+            rows::build::build(shape, buffer, kind.prefix, fences, self.item_runs)
+        };
+        debug_assert_eq!(sorted_end, kind.geometry.block_start() + self.sorted_bytes());
+        let counts = count_field(node_header::SORTED_END_OFFSET, sorted_end)
+            | count_field(node_header::SORTED_COUNT_OFFSET, size.count)
+            | count_field(node_header::PREFIX_LENGTH_OFFSET, kind.prefix)
+            | count_field(node_header::SHORTCUT_COUNT_OFFSET, search_field)
+            | count_field(node_header::LEVEL_OFFSET, kind.level);
+        write_header(buffer, sorted_end, [self.left, self.right], counts);
+    }
+}

@@ -1,0 +1,60 @@
+//! Repeats one kind of read in batches of 64, to count its instructions on machines where times vary.
+//!
+//! ```text
+//! cargo build --release -p honeycomb-store --example instructions
+//! valgrind --tool=callgrind --toggle-collect="*measured*" \
+//!   target/release/examples/instructions get 200000 19200
+//! ```
+//! Arguments: kind (`get`, `scan4`, `scan24`); number of pairs; number of operations; `rows` for nodes in
+//! rows. Divide the instruction count by the number of operations.
+
+use honeycomb_store::{Config, NodeLayout, Reads, RowShape, Scan, Store, Table};
+use honeycomb_testing::index::scattered_key as key;
+
+const TOGETHER: u64 = 64;
+
+#[inline(never)]
+fn measured(store: &Store, table: &Table, kind: &str, keys: &[[u8; 16]]) -> u64 {
+    let (mut reads, mut found) = (Reads::default(), 0);
+    for keys in keys.chunks(TOGETHER as usize) {
+        reads.clear();
+        for key in keys {
+            match kind {
+                "get" => reads.get(table, key).unwrap(),
+                "scan4" => reads.scan(table, &Scan::from(&key[..]).limit(4)).unwrap(),
+                "scan24" => reads.scan(table, &Scan::from(&key[..]).limit(24)).unwrap(),
+                other => panic!("{other}: one of get, scan4, scan24"),
+            }
+        }
+        store.read(&mut reads).unwrap();
+        for index in 0..keys.len() {
+            found += match kind {
+                "get" => u64::from(reads.value(index).unwrap().is_some()),
+                _ => reads.pairs(index).unwrap().count() as u64,
+            };
+        }
+    }
+    found
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number =
+        |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(100_000_u64);
+    let (pairs, operations) = (number(1), number(2));
+    let layout = match arguments.get(3).map(String::as_str) {
+        Some("rows") => NodeLayout::Rows(RowShape::default()),
+        _ => NodeLayout::Columns,
+    };
+    let memory_bytes = pairs as usize * 120 + (64 << 20);
+    let store = Store::open(Config { memory_bytes, node_layout: Some(layout), ..Config::default() }).unwrap();
+    let table = store.table("pairs").unwrap();
+    (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
+    let existing = |number: u64| key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs);
+    let keys: Vec<[u8; 16]> = (0..operations).map(existing).collect();
+    let kind = arguments.first().map_or("get", String::as_str);
+    let start = std::time::Instant::now();
+    let found = measured(&store, &table, kind, &keys);
+    let nanoseconds = start.elapsed().as_nanos() as f64 / operations as f64;
+    println!("{kind}: {nanoseconds:.0} ns an operation, {found} found");
+}
