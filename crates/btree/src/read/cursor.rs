@@ -2,8 +2,8 @@
 //! overlay is built when the cursor first needs it.
 //!
 //! The cursor is between two pairs. `sorted` is the position of the first sorted item after it, `log` the
-//! index of the first overlay entry after it. An entry precedes the sorted item at its back pointer, or replaces it
-//! if it has the flag `replaces`. So combining the two blocks compares no keys.
+//! index of the first overlay entry after it. An entry precedes the sorted item at its back pointer, or
+//! replaces it if it has the flag `replaces`. So combining the two blocks compares no keys.
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;

@@ -246,9 +246,6 @@ impl<'r, 'k> Descent<'r, 'k> {
         let view = self.reader.forest().view_of(published);
         let search_key = self.search_key(view);
         (self.head, self.near) = (search_key.head, find_near(view, &search_key));
-        if let Some(stats) = self.reader.access_stats() {
-            self.count(stats, view);
-        }
         match view.level() {
             LEAF => {
                 if self.purpose == Purpose::Get {
@@ -262,6 +259,9 @@ impl<'r, 'k> Descent<'r, 'k> {
             }
             ABOVE_LEAVES => self.state = State::Parent(published),
             _ => self.go_to_child(child_in(view, &search_key, self.near).1),
+        }
+        if let Some(stats) = self.reader.access_stats() {
+            self.count(stats, view);
         }
     }
 

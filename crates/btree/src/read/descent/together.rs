@@ -68,9 +68,6 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.head = search_key.head;
         let group = columns.find_group(vectors, search_key.head);
         self.near = Near::of(group..0);
-        if let Some(stats) = self.reader.access_stats() {
-            self.count(stats, self.reader.forest().view_of(published));
-        }
         match columns.level() {
             LEAF => {
                 self.state = State::Group(published);
@@ -82,6 +79,9 @@ impl<'r, 'k> Descent<'r, 'k> {
                 prefetch_group(published.node(), columns, group);
             }
             _ => self.go_to_child(columns.child_for(vectors, published.node(), &search_key, group)),
+        }
+        if let Some(stats) = self.reader.access_stats() {
+            self.count(stats, self.reader.forest().view_of(published));
         }
     }
 
