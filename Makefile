@@ -60,6 +60,8 @@ soak: ## random concurrent histories, checked for linearizability, half an hour 
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
 	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture
 	HONEYCOMB_SOAK_SECONDS=300 cargo test --release -p honeycomb-server --test memory -- --nocapture
+	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-log --test crashes -- --nocapture random
+	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-store --test durability -- --nocapture random
 	cargo test --release -p honeycomb-store --test store -- --ignored --nocapture queue
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.

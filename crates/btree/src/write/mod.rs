@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod compact;
 pub(crate) mod divide;
 pub(crate) mod each;
+pub(crate) mod journal;
 pub(crate) mod loader;
 pub(crate) mod operation;
 pub(crate) mod range;

@@ -1,0 +1,35 @@
+//! The thread that writes checkpoints when they are due or requested.
+
+use std::sync::Weak;
+
+use super::checkpointer::{CHECK_INTERVAL, Checkpointer};
+use super::checkpoints::lock;
+use crate::store_state::StoreState;
+
+impl Checkpointer {
+    pub(super) fn run(&self, state: &Weak<StoreState>) {
+        while !self.is_stopping() {
+            let is_requested = self.wait();
+            let in_use = lock(&self.in_use);
+            let Some(state) = state.upgrade() else { return };
+            if let Some(durability) = state.durability()
+                && (is_requested || self.is_due(&state))
+            {
+                // The statistics have the error. The next checkpoint is due after the next interval.
+                let _ = durability.checkpoints.write(&state);
+            }
+            drop(state);
+            drop(in_use);
+        }
+    }
+
+    fn is_due(&self, state: &StoreState) -> bool {
+        let Some(durability) = state.durability() else { return false };
+        let grown = durability.statistics().bytes_since_checkpoint;
+        let age = state.leases.now().saturating_sub(durability.checkpoints.ended_at());
+        let is_time = lock(&self.interval).is_some_and(|interval| age >= interval);
+        // After a failure the size alone would make it due at once, again and again.
+        let is_large = grown >= self.log_bytes && age >= CHECK_INTERVAL.max(durability.checkpoints.pause());
+        grown > 0 && (is_time || is_large)
+    }
+}
