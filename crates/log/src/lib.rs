@@ -5,7 +5,7 @@
 //! - [`LogWriter`] appends records to log files in groups.
 //! - [`CheckpointWriter`] writes all pairs of one version; [`CheckpointReader`] reads them.
 //! - [`Directory`] opens the files of a store: it finds the newest checkpoint, replays the log after it, and
-//!   cuts a torn tail or reports corruption.
+//!   cuts a torn tail or reports corruption. [`Directory::truncate`] ends a corrupt log.
 //!
 //! This crate does no input or output of its own: all of it passes through [`Storage`], and every call of it
 //! may fail. `docs/design/log.md` describes the files.
@@ -22,6 +22,7 @@ mod names;
 mod record;
 mod storage;
 mod tail;
+mod truncate;
 mod writer;
 
 pub use change::{Change, Changes, changes};
@@ -33,4 +34,5 @@ pub use names::{MANIFEST_FILE, checkpoint_file, log_file, log_file_number};
 pub use record::Record;
 pub use storage::{Storage, StorageFile};
 pub use tail::{Tail, read_records};
+pub use truncate::Truncated;
 pub use writer::{Durability, LogWriter, Pending};

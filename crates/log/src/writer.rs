@@ -43,6 +43,8 @@ pub struct LogWriter {
     file_bytes: u64,
     file: CurrentFile,
     closed: Vec<ClosedFile>,
+    /// Whether a spare file of the right size exists.
+    has_spare: bool,
     last_version: u64,
     written_bytes: u64,
 }
@@ -95,7 +97,7 @@ impl LogWriter {
             last_version,
         });
         let closed = closed.collect();
-        Ok(Self { storage, file_bytes, file, closed, last_version, written_bytes: 0 })
+        Ok(Self { storage, file_bytes, file, closed, has_spare: false, last_version, written_bytes: 0 })
     }
 
     /// Writes records as one group, and removes them from `records`. A group that does not fit into the file
@@ -117,6 +119,21 @@ impl LogWriter {
             records.pop_front();
         }
         self.file.flush(durability)
+    }
+
+    /// Makes sure that there is a file for the time when the current one is full. So a full disk is known
+    /// while the current file still has room for the records of writes in progress.
+    ///
+    /// # Errors
+    /// [`LogError::Full`], after which the call can be repeated; [`LogError::Io`].
+    pub fn prepare_spare(&mut self) -> Result<(), LogError> {
+        if !self.has_spare && CurrentFile::open_spare(&*self.storage, self.file_bytes).is_none() {
+            CurrentFile::create_spare(&*self.storage, self.file_bytes)?;
+            let renamed = self.storage.rename(NEW_SPARE_FILE, SPARE_FILE);
+            renamed.map_err(LogError::io("rename", NEW_SPARE_FILE))?;
+        }
+        self.has_spare = true;
+        Ok(())
     }
 
     /// Makes all written records durable.
@@ -162,6 +179,7 @@ impl LogWriter {
             // Only a file of the right size is of use.
             if file.bytes == self.file_bytes {
                 self.storage.rename(&name, SPARE_FILE).map_err(LogError::io("rename", &name))?;
+                self.has_spare = true;
             } else {
                 self.storage.remove(&name).map_err(LogError::io("remove", &name))?;
             }
@@ -181,6 +199,8 @@ impl LogWriter {
             previous_end: self.file.end(),
         };
         let next = CurrentFile::create(&*self.storage, bytes, header)?;
+        // A file of another size may have been used, and then the spare file remains.
+        self.has_spare = false;
         let file = std::mem::replace(&mut self.file, next);
         let last_version = self.last_version;
         self.closed.push(ClosedFile { number: file.number, bytes: file.bytes, last_version });
@@ -209,19 +229,23 @@ impl CurrentFile {
     }
 
     fn spare(storage: &dyn Storage, bytes: u64) -> Result<(&'static str, Box<dyn StorageFile>), LogError> {
-        if let Ok(file) = storage.open(SPARE_FILE)
-            && file.length().is_ok_and(|length| length == bytes)
-        {
-            return Ok((SPARE_FILE, file));
+        match Self::open_spare(storage, bytes) {
+            Some(file) => Ok((SPARE_FILE, file)),
+            None => Ok((NEW_SPARE_FILE, Self::create_spare(storage, bytes)?)),
         }
-        match storage.create(NEW_SPARE_FILE, bytes) {
-            Ok(file) => Ok((NEW_SPARE_FILE, file)),
-            Err(error) => {
-                // A part of the file would occupy the room that the retry needs.
-                let _ = storage.remove(NEW_SPARE_FILE);
-                Err(LogError::room("create", NEW_SPARE_FILE)(error))
-            }
-        }
+    }
+
+    fn open_spare(storage: &dyn Storage, bytes: u64) -> Option<Box<dyn StorageFile>> {
+        let file = storage.open(SPARE_FILE).ok()?;
+        file.length().is_ok_and(|length| length == bytes).then_some(file)
+    }
+
+    fn create_spare(storage: &dyn Storage, bytes: u64) -> Result<Box<dyn StorageFile>, LogError> {
+        storage.create(NEW_SPARE_FILE, bytes).map_err(|error| {
+            // A part of the file would occupy the room that the retry needs.
+            let _ = storage.remove(NEW_SPARE_FILE);
+            LogError::room("create", NEW_SPARE_FILE)(error)
+        })
     }
 
     /// The end of the last record.

@@ -138,6 +138,29 @@ fn a_damaged_checkpoint_is_reported() {
     }
 }
 
+#[test]
+fn a_truncated_corrupt_log_is_recovered_up_to_the_damage() {
+    let disk = SimulatedDisk::default();
+    for _ in 0..3 {
+        recover_and_append(&disk);
+    }
+    let damages = [(1, 4096 + 30), (2, 4096 + 30), (2, 16), (1, 16)];
+    for (number, offset) in damages {
+        let damaged = disk.copy();
+        damaged.flip(&log_file(number), offset, 1);
+        let Err(LogError::Corrupt { file, offset, .. }) = recover(&damaged) else { panic!("{number}") };
+        assert_eq!(file, log_file(number));
+        let directory = Directory::open(Arc::new(damaged.clone())).expect("the names are valid");
+        let removed = directory.truncate(&damaged, number, offset).expect("room");
+        assert_eq!(removed.files, if offset == 0 && number == 2 { 2 } else { 3 - number });
+        assert_eq!(recover(&damaged).expect("valid"), (number - 1, 0), "file {number}, byte {offset}");
+        recover_and_append(&damaged);
+        assert_eq!(recover(&damaged).expect("valid"), (number, 0), "file {number}, byte {offset}");
+    }
+    let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
+    assert!(matches!(directory.truncate(&disk, 9, 0), Err(LogError::Missing { .. })));
+}
+
 fn read_checkpoint(disk: &SimulatedDisk) -> Result<(u64, usize), LogError> {
     let mut reader = CheckpointReader::open(disk, 5)?;
     assert_eq!(reader.version(), 99);

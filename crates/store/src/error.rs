@@ -275,6 +275,17 @@ impl From<honeycomb_accelerator::KeyTooLong> for Error {
     }
 }
 
+impl Error {
+    /// Returns a refusal of the log once more, for another write.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::DiskFull => Self::DiskFull,
+            Self::ReadOnly { reason } => Self::ReadOnly { reason: reason.clone() },
+            other => Self::ReadOnly { reason: other.to_string() },
+        }
+    }
+}
+
 impl From<LogError> for Error {
     fn from(error: LogError) -> Self {
         if error.is_full() { Self::DiskFull } else { Self::Log(error) }

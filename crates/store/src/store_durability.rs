@@ -205,6 +205,7 @@ impl StoreState {
                 batch.table(index).record(outcome);
             }
             done(index, result);
-        })
+        });
+        Ok(())
     }
 }

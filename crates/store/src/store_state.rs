@@ -182,8 +182,10 @@ impl StoreState {
         &self,
         operations: &[BatchOperation<'_>],
         mut done: impl FnMut(usize, Result<Outcome, Error>),
-    ) -> Result<(), Error> {
-        self.admit()?;
+    ) {
+        if let Err(refusal) = self.admit() {
+            return (0..operations.len()).for_each(|index| done(index, Err(refusal.again())));
+        }
         self.run_periodic_work(operations.len());
         // If there is no room for the reserve, the writes find none either.
         let _ = self.reserve.fill(self.forest.memory());
@@ -191,7 +193,6 @@ impl StoreState {
             let room = !is_exhausted(&result);
             done(index, if room { result.map_err(Error::from) } else { self.write_one(&operations[index]) });
         });
-        Ok(())
     }
 
     fn write_one(&self, one: &BatchOperation<'_>) -> Result<Outcome, Error> {

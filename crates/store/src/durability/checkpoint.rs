@@ -37,6 +37,9 @@ impl Checkpoints {
         counter.fetch_add(1, Ordering::Relaxed);
         *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
         *lock(&self.ended_at) = state.leases.now();
+        if written.is_ok() {
+            *lock(&self.succeeded_at) = state.leases.now();
+        }
         self.is_running.store(false, Ordering::Release);
         written
     }
@@ -54,6 +57,7 @@ impl Checkpoints {
     fn attempt(&self, state: &StoreState, current: &mut Current) -> Result<Checkpoint, Error> {
         let log = state.log().ok_or(Error::NoDirectory)?;
         let log_bytes = log.counters.bytes.load(Ordering::Relaxed);
+        let log_records = log.counters.records.load(Ordering::Relaxed);
         let number = current.next;
         current.next += 1;
         let (lease, tables) = self.begin(state)?;
@@ -71,6 +75,7 @@ impl Checkpoints {
         writer.recycle(first_file)?;
         self.version.store(lease.version, Ordering::Relaxed);
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
+        self.log_records.store(log_records, Ordering::Relaxed);
         Ok(Checkpoint { version: lease.version, pairs })
     }
 

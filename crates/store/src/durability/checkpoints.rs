@@ -30,9 +30,12 @@ pub(crate) struct Checkpoints {
     /// One checkpoint at a time.
     pub(super) current: Mutex<Current>,
     pub(crate) version: AtomicU64,
-    /// The bytes of the log when the last checkpoint began, and the time of its end.
+    /// The bytes and records of the log when the last checkpoint began, and the time of its end.
     pub(crate) log_bytes: AtomicU64,
+    pub(crate) log_records: AtomicU64,
     pub(super) ended_at: Mutex<Duration>,
+    /// The time of the end of the last checkpoint that did not fail, or of the open.
+    pub(super) succeeded_at: Mutex<Duration>,
     pub(crate) is_running: AtomicBool,
     pub(crate) completed: AtomicU64,
     pub(crate) failed: AtomicU64,
@@ -60,7 +63,9 @@ impl Checkpoints {
             version: AtomicU64::new(manifest.version),
             current: Mutex::new(Current { manifest, next: manifest.checkpoint + 1 }),
             log_bytes: AtomicU64::new(0),
+            log_records: AtomicU64::new(0),
             ended_at: Mutex::new(now),
+            succeeded_at: Mutex::new(now),
             is_running: AtomicBool::new(false),
             completed: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -71,6 +76,11 @@ impl Checkpoints {
     /// The error of the last checkpoint, if it failed.
     pub(crate) fn error(&self) -> Option<String> {
         lock(&self.error).clone()
+    }
+
+    /// The time of the end of the last checkpoint that did not fail, or of the open.
+    pub(crate) fn succeeded_at(&self) -> Duration {
+        *lock(&self.succeeded_at)
     }
 
     /// The time of the end of the last checkpoint.

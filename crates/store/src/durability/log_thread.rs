@@ -83,12 +83,14 @@ impl LogThread<'_> {
             let counters = &self.state.counters;
             counters.record(&writer, records, self.state.clock.now().saturating_sub(start), syncs);
         }
-        self.state.set_health(Health::Good);
         self.written = self.taken;
         if syncs {
             self.synced_at = self.state.clock.now();
             self.state.set_durable(self.written);
         }
+        // After the acknowledgement, which does not wait for a new file.
+        self.state.lock_writer().prepare_spare()?;
+        self.state.set_health(Health::Good);
         Ok(())
     }
 

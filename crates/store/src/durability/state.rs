@@ -42,6 +42,7 @@ impl Durability {
             durable_version: self.log.durable_version(),
             queued_bytes: self.log.queue.bytes(),
             checkpoint_version: checkpoints.version.load(Ordering::Relaxed),
+            checkpoint_age: self.log.clock.now().saturating_sub(checkpoints.succeeded_at()),
             checkpoints: checkpoints.completed.load(Ordering::Relaxed),
             failed_checkpoints: checkpoints.failed.load(Ordering::Relaxed),
             is_checkpoint_running: checkpoints.is_running.load(Ordering::Acquire),
@@ -51,8 +52,10 @@ impl Durability {
             ..DurabilityStatistics::default()
         };
         self.log.counters.fill(&mut statistics);
-        statistics.bytes_since_checkpoint =
-            statistics.bytes - checkpoints.log_bytes.load(Ordering::Relaxed).min(statistics.bytes);
+        let (bytes, records) = (&checkpoints.log_bytes, &checkpoints.log_records);
+        statistics.bytes_since_checkpoint = statistics.bytes.saturating_sub(bytes.load(Ordering::Relaxed));
+        statistics.records_since_checkpoint =
+            statistics.records.saturating_sub(records.load(Ordering::Relaxed));
         statistics
     }
 }

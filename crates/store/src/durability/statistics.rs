@@ -25,6 +25,8 @@ pub struct DurabilityStatistics {
     pub bytes: u64,
     /// Bytes of records since the last checkpoint.
     pub bytes_since_checkpoint: u64,
+    /// Records since the last checkpoint.
+    pub records_since_checkpoint: u64,
     /// Bytes of records that wait for the log.
     pub queued_bytes: u64,
     /// Log files.
@@ -35,6 +37,8 @@ pub struct DurabilityStatistics {
     pub write_time: Duration,
     /// The version of the last checkpoint; 0: there is none.
     pub checkpoint_version: u64,
+    /// The time since the last checkpoint, or since the store was opened.
+    pub checkpoint_age: Duration,
     /// Checkpoints since the store was opened.
     pub checkpoints: u64,
     /// Failed checkpoints since the store was opened.
@@ -66,7 +70,7 @@ pub struct Recovery {
 /// Counters of the log thread. Relaxed: no other data depends on them.
 #[derive(Default)]
 pub(crate) struct LogCounters {
-    records: AtomicU64,
+    pub(crate) records: AtomicU64,
     groups: AtomicU64,
     syncs: AtomicU64,
     pub(crate) bytes: AtomicU64,
