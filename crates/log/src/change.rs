@@ -64,6 +64,9 @@ pub enum Change<'a> {
     Restart,
 }
 
+/// Bytes by which changes grow after the first one.
+const GROWTH_BYTES: usize = 512;
+
 /// The rule that an encoded change violates.
 pub(crate) type Malformed = &'static str;
 
@@ -129,7 +132,9 @@ impl Changes {
         header[wal_change::KEY_BYTES_OFFSET..][..2].copy_from_slice(&(key.len() as u16).to_le_bytes());
         header[wal_change::KIND_OFFSET] = kind as u8;
         header[wal_change::BOUNDS_OFFSET] = bounds;
-        self.0.reserve(header.len() + key.len() + value.len());
+        let bytes = header.len() + key.len() + value.len();
+        // Most versions have one change, and others many.
+        self.0.reserve(if self.0.is_empty() { bytes } else { bytes.max(GROWTH_BYTES) });
         self.0.extend_from_slice(&header);
         self.0.extend_from_slice(key);
         self.0.extend_from_slice(value);

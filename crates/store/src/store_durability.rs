@@ -37,11 +37,13 @@ impl Store {
         self.state().forest.read_version()
     }
 
-    /// Waits until all writes up to a version are durable, under every policy.
+    /// Waits until all writes up to a version are durable, under every policy. A version above the read
+    /// version counts as the read version.
     ///
     /// # Errors
     /// [`Error::NotDurable`] if the log has failed.
     pub fn wait_durable(&self, version: Version) -> Result<(), Error> {
+        let version = version.min(self.read_version());
         self.state().log().map_or(Ok(()), |log| log.wait_durable(version))
     }
 
@@ -49,6 +51,7 @@ impl Store {
     /// now. The functions passed to [`Store::on_durable`] are called when more writes are durable.
     pub fn request_durable(&self, version: Version) -> bool {
         let Some(log) = self.state().log() else { return true };
+        let version = version.min(self.read_version());
         log.request(version);
         log.durable_version() >= version
     }

@@ -135,8 +135,10 @@ impl StorageFile for Handle {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.writes_directly(offset, bytes) {
             let open = || Blocks::open(&self.file, OFlags::DIRECT);
-            if let Some(direct) = opened(&mut self.direct, &self.is_direct, open)? {
-                return direct.write(offset, bytes);
+            if let Some(direct) = opened(&mut self.direct, &self.is_direct, open)?
+                && direct.write(offset, bytes, &self.is_direct)?
+            {
+                return Ok(());
             }
         }
         self.file.write_all_at(bytes, offset)
@@ -145,8 +147,10 @@ impl StorageFile for Handle {
     fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.writes_directly(offset, bytes) {
             let open = || Blocks::open(&self.file, OFlags::DIRECT | OFlags::DSYNC);
-            if let Some(durable) = opened(&mut self.durable, &self.is_direct, open)? {
-                return durable.write(offset, bytes);
+            if let Some(durable) = opened(&mut self.durable, &self.is_direct, open)?
+                && durable.write(offset, bytes, &self.is_direct)?
+            {
+                return Ok(());
             }
         }
         self.file.write_all_at(bytes, offset)?;
@@ -209,13 +213,21 @@ impl Blocks {
         Ok((start < WAL_BLOCK_BYTES).then_some(Self { file, bytes, start }))
     }
 
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    /// Writes blocks. Returns false if the file system accepts the descriptor but rejects the write, as some
+    /// do; the caller then writes through the cache.
+    fn write(&mut self, offset: u64, bytes: &[u8], is_direct: &AtomicBool) -> io::Result<bool> {
         for (index, chunk) in bytes.chunks(CHUNK_BYTES).enumerate() {
             let aligned = &mut self.bytes[self.start..][..chunk.len()];
             aligned.copy_from_slice(chunk);
-            self.file.write_all_at(aligned, offset + (index * CHUNK_BYTES) as u64)?;
+            match self.file.write_all_at(aligned, offset + (index * CHUNK_BYTES) as u64) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    is_direct.store(false, Ordering::Relaxed);
+                    return Ok(false);
+                }
+                written => written?,
+            }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

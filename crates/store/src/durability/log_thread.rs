@@ -23,6 +23,7 @@ const IDLE_TIME: Duration = Duration::from_millis(100);
 
 /// Writes the log until the state is stopped and all records are written.
 pub(crate) fn run(state: &LogState, forest: &Forest) {
+    let _guard = FailOnPanic(state);
     let taken = state.durable_version();
     let mut thread = LogThread {
         state,
@@ -34,6 +35,17 @@ pub(crate) fn run(state: &LogState, forest: &Forest) {
         has_failed: false,
     };
     while thread.step() {}
+}
+
+/// Makes the store read-only if the thread panics, so that no writer waits for it for ever.
+struct FailOnPanic<'s>(&'s LogState);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.set_health(Health::Failed("the thread of the log has panicked".to_owned()));
+        }
+    }
 }
 
 struct LogThread<'s> {

@@ -71,7 +71,10 @@ impl Drop for Durability {
         }
         self.log.stop.store(true, Ordering::Release);
         self.log.wake();
-        if let Some(handle) = self.log_thread.take() {
+        // A callback of the log thread may have dropped the last handle to the store.
+        if let Some(handle) = self.log_thread.take()
+            && handle.thread().id() != thread::current().id()
+        {
             handle.thread().unpark();
             let _ = handle.join();
         }

@@ -99,6 +99,7 @@ fn callbacks_and_health_follow_the_log() {
     }
     wait_until(|| store.durable_version() >= version);
     assert!(store.request_durable(version));
+    store.wait_durable(u64::MAX).unwrap();
     store.set_sync_policy(SyncPolicy::Always).unwrap();
     assert_eq!(store.sync_policy(), Some(SyncPolicy::Always));
     put(&table, 2);

@@ -1,6 +1,8 @@
 //! Durable stores in directories of the operating system.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use honeycomb_store::{Config, DurabilityConfig, Error, Store, SyncPolicy};
 
@@ -31,6 +33,27 @@ fn a_store_is_the_same_after_it_was_dropped() {
         let numbers = table.iter().unwrap().map(|pair| pair.unwrap().0);
         assert!(numbers.eq((0..1200_u32).map(|number| number.to_be_bytes().to_vec())), "{policy:?}");
     }
+}
+
+/// The thread of the log owns the last handle for a moment, and drops it.
+#[test]
+fn a_callback_can_drop_the_last_handle() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path(), SyncPolicy::EverySecond).unwrap();
+    let last = Arc::new(Mutex::new(Some(store.clone())));
+    let callback = last.clone();
+    store.on_durable(Arc::new(move || drop(callback.lock().unwrap().take())));
+    store.table("t").unwrap().put(b"key", b"value").unwrap();
+    let version = store.read_version();
+    store.request_durable(version);
+    drop(store);
+    let start = Instant::now();
+    while last.lock().unwrap().is_some() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let store = open(folder.path(), SyncPolicy::Always).unwrap();
+    assert_eq!(store.table("t").unwrap().get(b"key").unwrap(), Some(b"value".to_vec()));
 }
 
 #[test]
