@@ -4,8 +4,6 @@
 pub const MANIFEST_FILE: &str = "manifest";
 /// A manifest that is not valid before it was renamed.
 pub(crate) const NEW_MANIFEST_FILE: &str = "manifest.new";
-/// A log file that waits for its first use or its next one.
-pub(crate) const SPARE_FILE: &str = "spare.log";
 /// A spare log file whose zero bytes are not all written.
 pub(crate) const NEW_SPARE_FILE: &str = "spare.new";
 
@@ -19,6 +17,16 @@ pub fn log_file(number: u64) -> String {
 #[must_use]
 pub fn checkpoint_file(number: u64) -> String {
     format!("{number:016}.checkpoint")
+}
+
+/// Returns the name of a log file that waits for its first use or its next one.
+pub(crate) fn spare_file(number: u64) -> String {
+    format!("{number:016}.spare")
+}
+
+/// Returns whether a name is one of a spare file.
+pub(crate) fn is_spare(name: &str) -> bool {
+    number(name, "spare").is_some()
 }
 
 /// Returns the number of a log file, or `None` if the name is not one of a log file.

@@ -15,9 +15,12 @@ use honeycomb_layout::WAL_BLOCK_BYTES;
 use crate::change::Changes;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
-use crate::names::{NEW_SPARE_FILE, SPARE_FILE, log_file};
+use crate::names::{NEW_SPARE_FILE, is_spare, log_file, spare_file};
 use crate::record::{encode, record_bytes};
 use crate::storage::{Storage, StorageFile};
+
+/// Most spare files. A checkpoint may end the use of more log files; the others are removed.
+const SPARES_MAX: usize = 16;
 
 /// A record that is not in the log yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +46,8 @@ pub struct LogWriter {
     file_bytes: u64,
     file: CurrentFile,
     closed: Vec<ClosedFile>,
-    /// Whether a spare file of the right size exists.
-    has_spare: bool,
+    /// The names of the files of the right size that wait for their next use.
+    spares: Vec<String>,
     last_version: u64,
     written_bytes: u64,
 }
@@ -89,7 +92,8 @@ impl LogWriter {
     ) -> Result<Self, LogError> {
         let file_bytes = file_bytes.next_multiple_of(WAL_BLOCK_BYTES as u64).max(2 * RECORDS_OFFSET);
         let header = FileHeader { number, first_version: last_version + 1, previous_end };
-        let file = CurrentFile::create(&*storage, file_bytes, header)?;
+        let mut spares = spares(&*storage, file_bytes)?;
+        let file = CurrentFile::create(&*storage, spares.pop(), file_bytes, header)?;
         let closed = files.into_iter();
         let closed = closed.map(|ReplayedFile { number, bytes, last_version }| ClosedFile {
             number,
@@ -97,7 +101,7 @@ impl LogWriter {
             last_version,
         });
         let closed = closed.collect();
-        Ok(Self { storage, file_bytes, file, closed, has_spare: false, last_version, written_bytes: 0 })
+        Ok(Self { storage, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
     }
 
     /// Writes records as one group, and removes them from `records`. A group that does not fit into the file
@@ -127,12 +131,14 @@ impl LogWriter {
     /// # Errors
     /// [`LogError::Full`], after which the call can be repeated; [`LogError::Io`].
     pub fn prepare_spare(&mut self) -> Result<(), LogError> {
-        if !self.has_spare && CurrentFile::open_spare(&*self.storage, self.file_bytes).is_none() {
-            CurrentFile::create_spare(&*self.storage, self.file_bytes)?;
-            let renamed = self.storage.rename(NEW_SPARE_FILE, SPARE_FILE);
+        if self.spares.is_empty() {
+            create_spare(&*self.storage, self.file_bytes)?;
+            // Files that were used before have other numbers.
+            let name = spare_file(0);
+            let renamed = self.storage.rename(NEW_SPARE_FILE, &name);
             renamed.map_err(LogError::io("rename", NEW_SPARE_FILE))?;
+            self.spares.push(name);
         }
-        self.has_spare = true;
         Ok(())
     }
 
@@ -169,7 +175,7 @@ impl LogWriter {
         needed.map_or(self.file.number, |file| file.number)
     }
 
-    /// Removes the files before one that the manifest names. It keeps one of them for its next use.
+    /// Removes the files before one that the manifest names, or keeps them for their next use.
     ///
     /// # Errors
     /// [`LogError::Io`]. The files that are left are removed by the next call or the next recovery.
@@ -177,9 +183,10 @@ impl LogWriter {
         while let Some(file) = self.closed.first().filter(|file| file.number < first_file) {
             let name = log_file(file.number);
             // Only a file of the right size is of use.
-            if file.bytes == self.file_bytes {
-                self.storage.rename(&name, SPARE_FILE).map_err(LogError::io("rename", &name))?;
-                self.has_spare = true;
+            if file.bytes == self.file_bytes && self.spares.len() < SPARES_MAX {
+                let spare = spare_file(file.number);
+                self.storage.rename(&name, &spare).map_err(LogError::io("rename", &name))?;
+                self.spares.push(spare);
             } else {
                 self.storage.remove(&name).map_err(LogError::io("remove", &name))?;
             }
@@ -198,9 +205,12 @@ impl LogWriter {
             first_version: self.last_version + 1,
             previous_end: self.file.end(),
         };
-        let next = CurrentFile::create(&*self.storage, bytes, header)?;
-        // A file of another size may have been used, and then the spare file remains.
-        self.has_spare = false;
+        let spare = if bytes == self.file_bytes { self.spares.last().cloned() } else { None };
+        let has_spare = spare.is_some();
+        let next = CurrentFile::create(&*self.storage, spare, bytes, header)?;
+        if has_spare {
+            self.spares.pop();
+        }
         let file = std::mem::replace(&mut self.file, next);
         let last_version = self.last_version;
         self.closed.push(ClosedFile { number: file.number, bytes: file.bytes, last_version });
@@ -209,13 +219,24 @@ impl LogWriter {
 }
 
 impl CurrentFile {
-    /// Creates a log file, from the spare file if it has the right size.
-    fn create(storage: &dyn Storage, bytes: u64, header: FileHeader) -> Result<Self, LogError> {
+    /// Creates a log file, from a spare file if there is one.
+    fn create(
+        storage: &dyn Storage,
+        spare: Option<String>,
+        bytes: u64,
+        header: FileHeader,
+    ) -> Result<Self, LogError> {
         let name = log_file(header.number);
-        let (from, mut file) = Self::spare(storage, bytes)?;
-        file.write_at(0, &header.encode()).map_err(LogError::io("write", from))?;
-        file.sync().map_err(LogError::io("sync", from))?;
-        storage.rename(from, &name).map_err(LogError::io("rename", from))?;
+        let (from, mut file) = match spare {
+            Some(spare) => {
+                let file = storage.open(&spare).map_err(LogError::io("open", &spare))?;
+                (spare, file)
+            }
+            None => (NEW_SPARE_FILE.to_owned(), create_spare(storage, bytes)?),
+        };
+        file.write_at(0, &header.encode()).map_err(LogError::io("write", &from))?;
+        file.sync().map_err(LogError::io("sync", &from))?;
+        storage.rename(&from, &name).map_err(LogError::io("rename", &from))?;
         storage.sync_directory().map_err(LogError::io("sync the directory of", &name))?;
         Ok(Self {
             file,
@@ -225,26 +246,6 @@ impl CurrentFile {
             start: RECORDS_OFFSET,
             written_end: RECORDS_OFFSET,
             durable_end: RECORDS_OFFSET,
-        })
-    }
-
-    fn spare(storage: &dyn Storage, bytes: u64) -> Result<(&'static str, Box<dyn StorageFile>), LogError> {
-        match Self::open_spare(storage, bytes) {
-            Some(file) => Ok((SPARE_FILE, file)),
-            None => Ok((NEW_SPARE_FILE, Self::create_spare(storage, bytes)?)),
-        }
-    }
-
-    fn open_spare(storage: &dyn Storage, bytes: u64) -> Option<Box<dyn StorageFile>> {
-        let file = storage.open(SPARE_FILE).ok()?;
-        file.length().is_ok_and(|length| length == bytes).then_some(file)
-    }
-
-    fn create_spare(storage: &dyn Storage, bytes: u64) -> Result<Box<dyn StorageFile>, LogError> {
-        storage.create(NEW_SPARE_FILE, bytes).map_err(|error| {
-            // A part of the file would occupy the room that the retry needs.
-            let _ = storage.remove(NEW_SPARE_FILE);
-            LogError::room("create", NEW_SPARE_FILE)(error)
         })
     }
 
@@ -291,4 +292,27 @@ impl CurrentFile {
         }
         Ok(())
     }
+}
+
+/// Returns the spare files of the right size, and removes the others.
+fn spares(storage: &dyn Storage, bytes: u64) -> Result<Vec<String>, LogError> {
+    let names = storage.list().map_err(LogError::io("list", "the directory"))?;
+    let mut spares = Vec::new();
+    for name in names.into_iter().filter(|name| is_spare(name)) {
+        let length = storage.open(&name).and_then(|file| file.length());
+        if length.map_err(LogError::io("open", &name))? == bytes {
+            spares.push(name);
+        } else {
+            storage.remove(&name).map_err(LogError::io("remove", &name))?;
+        }
+    }
+    Ok(spares)
+}
+
+fn create_spare(storage: &dyn Storage, bytes: u64) -> Result<Box<dyn StorageFile>, LogError> {
+    storage.create(NEW_SPARE_FILE, bytes).map_err(|error| {
+        // A part of the file would occupy the room that the retry needs.
+        let _ = storage.remove(NEW_SPARE_FILE);
+        LogError::room("create", NEW_SPARE_FILE)(error)
+    })
 }

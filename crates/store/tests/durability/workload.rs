@@ -168,7 +168,9 @@ impl Workload {
             self.change(|model| drop(pairs(model, table.name()).insert(key.clone(), value.clone())));
             batch.put(&table, &key, &value);
         }
-        self.store.apply_each(&batch, |_, outcome| assert!(outcome.is_ok()))
+        let mut refused = None;
+        self.store.apply_each(&batch, |_, outcome| refused = outcome.err())?;
+        refused.map_or(Ok(()), Err)
     }
 
     fn put(&mut self, table: &Table) -> Result<(), Error> {
