@@ -2,14 +2,14 @@
 //!
 //! After an iteration of the event loop, every reply of it depends on no version above the read version. So
 //! a connection marks the end of its replies with that version, and sends them up to a mark when the version
-//! is durable. The thread of the log then wakes the cores that hold replies: a core first states that it
-//! holds replies and then loads the durable version; the thread of the log first stores the durable version
-//! and then reads the statement. A full fence separates both, so one of them sees the other.
+//! is durable. The thread of the log then wakes the cores that hold replies:
+//! a core states that it holds replies and loads the durable version once more; the thread of the log stores
+//! the durable version and reads the statements.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use honeycomb_memory::sync::{AtomicBool, Ordering, fence};
+use honeycomb_memory::Sleeper;
 use honeycomb_store::{Error, Store, SyncPolicy, Version};
 
 use crate::server_state::ServerState;
@@ -39,7 +39,7 @@ pub(crate) struct Held {
 
 /// Whether each core holds replies.
 #[derive(Debug)]
-pub(crate) struct HoldingCores(Vec<AtomicBool>);
+pub(crate) struct HoldingCores(Vec<Sleeper>);
 
 impl Hold {
     /// Returns the versions for the replies so far; `None` if the store is in memory only.
@@ -113,14 +113,13 @@ impl Held {
 
 impl HoldingCores {
     pub(crate) fn new(cores: usize) -> Self {
-        Self((0..cores).map(|_| AtomicBool::new(false)).collect())
+        Self((0..cores).map(|_| Sleeper::default()).collect())
     }
 
     /// States that a core holds replies, and requests that they become durable. Returns whether more is
     /// durable than when the core looked, so that it must look again.
     pub(crate) fn wait(&self, core: usize, store: &Store, hold: &Hold) -> bool {
-        self.0[core].store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.0[core].prepare();
         let is_durable = store.request_durable(hold.needed);
         is_durable || store.durable_version() > hold.durable
     }
@@ -132,9 +131,8 @@ pub(crate) fn wake_cores(shared: &Arc<ServerState>) {
     let state = Arc::downgrade(shared);
     shared.store.on_durable(Arc::new(move || {
         let Some(shared) = state.upgrade() else { return };
-        fence(Ordering::SeqCst);
         for (core, holds) in shared.holding.0.iter().enumerate() {
-            if holds.swap(false, Ordering::AcqRel) {
+            if holds.must_wake() {
                 shared.wake(core);
             }
         }

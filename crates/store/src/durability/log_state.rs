@@ -7,9 +7,8 @@
 //! 2. `durable`: the log thread stores a version, release, after it has made all records up to it durable;
 //!    any thread loads it, acquire.
 //! 3. `requested`: any thread raises it to a version that must become durable soon.
-//! 4. `sleeping`: the log thread stores true before it checks for work for the last time; a thread that has
-//!    work for it exchanges true for false and wakes it. A full fence separates the store from the check, and
-//!    the work from the exchange, so one of both sees the other.
+//! 4. `sleeper`: the log thread sleeps only after it has found no work; a thread that has work for it wakes
+//!    it.
 //! 5. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,7 +17,8 @@ use std::time::Duration;
 
 use honeycomb_btree::{Journal, Version};
 use honeycomb_log::{Changes, LogError, LogWriter};
-use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use honeycomb_memory::Sleeper;
+use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::config::{DurabilityConfig, SyncPolicy};
 use super::queue::Queue;
@@ -38,7 +38,7 @@ pub(crate) struct LogState {
     policy: AtomicU32,
     durable: AtomicU64,
     pub(crate) requested: AtomicU64,
-    pub(crate) sleeping: AtomicBool,
+    pub(crate) sleeper: Sleeper,
     pub(crate) stop: AtomicBool,
     pub(crate) thread: OnceLock<Thread>,
     pub(crate) writer: Mutex<LogWriter>,
@@ -79,7 +79,7 @@ impl LogState {
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
             requested: AtomicU64::new(0),
-            sleeping: AtomicBool::new(false),
+            sleeper: Sleeper::default(),
             stop: AtomicBool::new(false),
             thread: OnceLock::new(),
             writer: Mutex::new(writer),
@@ -187,9 +187,7 @@ impl LogState {
 
     /// Wakes the log thread if it sleeps.
     pub(crate) fn wake(&self) {
-        fence(Ordering::SeqCst);
-        if self.sleeping.load(Ordering::Relaxed)
-            && self.sleeping.swap(false, Ordering::AcqRel)
+        if self.sleeper.must_wake()
             && let Some(thread) = self.thread.get()
         {
             thread.unpark();

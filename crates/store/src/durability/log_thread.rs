@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use honeycomb_btree::Forest;
 use honeycomb_log::{Durability, LogError, Pending};
-use honeycomb_memory::sync::{Ordering, fence};
+use honeycomb_memory::sync::Ordering;
 
 use super::config::SyncPolicy;
 use super::log_state::{Health, LogState};
@@ -133,24 +133,23 @@ impl LogThread<'_> {
     /// Waits until there is work.
     fn rest(&self) {
         let is_always = self.state.policy() == SyncPolicy::Always;
-        self.state.sleeping.store(true, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
+        self.state.sleeper.prepare();
         let is_requested = self.state.requested.load(Ordering::Relaxed) > self.state.durable_version();
         let has_work = !self.is_idle() || is_requested && !self.has_failed;
         if self.state.stop.load(Ordering::Acquire) || has_work && (is_always || is_requested) {
-            self.state.sleeping.store(false, Ordering::Relaxed);
+            self.state.sleeper.end();
             // A writer between its version and its release needs the processor, perhaps.
             thread::yield_now();
             return;
         }
         if has_work {
             // Records gather meanwhile; only a request ends the wait early.
-            self.state.sleeping.store(false, Ordering::Relaxed);
+            self.state.sleeper.end();
             thread::sleep(GATHER_TIME);
             return;
         }
         thread::park_timeout(IDLE_TIME);
-        self.state.sleeping.store(false, Ordering::Relaxed);
+        self.state.sleeper.end();
         if !is_always {
             thread::sleep(GATHER_TIME);
         }
