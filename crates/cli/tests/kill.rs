@@ -7,6 +7,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
@@ -65,14 +66,17 @@ fn a_killed_server_has_everything_that_it_acknowledged() {
     let mut expected = vec![Expected::default(); CLIENTS];
     for round in 0..rounds {
         let (mut server, address) = start(directory);
+        let checked = Barrier::new(CLIENTS + 1);
         thread::scope(|scope| {
             for (client, expected) in expected.iter_mut().enumerate() {
-                let address = &address;
+                let (address, checked) = (&address, &checked);
                 scope.spawn(move || {
                     check(client, expected, &mut Connection::open(address).expect("the server listens"));
+                    checked.wait();
                     write_until_the_end(client, round, expected, address);
                 });
             }
+            checked.wait();
             thread::sleep(Duration::from_millis(150 + 70 * (round % 4)));
             // `kill` sends SIGKILL.
             server.kill().unwrap();

@@ -25,7 +25,12 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let forest = &state.forest;
     forest.skip_to(recovery.version);
     let version = forest.read_version();
-    let writer = directory.start_writer((replayed, tails), version, durability.log_file_bytes)?;
+    let mut writer = directory.start_writer((replayed, tails), version, durability.log_file_bytes)?;
+    // Now, because it would delay the first writes. A full disk is the concern of the log thread.
+    match writer.prepare_spare() {
+        Err(error) if !error.is_full() => return Err(error.into()),
+        _ => {}
+    }
     let clock = config.clock.clone();
     let log = Arc::new(LogState::new(durability, clock.clone(), writer, version));
     forest.set_journal(log.clone());
