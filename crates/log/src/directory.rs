@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::checkpoint::CheckpointReader;
 use crate::error::LogError;
-use crate::file_header::FileHeader;
+use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
 use crate::names::{
     MANIFEST_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, checkpoint_file, checkpoint_number, log_file,
     log_file_number,
 };
 use crate::record::Record;
-use crate::storage::{Storage, read_all};
+use crate::storage::{Storage, read_up_to};
 use crate::tail::{Tail, read_records};
 use crate::writer::{LogWriter, ReplayedFile};
 
@@ -115,13 +115,14 @@ impl Directory {
         mut use_record: impl FnMut(u64, Record<'_>) -> Result<(), E>,
     ) -> Result<(Replayed, Vec<Tail>), E> {
         let mut replayed = Replayed { version: self.manifest.version, ..Replayed::default() };
-        let (mut tails, mut next) = (Vec::new(), self.load(self.files.first())?);
+        let headers = self.files.iter().map(|&number| self.header(number));
+        let headers = headers.collect::<Result<Vec<_>, LogError>>()?;
+        let mut tails = Vec::new();
         // Versions ascend within the files; the first one may have records that the checkpoint contains.
         let mut version = 0;
         for (index, &number) in self.files.iter().enumerate() {
-            let Some((_, bytes)) = next else { break };
-            next = self.load(self.files.get(index + 1))?;
-            let end = next.as_ref().map(|(header, _)| header.previous_end);
+            let end = headers.get(index + 1).map(|next| next.previous_end);
+            let bytes = self.load(number, end)?;
             let tail = read_records(&bytes, number, end, version, |record| {
                 if record.version <= self.manifest.version {
                     return Ok(());
@@ -164,14 +165,15 @@ impl Directory {
         LogWriter::start(self.storage, file_bytes, files, number, version, replayed.end)
     }
 
-    /// Reads a log file and its header.
-    fn load(&self, number: Option<&u64>) -> Result<Option<(FileHeader, Vec<u8>)>, LogError> {
-        let Some(&number) = number else { return Ok(None) };
+    fn header(&self, number: u64) -> Result<FileHeader, LogError> {
+        FileHeader::decode(&self.load(number, Some(RECORDS_OFFSET))?, &log_file(number), number)
+    }
+
+    /// Reads a log file up to an offset, or all of it.
+    fn load(&self, number: u64, end: Option<u64>) -> Result<Vec<u8>, LogError> {
         let name = log_file(number);
         let file = self.storage.open(&name).map_err(LogError::io("open", &name))?;
-        let bytes = read_all(&*file).map_err(LogError::io("read", &name))?;
-        let header = FileHeader::decode(&bytes, &name, number)?;
-        Ok(Some((header, bytes)))
+        read_up_to(&*file, end.unwrap_or(u64::MAX)).map_err(LogError::io("read", &name))
     }
 }
 

@@ -85,7 +85,12 @@ pub trait StorageFile: Send {
 
 /// Reads a whole file.
 pub(crate) fn read_all(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
-    let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
+    read_up_to(file, u64::MAX)
+}
+
+/// Reads a file up to an offset, or up to its end.
+pub(crate) fn read_up_to(file: &dyn StorageFile, end: u64) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(file.length()?.min(end)).map_err(io::Error::other)?;
     let mut bytes = vec![0; length];
     let read = file.read_at(0, &mut bytes)?;
     bytes.truncate(read);

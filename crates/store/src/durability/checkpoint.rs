@@ -73,6 +73,7 @@ impl Checkpoints {
         manifest.replace(&current.manifest, &*self.storage)?;
         current.manifest = manifest;
         writer.recycle(first_file)?;
+        log.counters.set_files(writer.files());
         self.version.store(lease.version, Ordering::Relaxed);
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
         self.log_records.store(log_records, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::sync::Weak;
 
-use super::checkpointer::{CHECK_INTERVAL, Checkpointer};
+use super::checkpointer::{CHECK_INTERVAL, Checkpointer, SHORT_FILES_MAX};
 use super::checkpoints::lock;
 use crate::store_state::StoreState;
 
@@ -25,11 +25,15 @@ impl Checkpointer {
 
     fn is_due(&self, state: &StoreState) -> bool {
         let Some(durability) = state.durability() else { return false };
-        let grown = durability.statistics().bytes_since_checkpoint;
+        let statistics = durability.statistics();
+        let grown = statistics.bytes_since_checkpoint;
         let age = state.leases.now().saturating_sub(durability.checkpoints.ended_at());
         let is_time = lock(&self.interval).is_some_and(|interval| age >= interval);
-        // After a failure the size alone would make it due at once, again and again.
-        let is_large = grown >= self.log_bytes && age >= CHECK_INTERVAL.max(durability.checkpoints.pause());
+        // Many starts leave many files with few records.
+        let has_many = statistics.files as u64 > SHORT_FILES_MAX + grown / self.file_bytes;
+        // After a failure these conditions would make it due at once, again and again.
+        let is_later = age >= CHECK_INTERVAL.max(durability.checkpoints.pause());
+        let is_large = (grown >= self.log_bytes || has_many) && is_later;
         grown > 0 && (is_time || is_large)
     }
 }

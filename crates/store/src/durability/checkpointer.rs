@@ -12,6 +12,7 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) struct Checkpointer {
     pub(super) log_bytes: u64,
+    pub(super) file_bytes: u64,
     /// The interval, if there is one; it can change.
     pub(super) interval: Mutex<Option<Duration>>,
     is_requested: Mutex<bool>,
@@ -21,10 +22,14 @@ pub(crate) struct Checkpointer {
     pub(super) in_use: Mutex<()>,
 }
 
+/// Log files that may be nearly empty before a checkpoint is due. Each start of a store begins one.
+pub(super) const SHORT_FILES_MAX: u64 = 8;
+
 impl Checkpointer {
     pub(crate) fn new(config: &DurabilityConfig) -> Self {
         Self {
             log_bytes: config.checkpoint_log_bytes,
+            file_bytes: config.log_file_bytes,
             interval: Mutex::new(config.checkpoint_interval),
             is_requested: Mutex::default(),
             changed: Condvar::new(),

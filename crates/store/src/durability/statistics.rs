@@ -89,7 +89,11 @@ impl LogCounters {
         let bucket = WRITE_MICROSECONDS.iter().position(|&most| time.as_micros() <= u128::from(most));
         add(&self.times[bucket.unwrap_or(WRITE_MICROSECONDS.len())], 1);
         self.bytes.store(writer.written_bytes(), Ordering::Relaxed);
-        self.files.store(writer.files() as u64, Ordering::Relaxed);
+        self.set_files(writer.files());
+    }
+
+    pub(crate) fn set_files(&self, files: usize) {
+        self.files.store(files as u64, Ordering::Relaxed);
     }
 
     pub(crate) fn fill(&self, statistics: &mut DurabilityStatistics) {

@@ -35,6 +35,21 @@ fn a_store_is_the_same_after_it_was_dropped() {
     }
 }
 
+#[test]
+fn many_starts_do_not_leave_many_log_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..12 {
+        let store = open(folder.path(), SyncPolicy::Always).unwrap();
+        store.table("t").unwrap().put(b"key", b"value").unwrap();
+    }
+    let store = open(folder.path(), SyncPolicy::Always).unwrap();
+    let start = Instant::now();
+    while store.durability_statistics().unwrap().files > 8 {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// The thread of the log owns the last handle for a moment, and drops it.
 #[test]
 fn a_callback_can_drop_the_last_handle() {
