@@ -27,8 +27,8 @@ help: ## list the targets
 
 setup: .venv/installed ## install missing Debian packages, and Python tools into .venv, for tests and plots
 
-run: ## serve, index the files under /usr over the wire, and take a tour; needs only Rust
-	cargo run --release -p honeycomb-cli -- tour /usr
+run: ## serve, index the files under /usr over the wire, kill the server, and take a tour; needs only Rust
+	cargo run --release -p honeycomb-cli -- tour --dir out/tour /usr
 
 optimized: setup ## compile the program with a profile of what servers do, 3 minutes: target/optimized/release/honeycomb
 	$(python) tools/optimize.py
@@ -58,8 +58,11 @@ neon: ## compare the vector code of 64-bit ARM with plain code, on an emulator
 soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, simulation, server
 	for package in btree accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
+	HONEYCOMB_SOAK_ROUNDS=200 cargo test --release -p honeycomb-cli --test kill -- --nocapture killed
 	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture
 	HONEYCOMB_SOAK_SECONDS=300 cargo test --release -p honeycomb-server --test memory -- --nocapture
+	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-log --test crashes -- --nocapture random
+	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-store --test durability -- --nocapture random
 	cargo test --release -p honeycomb-store --test store -- --ignored --nocapture queue
 
 # Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.

@@ -440,6 +440,54 @@ BATCH_OUT_OF_MEMORY = 9
 # Item: the pair was not written by a server, or the store could not execute the operation.
 BATCH_FAILED = 10
 
+# The format of log files, checkpoints and the manifest.
+WAL_FORMAT = 1
+
+# Log files are written in whole blocks; the header of a file has the first one.
+WAL_BLOCK_BYTES = 4096
+
+# The bytes that a disk writes as a whole.
+WAL_SECTOR_BYTES = 512
+
+# A record begins at a multiple of this.
+WAL_RECORD_ALIGNMENT = 8
+
+# No bound.
+WAL_UNBOUNDED = 0
+
+# The bound is part of the range.
+WAL_INCLUDED = 1
+
+# The bound is not part of the range.
+WAL_EXCLUDED = 2
+
+# Kind: the key has this value now.
+WAL_PUT = 1
+
+# Kind: the key is absent now.
+WAL_DELETE = 2
+
+# Kind: all keys of the range are absent now.
+WAL_DELETE_RANGE = 3
+
+# Kind: the table with this name has this identifier from now on, and exists.
+WAL_CREATE = 4
+
+# Kind: the table does not exist any more.
+WAL_DROP = 5
+
+# Kind: the store was opened; the identifiers of tables before this change have no meaning.
+WAL_RESTART = 6
+
+# Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
+WAL_BLOCK_TABLE = 1
+
+# Kind: pairs, in ascending order of their keys.
+WAL_BLOCK_PAIRS = 2
+
+# Kind: the number of pairs of the checkpoint, 8 bytes; the last block.
+WAL_BLOCK_END = 3
+
 
 @dataclass(frozen=True)
 class NodeHeader(_Record):
@@ -1016,6 +1064,284 @@ class BatchHeader(_Record):
 
 
 @dataclass(frozen=True)
+class WalFile(_Record):
+    """The header of a log file.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | magic                                                                                 |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | number                                                                                |
+    +---------------------------------------------------------------------------------------+
+    | 16..24                                                                                |
+    | first_version                                                                         |
+    +---------------------------------------------------------------------------------------+
+    | 24..32                                                                                |
+    | previous_end                                                                          |
+    +-------------------------------------------+-------------------------------------------+
+    | 32..36                                    | 36..40                                    |
+    | format                                    | crc                                       |
+    +-------------------------------------------+-------------------------------------------+
+    | 40..64                                                                                |
+    | padding[3]                                                                            |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 64
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "magic": Field(0, 64, None, 0xffffffffffffffff),
+        "number": Field(64, 64, None, 0xffffffffffffffff),
+        "first_version": Field(128, 64, None, 0xffffffffffffffff),
+        "previous_end": Field(192, 64, None, 0xffffffffffffffff),
+        "format": Field(256, 32, None, 0xffffffff),
+        "crc": Field(288, 32, None, 0xffffffff),
+        "padding": Field(320, 64, 3, 0x0),
+    }
+
+    # The bytes HONEYLOG.
+    magic: int = 0
+    # From 1 on; seeds all checksums of the file, so bytes of an earlier use of the file are not
+    # records.
+    number: int = 0
+    # Every record of the file has this version or a later one.
+    first_version: int = 0
+    # Where the records of the file before this one end, in bytes.
+    previous_end: int = 0
+    # Wal_format.
+    format: int = 0
+    # Of the fields before it.
+    crc: int = 0
+    # Zero.
+    padding: tuple[int, ...] = (0,) * 3
+
+
+@dataclass(frozen=True)
+class WalRecord(_Record):
+    """The header of a record: the changes of one version follow.
+
+    +-------------------------------------------+-------------------------------------------+
+    | 0..4                                      | 4..8                                      |
+    | crc                                       | durable                                   |
+    +-------------------------------------------+-------------------------------------------+
+    | 8..16                                                                                 |
+    | length                                                                                |
+    +---------------------------------------------------------------------------------------+
+    | 16..24                                                                                |
+    | version                                                                               |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 24
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "crc": Field(0, 32, None, 0xffffffff),
+        "durable": Field(32, 32, None, 0xffffffff),
+        "length": Field(64, 64, None, 0xffffffffffffffff),
+        "version": Field(128, 64, None, 0xffffffffffffffff),
+    }
+
+    # Of the number of the file, the other fields and the changes.
+    crc: int = 0
+    # The file was durable up to this offset, in units of 8 bytes, before this record was written.
+    durable: int = 0
+    # Bytes of the changes.
+    length: int = 0
+    # Greater than that of the record before it.
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class WalChange(_Record):
+    """The header of a change: the bytes of its key and of its value follow.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | tree                                                                                  |
+    +-------------------------------------------+---------------------+----------+----------+
+    | 8..12                                     | 12..14              | 14       | 15       |
+    | value_bytes                               | key_bytes           | kind     | bounds   |
+    +-------------------------------------------+---------------------+----------+----------+
+    """
+
+    SIZE: ClassVar[int] = 16
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "tree": Field(0, 64, None, 0xffffffffffffffff),
+        "value_bytes": Field(64, 32, None, 0xffffffff),
+        "key_bytes": Field(96, 16, None, 0xffff),
+        "kind": Field(112, 8, None, 0xff),
+        "bounds": Field(120, 8, None, 0xff),
+    }
+
+    # Identifies a table from its wal_create on.
+    tree: int = 0
+    # Wal_put: bytes of the value; wal_delete_range: bytes of the upper bound.
+    value_bytes: int = 0
+    # Bytes of the key, of the lower bound, or of the name of the table.
+    key_bytes: int = 0
+    # One of the constants wal_put to wal_restart.
+    kind: int = 0
+    # Wal_delete_range: word wal_bounds; otherwise 0.
+    bounds: int = 0
+
+
+@dataclass(frozen=True)
+class WalManifest(_Record):
+    """The manifest: the file from which a recovery starts.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | magic                                                                                 |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | checkpoint                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 16..24                                                                                |
+    | version                                                                               |
+    +---------------------------------------------------------------------------------------+
+    | 24..32                                                                                |
+    | first_file                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 32..40                                                                                |
+    | pairs                                                                                 |
+    +-------------------------------------------+-------------------------------------------+
+    | 40..44                                    | 44..48                                    |
+    | format                                    | crc                                       |
+    +-------------------------------------------+-------------------------------------------+
+    | 48..64                                                                                |
+    | padding[2]                                                                            |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 64
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "magic": Field(0, 64, None, 0xffffffffffffffff),
+        "checkpoint": Field(64, 64, None, 0xffffffffffffffff),
+        "version": Field(128, 64, None, 0xffffffffffffffff),
+        "first_file": Field(192, 64, None, 0xffffffffffffffff),
+        "pairs": Field(256, 64, None, 0xffffffffffffffff),
+        "format": Field(320, 32, None, 0xffffffff),
+        "crc": Field(352, 32, None, 0xffffffff),
+        "padding": Field(384, 64, 2, 0x0),
+    }
+
+    # The bytes HONEYMAN.
+    magic: int = 0
+    # The number of the checkpoint; 0: there is none.
+    checkpoint: int = 0
+    # The version of the checkpoint, which contains all records up to it.
+    version: int = 0
+    # The number of the first log file that may have later records.
+    first_file: int = 0
+    # The number of pairs in the checkpoint.
+    pairs: int = 0
+    # Wal_format.
+    format: int = 0
+    # Of the fields before it.
+    crc: int = 0
+    # Zero.
+    padding: tuple[int, ...] = (0,) * 2
+
+
+@dataclass(frozen=True)
+class WalCheckpoint(_Record):
+    """The header of a checkpoint; blocks follow.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | magic                                                                                 |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | number                                                                                |
+    +---------------------------------------------------------------------------------------+
+    | 16..24                                                                                |
+    | version                                                                               |
+    +-------------------------------------------+-------------------------------------------+
+    | 24..28                                    | 28..32                                    |
+    | format                                    | crc                                       |
+    +-------------------------------------------+-------------------------------------------+
+    | 32..40                                                                                |
+    | padding                                                                               |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 40
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "magic": Field(0, 64, None, 0xffffffffffffffff),
+        "number": Field(64, 64, None, 0xffffffffffffffff),
+        "version": Field(128, 64, None, 0xffffffffffffffff),
+        "format": Field(192, 32, None, 0xffffffff),
+        "crc": Field(224, 32, None, 0xffffffff),
+        "padding": Field(256, 64, None, 0x0),
+    }
+
+    # The bytes HONEYCHK.
+    magic: int = 0
+    # From 1 on.
+    number: int = 0
+    # All pairs are those of this version.
+    version: int = 0
+    # Wal_format.
+    format: int = 0
+    # Of the fields before it.
+    crc: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class WalBlock(_Record):
+    """The header of a block of a checkpoint; its content follows.
+
+    +-------------------------------------------+----------+--------------------------------+
+    | 0..4                                      | 4        | 5..8                           |
+    | length                                    | kind     | padding[7]                     |
+    +-------------------------------------------+----------+--------------------------------+
+    | 8..12                                     | 12..16                                    |
+    | padding[7]                                | crc                                       |
+    +-------------------------------------------+-------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 16
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "length": Field(0, 32, None, 0xffffffff),
+        "kind": Field(32, 8, None, 0xff),
+        "padding": Field(40, 8, 7, 0x0),
+        "crc": Field(96, 32, None, 0xffffffff),
+    }
+
+    # Bytes of the content.
+    length: int = 0
+    # One of the constants wal_block_table to wal_block_end.
+    kind: int = 0
+    # Zero.
+    padding: tuple[int, ...] = (0,) * 7
+    # Of the number of the checkpoint, the position of the block, the fields before it and the content.
+    crc: int = 0
+
+
+@dataclass(frozen=True)
+class WalPair(_Record):
+    """The header of a pair in a block: the bytes of its key and of its value follow.
+
+    +-------------------------------------------+---------------------+
+    | 0..4                                      | 4..6                |
+    | value_bytes                               | key_bytes           |
+    +-------------------------------------------+---------------------+
+    """
+
+    SIZE: ClassVar[int] = 6
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "value_bytes": Field(0, 32, None, 0xffffffff),
+        "key_bytes": Field(32, 16, None, 0xffff),
+    }
+
+    # Bytes of the value.
+    value_bytes: int = 0
+    # Bytes of the key.
+    key_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class LockAndSize(_Record):
     """Lock bit, sequence number, published size and count of log entries: one store publishes them all.
 
@@ -1341,5 +1667,31 @@ class BatchItem(_Record):
     same_value: int = 0
     # Batch_done of a range: further pairs exist.
     more: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class WalBounds(_Record):
+    """The kinds of the bounds of a deleted range: one of the constants wal_unbounded to wal_excluded
+    each.
+
+    +---------+-------+-------+
+    | 7:4     | 3:2   | 1:0   |
+    | padding | upper | lower |
+    +---------+-------+-------+
+    """
+
+    SIZE: ClassVar[int] = 1
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "lower": Field(0, 2, None, 0x3),
+        "upper": Field(2, 2, None, 0x3),
+        "padding": Field(4, 4, None, 0x0),
+    }
+
+    # The lower bound.
+    lower: int = 0
+    # The upper bound.
+    upper: int = 0
     # Zero.
     padding: int = 0

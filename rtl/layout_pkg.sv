@@ -370,6 +370,54 @@ package layout_pkg;
   // item: the pair was not written by a server, or the store could not execute the operation
   localparam int unsigned BatchFailed = 10;
 
+  // the format of log files, checkpoints and the manifest
+  localparam int unsigned WalFormat = 1;
+
+  // log files are written in whole blocks; the header of a file has the first one
+  localparam int unsigned WalBlockBytes = 4096;
+
+  // the bytes that a disk writes as a whole
+  localparam int unsigned WalSectorBytes = 512;
+
+  // a record begins at a multiple of this
+  localparam int unsigned WalRecordAlignment = 8;
+
+  // no bound
+  localparam int unsigned WalUnbounded = 0;
+
+  // the bound is part of the range
+  localparam int unsigned WalIncluded = 1;
+
+  // the bound is not part of the range
+  localparam int unsigned WalExcluded = 2;
+
+  // kind: the key has this value now
+  localparam int unsigned WalPut = 1;
+
+  // kind: the key is absent now
+  localparam int unsigned WalDelete = 2;
+
+  // kind: all keys of the range are absent now
+  localparam int unsigned WalDeleteRange = 3;
+
+  // kind: the table with this name has this identifier from now on, and exists
+  localparam int unsigned WalCreate = 4;
+
+  // kind: the table does not exist any more
+  localparam int unsigned WalDrop = 5;
+
+  // kind: the store was opened; the identifiers of tables before this change have no meaning
+  localparam int unsigned WalRestart = 6;
+
+  // kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it
+  localparam int unsigned WalBlockTable = 1;
+
+  // kind: pairs, in ascending order of their keys
+  localparam int unsigned WalBlockPairs = 2;
+
+  // kind: the number of pairs of the checkpoint, 8 bytes; the last block
+  localparam int unsigned WalBlockEnd = 3;
+
   // node_header: the first cache line of a node
   //
   // +---------------------------------------------------------------------------------------+
@@ -964,6 +1012,288 @@ package layout_pkg;
     logic [63:0] session;
   } batch_header_t;
 
+  // wal_file: the header of a log file
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | magic                                                                                 |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | number                                                                                |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..24                                                                                |
+  // | first_version                                                                         |
+  // +---------------------------------------------------------------------------------------+
+  // | 24..32                                                                                |
+  // | previous_end                                                                          |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 32..36                                    | 36..40                                    |
+  // | format                                    | crc                                       |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 40..64                                                                                |
+  // | padding[3]                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned WalFileSize = 64;
+  localparam int unsigned WalFileMagicOffset = 0;
+  localparam int unsigned WalFileMagicBytes = 8;
+  localparam int unsigned WalFileNumberOffset = 8;
+  localparam int unsigned WalFileNumberBytes = 8;
+  localparam int unsigned WalFileFirstVersionOffset = 16;
+  localparam int unsigned WalFileFirstVersionBytes = 8;
+  localparam int unsigned WalFilePreviousEndOffset = 24;
+  localparam int unsigned WalFilePreviousEndBytes = 8;
+  localparam int unsigned WalFileFormatOffset = 32;
+  localparam int unsigned WalFileFormatBytes = 4;
+  localparam int unsigned WalFileCrcOffset = 36;
+  localparam int unsigned WalFileCrcBytes = 4;
+  localparam int unsigned WalFilePaddingOffset = 40;
+  localparam int unsigned WalFilePaddingBytes = 8;
+  localparam int unsigned WalFilePaddingCount = 3;
+
+  typedef struct packed {
+    // zero
+    logic [2:0][63:0] padding;
+    // of the fields before it
+    logic [31:0] crc;
+    // wal_format
+    logic [31:0] format;
+    // where the records of the file before this one end, in bytes
+    logic [63:0] previous_end;
+    // every record of the file has this version or a later one
+    logic [63:0] first_version;
+    // from 1 on; seeds all checksums of the file, so bytes of an earlier use of the file are not
+    // records
+    logic [63:0] number;
+    // the bytes HONEYLOG
+    logic [63:0] magic;
+  } wal_file_t;
+
+  // wal_record: the header of a record: the changes of one version follow
+  //
+  // +-------------------------------------------+-------------------------------------------+
+  // | 0..4                                      | 4..8                                      |
+  // | crc                                       | durable                                   |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 8..16                                                                                 |
+  // | length                                                                                |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..24                                                                                |
+  // | version                                                                               |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned WalRecordSize = 24;
+  localparam int unsigned WalRecordCrcOffset = 0;
+  localparam int unsigned WalRecordCrcBytes = 4;
+  localparam int unsigned WalRecordDurableOffset = 4;
+  localparam int unsigned WalRecordDurableBytes = 4;
+  localparam int unsigned WalRecordLengthOffset = 8;
+  localparam int unsigned WalRecordLengthBytes = 8;
+  localparam int unsigned WalRecordVersionOffset = 16;
+  localparam int unsigned WalRecordVersionBytes = 8;
+
+  typedef struct packed {
+    // greater than that of the record before it
+    logic [63:0] version;
+    // bytes of the changes
+    logic [63:0] length;
+    // the file was durable up to this offset, in units of 8 bytes, before this record was written
+    logic [31:0] durable;
+    // of the number of the file, the other fields and the changes
+    logic [31:0] crc;
+  } wal_record_t;
+
+  // wal_change: the header of a change: the bytes of its key and of its value follow
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | tree                                                                                  |
+  // +-------------------------------------------+---------------------+----------+----------+
+  // | 8..12                                     | 12..14              | 14       | 15       |
+  // | value_bytes                               | key_bytes           | kind     | bounds   |
+  // +-------------------------------------------+---------------------+----------+----------+
+  localparam int unsigned WalChangeSize = 16;
+  localparam int unsigned WalChangeTreeOffset = 0;
+  localparam int unsigned WalChangeTreeBytes = 8;
+  localparam int unsigned WalChangeValueBytesOffset = 8;
+  localparam int unsigned WalChangeValueBytesBytes = 4;
+  localparam int unsigned WalChangeKeyBytesOffset = 12;
+  localparam int unsigned WalChangeKeyBytesBytes = 2;
+  localparam int unsigned WalChangeKindOffset = 14;
+  localparam int unsigned WalChangeKindBytes = 1;
+  localparam int unsigned WalChangeBoundsOffset = 15;
+  localparam int unsigned WalChangeBoundsBytes = 1;
+
+  typedef struct packed {
+    // wal_delete_range: word wal_bounds; otherwise 0
+    logic [7:0] bounds;
+    // one of the constants wal_put to wal_restart
+    logic [7:0] kind;
+    // bytes of the key, of the lower bound, or of the name of the table
+    logic [15:0] key_bytes;
+    // wal_put: bytes of the value; wal_delete_range: bytes of the upper bound
+    logic [31:0] value_bytes;
+    // identifies a table from its wal_create on
+    logic [63:0] tree;
+  } wal_change_t;
+
+  // wal_manifest: the manifest: the file from which a recovery starts
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | magic                                                                                 |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | checkpoint                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..24                                                                                |
+  // | version                                                                               |
+  // +---------------------------------------------------------------------------------------+
+  // | 24..32                                                                                |
+  // | first_file                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 32..40                                                                                |
+  // | pairs                                                                                 |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 40..44                                    | 44..48                                    |
+  // | format                                    | crc                                       |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 48..64                                                                                |
+  // | padding[2]                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned WalManifestSize = 64;
+  localparam int unsigned WalManifestMagicOffset = 0;
+  localparam int unsigned WalManifestMagicBytes = 8;
+  localparam int unsigned WalManifestCheckpointOffset = 8;
+  localparam int unsigned WalManifestCheckpointBytes = 8;
+  localparam int unsigned WalManifestVersionOffset = 16;
+  localparam int unsigned WalManifestVersionBytes = 8;
+  localparam int unsigned WalManifestFirstFileOffset = 24;
+  localparam int unsigned WalManifestFirstFileBytes = 8;
+  localparam int unsigned WalManifestPairsOffset = 32;
+  localparam int unsigned WalManifestPairsBytes = 8;
+  localparam int unsigned WalManifestFormatOffset = 40;
+  localparam int unsigned WalManifestFormatBytes = 4;
+  localparam int unsigned WalManifestCrcOffset = 44;
+  localparam int unsigned WalManifestCrcBytes = 4;
+  localparam int unsigned WalManifestPaddingOffset = 48;
+  localparam int unsigned WalManifestPaddingBytes = 8;
+  localparam int unsigned WalManifestPaddingCount = 2;
+
+  typedef struct packed {
+    // zero
+    logic [1:0][63:0] padding;
+    // of the fields before it
+    logic [31:0] crc;
+    // wal_format
+    logic [31:0] format;
+    // the number of pairs in the checkpoint
+    logic [63:0] pairs;
+    // the number of the first log file that may have later records
+    logic [63:0] first_file;
+    // the version of the checkpoint, which contains all records up to it
+    logic [63:0] version;
+    // the number of the checkpoint; 0: there is none
+    logic [63:0] checkpoint;
+    // the bytes HONEYMAN
+    logic [63:0] magic;
+  } wal_manifest_t;
+
+  // wal_checkpoint: the header of a checkpoint; blocks follow
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | magic                                                                                 |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | number                                                                                |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..24                                                                                |
+  // | version                                                                               |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 24..28                                    | 28..32                                    |
+  // | format                                    | crc                                       |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 32..40                                                                                |
+  // | padding                                                                               |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned WalCheckpointSize = 40;
+  localparam int unsigned WalCheckpointMagicOffset = 0;
+  localparam int unsigned WalCheckpointMagicBytes = 8;
+  localparam int unsigned WalCheckpointNumberOffset = 8;
+  localparam int unsigned WalCheckpointNumberBytes = 8;
+  localparam int unsigned WalCheckpointVersionOffset = 16;
+  localparam int unsigned WalCheckpointVersionBytes = 8;
+  localparam int unsigned WalCheckpointFormatOffset = 24;
+  localparam int unsigned WalCheckpointFormatBytes = 4;
+  localparam int unsigned WalCheckpointCrcOffset = 28;
+  localparam int unsigned WalCheckpointCrcBytes = 4;
+  localparam int unsigned WalCheckpointPaddingOffset = 32;
+  localparam int unsigned WalCheckpointPaddingBytes = 8;
+
+  typedef struct packed {
+    // zero
+    logic [63:0] padding;
+    // of the fields before it
+    logic [31:0] crc;
+    // wal_format
+    logic [31:0] format;
+    // all pairs are those of this version
+    logic [63:0] version;
+    // from 1 on
+    logic [63:0] number;
+    // the bytes HONEYCHK
+    logic [63:0] magic;
+  } wal_checkpoint_t;
+
+  // wal_block: the header of a block of a checkpoint; its content follows
+  //
+  // +-------------------------------------------+----------+--------------------------------+
+  // | 0..4                                      | 4        | 5..8                           |
+  // | length                                    | kind     | padding[7]                     |
+  // +-------------------------------------------+----------+--------------------------------+
+  // | 8..12                                     | 12..16                                    |
+  // | padding[7]                                | crc                                       |
+  // +-------------------------------------------+-------------------------------------------+
+  localparam int unsigned WalBlockSize = 16;
+  localparam int unsigned WalBlockLengthOffset = 0;
+  localparam int unsigned WalBlockLengthBytes = 4;
+  localparam int unsigned WalBlockKindOffset = 4;
+  localparam int unsigned WalBlockKindBytes = 1;
+  localparam int unsigned WalBlockPaddingOffset = 5;
+  localparam int unsigned WalBlockPaddingBytes = 1;
+  localparam int unsigned WalBlockPaddingCount = 7;
+  localparam int unsigned WalBlockCrcOffset = 12;
+  localparam int unsigned WalBlockCrcBytes = 4;
+
+  typedef struct packed {
+    // of the number of the checkpoint, the position of the block, the fields before it and the content
+    logic [31:0] crc;
+    // zero
+    logic [6:0][7:0] padding;
+    // one of the constants wal_block_table to wal_block_end
+    logic [7:0] kind;
+    // bytes of the content
+    logic [31:0] length;
+  } wal_block_t;
+
+  // wal_pair: the header of a pair in a block: the bytes of its key and of its value follow
+  //
+  // +-------------------------------------------+---------------------+
+  // | 0..4                                      | 4..6                |
+  // | value_bytes                               | key_bytes           |
+  // +-------------------------------------------+---------------------+
+  localparam int unsigned WalPairSize = 6;
+  localparam int unsigned WalPairValueBytesOffset = 0;
+  localparam int unsigned WalPairValueBytesBytes = 4;
+  localparam int unsigned WalPairKeyBytesOffset = 4;
+  localparam int unsigned WalPairKeyBytesBytes = 2;
+
+  typedef struct packed {
+    // bytes of the key
+    logic [15:0] key_bytes;
+    // bytes of the value
+    logic [31:0] value_bytes;
+  } wal_pair_t;
+
   // lock_and_size: lock bit, sequence number, published size and count of log entries: one store
   // publishes them all
   //
@@ -1289,6 +1619,30 @@ package layout_pkg;
     // one of the constants batch_done to batch_failed
     logic [3:0] status;
   } batch_item_t;
+
+  // wal_bounds: the kinds of the bounds of a deleted range: one of the constants wal_unbounded to
+  // wal_excluded each
+  //
+  // +---------+-------+-------+
+  // | 7:4     | 3:2   | 1:0   |
+  // | padding | upper | lower |
+  // +---------+-------+-------+
+  localparam int unsigned WalBoundsBits = 8;
+  localparam int unsigned WalBoundsLowerShift = 0;
+  localparam int unsigned WalBoundsLowerBits = 2;
+  localparam int unsigned WalBoundsUpperShift = 2;
+  localparam int unsigned WalBoundsUpperBits = 2;
+  localparam int unsigned WalBoundsPaddingShift = 4;
+  localparam int unsigned WalBoundsPaddingBits = 4;
+
+  typedef struct packed {
+    // zero
+    logic [3:0] padding;
+    // the upper bound
+    logic [1:0] upper;
+    // the lower bound
+    logic [1:0] lower;
+  } wal_bounds_t;
 
   // verilator lint_on UNUSEDPARAM
 

@@ -32,8 +32,10 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tools/mutants.toml"
 RULES = ROOT / "docs/design/rules.md"
 SCRATCH = ROOT / "target/mutants"
-CRATES = ("layout", "memory", "btree", "accelerator", "store", "simulator", "protocol", "client", "server",
-    "testing")
+CRATES = (
+    "layout", "log", "memory", "btree", "accelerator", "store", "simulator", "protocol", "client", "server",
+    "testing",
+)
 
 # A race may not show in every run: a mutant has survived if its test passes this often.
 ATTEMPTS = 6

@@ -1,6 +1,6 @@
 //! The state that all trees of a store share: memory, versions, the shape of nodes, counters.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use honeycomb_layout as layout;
 use honeycomb_memory::{
@@ -9,6 +9,7 @@ use honeycomb_memory::{
 
 use crate::counters::{Counters, Statistics};
 use crate::error::Error;
+use crate::journal::Journal;
 use crate::node::log_entry::EntryFormat;
 use crate::node::plan::Plan;
 use crate::node::shape::{Geometry, Shape};
@@ -63,6 +64,7 @@ pub struct Forest {
     key_bytes_max: usize,
     inline_value_bytes_max: usize,
     mvcc: bool,
+    journal: OnceLock<Arc<dyn Journal>>,
     pub(crate) versions: Versions,
     pub(crate) counters: Counters,
 }
@@ -82,6 +84,7 @@ impl Forest {
             key_bytes_max: config.shape.key_bytes_max(),
             inline_value_bytes_max: config.shape.inline_value_bytes_max(),
             mvcc: config.mvcc,
+            journal: OnceLock::new(),
             versions: Versions::new(if config.mvcc { FIRST_VERSION } else { 0 }),
             counters: Counters::default(),
         })
@@ -117,6 +120,31 @@ impl Forest {
         if self.read_version() < version {
             self.versions.advance(|version| self.memory.publish(version));
         }
+    }
+
+    /// Sets the journal that receives the changes of all later writes. Only the first call has an effect.
+    pub fn set_journal(&self, journal: Arc<dyn Journal>) {
+        let _ = self.journal.set(journal);
+    }
+
+    #[inline]
+    pub(crate) fn journal(&self) -> Option<&Arc<dyn Journal>> {
+        self.journal.get()
+    }
+
+    /// Makes `version` the newest version, unless a later one exists, so that versions continue those of an
+    /// earlier process. The forest must have versions, and no other thread may write meanwhile.
+    pub fn skip_to(&self, version: Version) {
+        if self.read_version() < version {
+            self.memory.publish(version);
+            self.versions.skip_to(version);
+        }
+    }
+
+    /// Returns the newest version that a write has taken. It is visible when the read version has reached it.
+    #[must_use]
+    pub fn newest_version(&self) -> Version {
+        self.versions.newest()
     }
 
     /// Returns the arena and its accounting.

@@ -13,6 +13,7 @@
 mod counters;
 mod error;
 mod forest;
+mod journal;
 mod node;
 mod read;
 mod verify;
@@ -23,6 +24,7 @@ pub use honeycomb_memory::Version;
 pub use crate::counters::Statistics;
 pub use crate::error::Error;
 pub use crate::forest::{Config, Forest, Root};
+pub use crate::journal::Journal;
 pub use crate::node::shape::{NodeLayout, RowShape, Shape};
 pub use crate::read::access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts};
 pub use crate::read::descent::{Descent, descend_together};

@@ -46,6 +46,9 @@ pub(crate) enum Command {
     /// Serve a store to Redis clients and to clients of datagrams.
     #[command(long_about = help::SERVE, after_help = help::SERVE_EXAMPLES)]
     Serve(ServeArguments),
+    /// Inspect and repair the log of a durable store that no server uses.
+    #[command(long_about = help::LOG, after_help = help::LOG_EXAMPLES)]
+    Log(LogArguments),
 }
 
 /// `honeycomb index`.
@@ -93,6 +96,10 @@ pub(crate) struct TourArguments {
     /// Time limit of the comparison with the file system in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) compare_seconds: u64,
+    /// Keep the store in this directory. The server is then a process of its own; the command kills it after
+    /// the index (SIGKILL), starts it again, and checks that nothing is gone.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
     /// Stop the server after the tour. This is the default unless standard input is a terminal.
     #[arg(long)]
     pub(crate) once: bool,
@@ -244,6 +251,53 @@ pub(crate) struct ServeArguments {
     pub(crate) print_config: bool,
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
+    #[command(flatten)]
+    pub(crate) json: JsonArgument,
+}
+
+/// `honeycomb log`.
+#[derive(Args)]
+pub(crate) struct LogArguments {
+    /// The action.
+    #[command(subcommand)]
+    pub(crate) command: LogCommand,
+}
+
+/// An action of `honeycomb log`. Each has `--json`.
+#[derive(Subcommand)]
+pub(crate) enum LogCommand {
+    /// List the checkpoint and the log files with their records.
+    List(DirectoryArguments),
+    /// Print the records.
+    Dump(DumpArguments),
+    /// Check every checksum of the checkpoint and of the log. Exit status 1 if one of them is invalid.
+    Verify(DirectoryArguments),
+    /// Remove the first invalid record of a corrupt log and all later ones, so that the store can start.
+    Truncate(DirectoryArguments),
+}
+
+/// The directory of a durable store.
+#[derive(Args)]
+pub(crate) struct DirectoryArguments {
+    /// The directory of the store.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) json: JsonArgument,
+}
+
+/// `honeycomb log dump`.
+#[derive(Args)]
+pub(crate) struct DumpArguments {
+    /// The directory of the store.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Print only records of this version and later ones.
+    #[arg(long, value_name = "VERSION", default_value_t = 0)]
+    pub(crate) from: u64,
+    /// Maximum number of records.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) limit: Option<u64>,
     #[command(flatten)]
     pub(crate) json: JsonArgument,
 }

@@ -3,6 +3,7 @@
 pub(crate) mod get;
 pub(crate) mod index;
 pub(crate) mod load;
+pub(crate) mod log;
 pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod stats;

@@ -47,6 +47,9 @@ pub(crate) enum Error {
     /// The store returned an error.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The log of a durable store cannot be read or written.
+    #[error(transparent)]
+    Log(#[from] honeycomb_store::LogError),
     /// A parameter of the server is invalid.
     #[error("{origin}: {source}")]
     Parameter {

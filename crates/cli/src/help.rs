@@ -72,20 +72,41 @@ Start a server, index a directory tree over the wire, and show a tour of command
 
 The command starts a server (`honeycomb serve`), indexes the directory and compares all answers as `honeycomb
 index --server` does, and prints the replies to a tour of commands. Then it serves until Ctrl-C, checks every
-invariant of the store, and prints its contents and their memory.";
+invariant of the store, and prints its contents and their memory. With --dir the server is durable and a
+process of its own, which the command kills in the middle of the tour and starts again.";
 
 /// The examples of `tour`.
 pub(crate) const TOUR_EXAMPLES: &str = "\
 Examples:
   honeycomb tour /usr
+  honeycomb tour --dir data /usr
   honeycomb tour --address 127.0.0.1:0 --once /usr/lib";
+
+/// The description of `log`.
+pub(crate) const LOG: &str = "\
+Inspect and repair the log of a durable store that no server uses.
+
+A durable store (`honeycomb serve --dir`) writes all changes into log files, and from time to time a
+checkpoint. If the server refuses to start because the log is corrupt, `verify` shows the place, `dump` the
+records before it, and `truncate` removes the invalid record and all later ones. All have --json.";
+
+/// The examples of `log`.
+pub(crate) const LOG_EXAMPLES: &str = "\
+Examples:
+  honeycomb log list data
+  honeycomb log dump --from 1200 --limit 10 data
+  honeycomb log verify --json data";
 
 /// The description of `serve`.
 pub(crate) const SERVE: &str = "\
 Serve a store to Redis clients and, with --ocsm and --batch, to clients of datagrams.
 
-The store starts empty and stays in memory. After Ctrl-C or the signal TERM, the server executes the commands
-that clients have sent, sends the replies, and stops. Each parameter can be set in the file of --config, in
+With --dir the store is durable: the server loads it at the start, and no reply leaves before the data that
+it depends on is on the disk; --durability relaxes that. Without --dir the store starts empty and stays in
+memory.
+
+After Ctrl-C or the signal TERM, the server executes the commands that clients have sent, sends the replies,
+and stops. Each parameter can be set in the file of --config, in
 the environment (HONEYCOMB_MAXCLIENTS and so on) or by a flag. Later sources override earlier ones.
 --print-config prints such a file.";
 
@@ -93,6 +114,7 @@ the environment (HONEYCOMB_MAXCLIENTS and so on) or by a flag. Later sources ove
 pub(crate) const SERVE_EXAMPLES: &str = "\
 Examples:
   honeycomb serve
+  honeycomb serve --dir data --durability everysec
   honeycomb serve --address 127.0.0.1:7000 --memory 8GiB --metrics 127.0.0.1:9121
   honeycomb serve --batch 127.0.0.1:6380 --ocsm 127.0.0.1:6381
   honeycomb serve --maxclients 100 --print-config > honeycomb.toml

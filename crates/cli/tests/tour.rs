@@ -47,6 +47,20 @@ fn the_tour_indexes_over_the_wire_and_shows_replies() {
 }
 
 #[test]
+fn a_tour_with_a_directory_survives_a_kill() {
+    let folder = Folder::new();
+    let (tree, data) = (tree(&folder), folder.path("data"));
+    for _ in 0..2 {
+        let arguments = ["tour", "--address", "127.0.0.1:0", "--once", "--json", "--dir", &data, &tree];
+        let report = honeycomb(arguments).json();
+        assert_agrees(&report);
+        let pairs = |name: &str| report["restart"][name].as_u64().unwrap();
+        assert!(pairs("pairs_before") > 300);
+        assert_eq!(pairs("pairs_before"), pairs("pairs_after"));
+    }
+}
+
+#[test]
 fn an_index_on_a_server_agrees_and_can_be_replaced() {
     let folder = Folder::new();
     let root = tree(&folder);

@@ -374,6 +374,54 @@ pub const BATCH_OUT_OF_MEMORY: usize = 9;
 /// Item: the pair was not written by a server, or the store could not execute the operation.
 pub const BATCH_FAILED: usize = 10;
 
+/// The format of log files, checkpoints and the manifest.
+pub const WAL_FORMAT: usize = 1;
+
+/// Log files are written in whole blocks; the header of a file has the first one.
+pub const WAL_BLOCK_BYTES: usize = 4096;
+
+/// The bytes that a disk writes as a whole.
+pub const WAL_SECTOR_BYTES: usize = 512;
+
+/// A record begins at a multiple of this.
+pub const WAL_RECORD_ALIGNMENT: usize = 8;
+
+/// No bound.
+pub const WAL_UNBOUNDED: usize = 0;
+
+/// The bound is part of the range.
+pub const WAL_INCLUDED: usize = 1;
+
+/// The bound is not part of the range.
+pub const WAL_EXCLUDED: usize = 2;
+
+/// Kind: the key has this value now.
+pub const WAL_PUT: usize = 1;
+
+/// Kind: the key is absent now.
+pub const WAL_DELETE: usize = 2;
+
+/// Kind: all keys of the range are absent now.
+pub const WAL_DELETE_RANGE: usize = 3;
+
+/// Kind: the table with this name has this identifier from now on, and exists.
+pub const WAL_CREATE: usize = 4;
+
+/// Kind: the table does not exist any more.
+pub const WAL_DROP: usize = 5;
+
+/// Kind: the store was opened; the identifiers of tables before this change have no meaning.
+pub const WAL_RESTART: usize = 6;
+
+/// Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
+pub const WAL_BLOCK_TABLE: usize = 1;
+
+/// Kind: pairs, in ascending order of their keys.
+pub const WAL_BLOCK_PAIRS: usize = 2;
+
+/// Kind: the number of pairs of the checkpoint, 8 bytes; the last block.
+pub const WAL_BLOCK_END: usize = 3;
+
 /// The first cache line of a node.
 ///
 /// ```text
@@ -1229,6 +1277,413 @@ pub mod batch_header {
         let end = end + POSITION_BYTES;
         assert!(STATUS_OFFSET == end);
         let end = end + STATUS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// The header of a log file.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | magic                                                                                 |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | number                                                                                |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..24                                                                                |
+/// | first_version                                                                         |
+/// +---------------------------------------------------------------------------------------+
+/// | 24..32                                                                                |
+/// | previous_end                                                                          |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 32..36                                    | 36..40                                    |
+/// | format                                    | crc                                       |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 40..64                                                                                |
+/// | padding[3]                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod wal_file {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 64;
+    /// The bytes HONEYLOG.
+    pub const MAGIC_OFFSET: usize = 0;
+    /// Bytes of `magic`.
+    pub const MAGIC_BYTES: usize = 8;
+    /// From 1 on; seeds all checksums of the file, so bytes of an earlier use of the file are not
+    /// records.
+    pub const NUMBER_OFFSET: usize = 8;
+    /// Bytes of `number`.
+    pub const NUMBER_BYTES: usize = 8;
+    /// Every record of the file has this version or a later one.
+    pub const FIRST_VERSION_OFFSET: usize = 16;
+    /// Bytes of `first_version`.
+    pub const FIRST_VERSION_BYTES: usize = 8;
+    /// Where the records of the file before this one end, in bytes.
+    pub const PREVIOUS_END_OFFSET: usize = 24;
+    /// Bytes of `previous_end`.
+    pub const PREVIOUS_END_BYTES: usize = 8;
+    /// Wal_format.
+    pub const FORMAT_OFFSET: usize = 32;
+    /// Bytes of `format`.
+    pub const FORMAT_BYTES: usize = 4;
+    /// Of the fields before it.
+    pub const CRC_OFFSET: usize = 36;
+    /// Bytes of `crc`.
+    pub const CRC_BYTES: usize = 4;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 40;
+    /// Bytes of one of `padding`.
+    pub const PADDING_BYTES: usize = 8;
+    /// How many `padding` there are.
+    pub const PADDING_COUNT: usize = 3;
+
+    const _: () = {
+        let end = 0;
+        assert!(MAGIC_OFFSET == end);
+        let end = end + MAGIC_BYTES;
+        assert!(NUMBER_OFFSET == end);
+        let end = end + NUMBER_BYTES;
+        assert!(FIRST_VERSION_OFFSET == end);
+        let end = end + FIRST_VERSION_BYTES;
+        assert!(PREVIOUS_END_OFFSET == end);
+        let end = end + PREVIOUS_END_BYTES;
+        assert!(FORMAT_OFFSET == end);
+        let end = end + FORMAT_BYTES;
+        assert!(CRC_OFFSET == end);
+        let end = end + CRC_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES * PADDING_COUNT;
+        assert!(SIZE == end);
+    };
+}
+
+/// The header of a record: the changes of one version follow.
+///
+/// ```text
+/// +-------------------------------------------+-------------------------------------------+
+/// | 0..4                                      | 4..8                                      |
+/// | crc                                       | durable                                   |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 8..16                                                                                 |
+/// | length                                                                                |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..24                                                                                |
+/// | version                                                                               |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod wal_record {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 24;
+    /// Of the number of the file, the other fields and the changes.
+    pub const CRC_OFFSET: usize = 0;
+    /// Bytes of `crc`.
+    pub const CRC_BYTES: usize = 4;
+    /// The file was durable up to this offset, in units of 8 bytes, before this record was written.
+    pub const DURABLE_OFFSET: usize = 4;
+    /// Bytes of `durable`.
+    pub const DURABLE_BYTES: usize = 4;
+    /// Bytes of the changes.
+    pub const LENGTH_OFFSET: usize = 8;
+    /// Bytes of `length`.
+    pub const LENGTH_BYTES: usize = 8;
+    /// Greater than that of the record before it.
+    pub const VERSION_OFFSET: usize = 16;
+    /// Bytes of `version`.
+    pub const VERSION_BYTES: usize = 8;
+
+    const _: () = {
+        let end = 0;
+        assert!(CRC_OFFSET == end);
+        let end = end + CRC_BYTES;
+        assert!(DURABLE_OFFSET == end);
+        let end = end + DURABLE_BYTES;
+        assert!(LENGTH_OFFSET == end);
+        let end = end + LENGTH_BYTES;
+        assert!(VERSION_OFFSET == end);
+        let end = end + VERSION_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// The header of a change: the bytes of its key and of its value follow.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | tree                                                                                  |
+/// +-------------------------------------------+---------------------+----------+----------+
+/// | 8..12                                     | 12..14              | 14       | 15       |
+/// | value_bytes                               | key_bytes           | kind     | bounds   |
+/// +-------------------------------------------+---------------------+----------+----------+
+/// ```
+pub mod wal_change {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 16;
+    /// Identifies a table from its wal_create on.
+    pub const TREE_OFFSET: usize = 0;
+    /// Bytes of `tree`.
+    pub const TREE_BYTES: usize = 8;
+    /// Wal_put: bytes of the value; wal_delete_range: bytes of the upper bound.
+    pub const VALUE_BYTES_OFFSET: usize = 8;
+    /// Bytes of `value_bytes`.
+    pub const VALUE_BYTES_BYTES: usize = 4;
+    /// Bytes of the key, of the lower bound, or of the name of the table.
+    pub const KEY_BYTES_OFFSET: usize = 12;
+    /// Bytes of `key_bytes`.
+    pub const KEY_BYTES_BYTES: usize = 2;
+    /// One of the constants wal_put to wal_restart.
+    pub const KIND_OFFSET: usize = 14;
+    /// Bytes of `kind`.
+    pub const KIND_BYTES: usize = 1;
+    /// Wal_delete_range: word wal_bounds; otherwise 0.
+    pub const BOUNDS_OFFSET: usize = 15;
+    /// Bytes of `bounds`.
+    pub const BOUNDS_BYTES: usize = 1;
+
+    const _: () = {
+        let end = 0;
+        assert!(TREE_OFFSET == end);
+        let end = end + TREE_BYTES;
+        assert!(VALUE_BYTES_OFFSET == end);
+        let end = end + VALUE_BYTES_BYTES;
+        assert!(KEY_BYTES_OFFSET == end);
+        let end = end + KEY_BYTES_BYTES;
+        assert!(KIND_OFFSET == end);
+        let end = end + KIND_BYTES;
+        assert!(BOUNDS_OFFSET == end);
+        let end = end + BOUNDS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// The manifest: the file from which a recovery starts.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | magic                                                                                 |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | checkpoint                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..24                                                                                |
+/// | version                                                                               |
+/// +---------------------------------------------------------------------------------------+
+/// | 24..32                                                                                |
+/// | first_file                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 32..40                                                                                |
+/// | pairs                                                                                 |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 40..44                                    | 44..48                                    |
+/// | format                                    | crc                                       |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 48..64                                                                                |
+/// | padding[2]                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod wal_manifest {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 64;
+    /// The bytes HONEYMAN.
+    pub const MAGIC_OFFSET: usize = 0;
+    /// Bytes of `magic`.
+    pub const MAGIC_BYTES: usize = 8;
+    /// The number of the checkpoint; 0: there is none.
+    pub const CHECKPOINT_OFFSET: usize = 8;
+    /// Bytes of `checkpoint`.
+    pub const CHECKPOINT_BYTES: usize = 8;
+    /// The version of the checkpoint, which contains all records up to it.
+    pub const VERSION_OFFSET: usize = 16;
+    /// Bytes of `version`.
+    pub const VERSION_BYTES: usize = 8;
+    /// The number of the first log file that may have later records.
+    pub const FIRST_FILE_OFFSET: usize = 24;
+    /// Bytes of `first_file`.
+    pub const FIRST_FILE_BYTES: usize = 8;
+    /// The number of pairs in the checkpoint.
+    pub const PAIRS_OFFSET: usize = 32;
+    /// Bytes of `pairs`.
+    pub const PAIRS_BYTES: usize = 8;
+    /// Wal_format.
+    pub const FORMAT_OFFSET: usize = 40;
+    /// Bytes of `format`.
+    pub const FORMAT_BYTES: usize = 4;
+    /// Of the fields before it.
+    pub const CRC_OFFSET: usize = 44;
+    /// Bytes of `crc`.
+    pub const CRC_BYTES: usize = 4;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 48;
+    /// Bytes of one of `padding`.
+    pub const PADDING_BYTES: usize = 8;
+    /// How many `padding` there are.
+    pub const PADDING_COUNT: usize = 2;
+
+    const _: () = {
+        let end = 0;
+        assert!(MAGIC_OFFSET == end);
+        let end = end + MAGIC_BYTES;
+        assert!(CHECKPOINT_OFFSET == end);
+        let end = end + CHECKPOINT_BYTES;
+        assert!(VERSION_OFFSET == end);
+        let end = end + VERSION_BYTES;
+        assert!(FIRST_FILE_OFFSET == end);
+        let end = end + FIRST_FILE_BYTES;
+        assert!(PAIRS_OFFSET == end);
+        let end = end + PAIRS_BYTES;
+        assert!(FORMAT_OFFSET == end);
+        let end = end + FORMAT_BYTES;
+        assert!(CRC_OFFSET == end);
+        let end = end + CRC_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES * PADDING_COUNT;
+        assert!(SIZE == end);
+    };
+}
+
+/// The header of a checkpoint; blocks follow.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | magic                                                                                 |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | number                                                                                |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..24                                                                                |
+/// | version                                                                               |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 24..28                                    | 28..32                                    |
+/// | format                                    | crc                                       |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 32..40                                                                                |
+/// | padding                                                                               |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod wal_checkpoint {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 40;
+    /// The bytes HONEYCHK.
+    pub const MAGIC_OFFSET: usize = 0;
+    /// Bytes of `magic`.
+    pub const MAGIC_BYTES: usize = 8;
+    /// From 1 on.
+    pub const NUMBER_OFFSET: usize = 8;
+    /// Bytes of `number`.
+    pub const NUMBER_BYTES: usize = 8;
+    /// All pairs are those of this version.
+    pub const VERSION_OFFSET: usize = 16;
+    /// Bytes of `version`.
+    pub const VERSION_BYTES: usize = 8;
+    /// Wal_format.
+    pub const FORMAT_OFFSET: usize = 24;
+    /// Bytes of `format`.
+    pub const FORMAT_BYTES: usize = 4;
+    /// Of the fields before it.
+    pub const CRC_OFFSET: usize = 28;
+    /// Bytes of `crc`.
+    pub const CRC_BYTES: usize = 4;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 32;
+    /// Bytes of `padding`.
+    pub const PADDING_BYTES: usize = 8;
+
+    const _: () = {
+        let end = 0;
+        assert!(MAGIC_OFFSET == end);
+        let end = end + MAGIC_BYTES;
+        assert!(NUMBER_OFFSET == end);
+        let end = end + NUMBER_BYTES;
+        assert!(VERSION_OFFSET == end);
+        let end = end + VERSION_BYTES;
+        assert!(FORMAT_OFFSET == end);
+        let end = end + FORMAT_BYTES;
+        assert!(CRC_OFFSET == end);
+        let end = end + CRC_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// The header of a block of a checkpoint; its content follows.
+///
+/// ```text
+/// +-------------------------------------------+----------+--------------------------------+
+/// | 0..4                                      | 4        | 5..8                           |
+/// | length                                    | kind     | padding[7]                     |
+/// +-------------------------------------------+----------+--------------------------------+
+/// | 8..12                                     | 12..16                                    |
+/// | padding[7]                                | crc                                       |
+/// +-------------------------------------------+-------------------------------------------+
+/// ```
+pub mod wal_block {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 16;
+    /// Bytes of the content.
+    pub const LENGTH_OFFSET: usize = 0;
+    /// Bytes of `length`.
+    pub const LENGTH_BYTES: usize = 4;
+    /// One of the constants wal_block_table to wal_block_end.
+    pub const KIND_OFFSET: usize = 4;
+    /// Bytes of `kind`.
+    pub const KIND_BYTES: usize = 1;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 5;
+    /// Bytes of one of `padding`.
+    pub const PADDING_BYTES: usize = 1;
+    /// How many `padding` there are.
+    pub const PADDING_COUNT: usize = 7;
+    /// Of the number of the checkpoint, the position of the block, the fields before it and the
+    /// content.
+    pub const CRC_OFFSET: usize = 12;
+    /// Bytes of `crc`.
+    pub const CRC_BYTES: usize = 4;
+
+    const _: () = {
+        let end = 0;
+        assert!(LENGTH_OFFSET == end);
+        let end = end + LENGTH_BYTES;
+        assert!(KIND_OFFSET == end);
+        let end = end + KIND_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES * PADDING_COUNT;
+        assert!(CRC_OFFSET == end);
+        let end = end + CRC_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// The header of a pair in a block: the bytes of its key and of its value follow.
+///
+/// ```text
+/// +-------------------------------------------+---------------------+
+/// | 0..4                                      | 4..6                |
+/// | value_bytes                               | key_bytes           |
+/// +-------------------------------------------+---------------------+
+/// ```
+pub mod wal_pair {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 6;
+    /// Bytes of the value.
+    pub const VALUE_BYTES_OFFSET: usize = 0;
+    /// Bytes of `value_bytes`.
+    pub const VALUE_BYTES_BYTES: usize = 4;
+    /// Bytes of the key.
+    pub const KEY_BYTES_OFFSET: usize = 4;
+    /// Bytes of `key_bytes`.
+    pub const KEY_BYTES_BYTES: usize = 2;
+
+    const _: () = {
+        let end = 0;
+        assert!(VALUE_BYTES_OFFSET == end);
+        let end = end + VALUE_BYTES_BYTES;
+        assert!(KEY_BYTES_OFFSET == end);
+        let end = end + KEY_BYTES_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -2421,6 +2876,85 @@ pub mod batch_item {
     #[inline]
     pub const fn with_more(word: u64, value: u64) -> u64 {
         super::replace(word, MORE_SHIFT, MORE_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// The kinds of the bounds of a deleted range: one of the constants wal_unbounded to wal_excluded
+/// each.
+///
+/// ```text
+/// +---------+-------+-------+
+/// | 7:4     | 3:2   | 1:0   |
+/// | padding | upper | lower |
+/// +---------+-------+-------+
+/// ```
+pub mod wal_bounds {
+    /// Bits of the whole.
+    pub const BITS: u32 = 8;
+    /// Lowest bit of `lower`.
+    pub const LOWER_SHIFT: u32 = 0;
+    /// Bits of `lower`.
+    pub const LOWER_BITS: u32 = 2;
+    /// The largest `lower`: the mask after the shift.
+    pub const LOWER_MASK: u64 = 0x3;
+    /// Lowest bit of `upper`.
+    pub const UPPER_SHIFT: u32 = 2;
+    /// Bits of `upper`.
+    pub const UPPER_BITS: u32 = 2;
+    /// The largest `upper`: the mask after the shift.
+    pub const UPPER_MASK: u64 = 0x3;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 4;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 4;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0xf;
+
+    const _: () = {
+        let end = 0;
+        assert!(LOWER_SHIFT == end);
+        let end = end + LOWER_BITS;
+        assert!(UPPER_SHIFT == end);
+        let end = end + UPPER_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
+        assert!(BITS == end);
+    };
+
+    /// The lower bound.
+    #[inline]
+    pub const fn lower(word: u64) -> u64 {
+        super::extract(word, LOWER_SHIFT, LOWER_MASK)
+    }
+
+    /// `word` with another `lower`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_lower(word: u64, value: u64) -> u64 {
+        super::replace(word, LOWER_SHIFT, LOWER_MASK, value)
+    }
+
+    /// The upper bound.
+    #[inline]
+    pub const fn upper(word: u64) -> u64 {
+        super::extract(word, UPPER_SHIFT, UPPER_MASK)
+    }
+
+    /// `word` with another `upper`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_upper(word: u64, value: u64) -> u64 {
+        super::replace(word, UPPER_SHIFT, UPPER_MASK, value)
     }
 
     /// Zero.

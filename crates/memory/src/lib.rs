@@ -42,6 +42,7 @@ mod numa;
 mod page_table;
 mod prefetch;
 mod retire;
+mod sleeper;
 pub mod sync;
 mod versions;
 
@@ -60,4 +61,5 @@ pub use lock_word::LockAndSize;
 pub use memory::Memory;
 pub use node::{LINE_BYTES, LockedNode, Node, Published};
 pub use retire::Retired;
+pub use sleeper::Sleeper;
 pub use versions::{VERSION_RING, Version, Versions};

@@ -86,6 +86,13 @@ impl Versions {
         }
     }
 
+    /// Makes `version`, which is later than all others, the newest one, and visible. No other thread may take
+    /// or release a version meanwhile.
+    pub fn skip_to(&self, version: u64) {
+        self.newest.0.store(version, Ordering::Release);
+        self.read.0.store(version, Ordering::Release);
+    }
+
     /// Waits until readers see `version`.
     #[inline]
     pub fn wait_for(&self, version: u64) {

@@ -24,6 +24,7 @@ mod mset;
 mod numbers;
 mod object;
 mod ordered;
+mod persistence;
 pub(crate) mod query;
 mod random;
 pub(crate) mod range;
@@ -46,7 +47,7 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 29] = [
+    let groups: [&'static [Command]; 30] = [
         acl::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
@@ -68,6 +69,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         numbers::COMMANDS,
         object::COMMANDS,
         ordered::COMMANDS,
+        persistence::COMMANDS,
         random::COMMANDS,
         server::COMMANDS,
         set::COMMANDS,

@@ -1,12 +1,13 @@
 //! The configuration of a server.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
-use honeycomb_store::{Backend, Software, Store};
+use honeycomb_store::{Backend, DurabilityConfig, RecoveryProgress, Software, Store, SyncPolicy};
 
 use crate::eviction_policy::Eviction;
 use crate::parameters::InvalidParameter;
@@ -27,6 +28,13 @@ pub struct Config {
     /// Memory of the store that [`Config::open_store`] opens, or of the store of a running server. Default: 1
     /// GiB.
     pub memory_bytes: usize,
+    /// The directory that makes the store durable; `None`: it is in memory only. Default: `None`.
+    pub directory: Option<PathBuf>,
+    /// When a write is durable, if there is a directory. Default: before its reply.
+    pub durability: SyncPolicy,
+    /// The time after which the server writes a checkpoint; zero: it depends only on the size of the log.
+    /// Default: zero.
+    pub checkpoint_interval: Duration,
     /// Bytes of memory that the store may use; `None` for all of it. Default: `None`.
     pub memory_limit: Option<usize>,
     /// The pairs that the server evicts when memory is exhausted. Default: none.
@@ -148,6 +156,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// Receives the progress of a recovery.
+pub(crate) type Progress = Arc<dyn Fn(RecoveryProgress) + Send + Sync>;
+
 /// Minimum for the bytes that the writes of a transaction may use. It allows the longest value in any case.
 const TRANSACTION_BYTES_MIN: usize = 32 << 20;
 
@@ -159,6 +170,9 @@ impl Default for Config {
             cores,
             cpu_affinity: false,
             memory_bytes: 1 << 30,
+            directory: None,
+            durability: SyncPolicy::Always,
+            checkpoint_interval: Duration::ZERO,
             memory_limit: None,
             eviction: Eviction::default(),
             databases: 16,
@@ -204,15 +218,48 @@ impl Config {
         self.request.request_bytes_max.min(self.clients_bytes_max / 4).max(TRANSACTION_BYTES_MIN)
     }
 
-    /// Opens an empty store of [`Config::memory_bytes`] bytes.
+    /// Opens a store of [`Config::memory_bytes`] bytes: an empty one, or that of [`Config::directory`].
     ///
     /// # Errors
-    /// The system cannot allocate the memory.
+    /// The system cannot allocate the memory; the directory is in use, or its files are corrupt.
     pub fn open_store(&self) -> Result<Store, honeycomb_store::Error> {
+        self.open_store_with(None)
+    }
+
+    /// Like [`Config::open_store`]; passes the progress of the recovery to `progress`.
+    ///
+    /// # Errors
+    /// Those of [`Config::open_store`].
+    pub fn open_store_with(
+        &self,
+        progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,
+    ) -> Result<Store, honeycomb_store::Error> {
         let default = honeycomb_store::Config::default();
         let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_TASKS_MAX);
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
         let accelerator = (self.accelerator.open)(self);
-        Store::open(honeycomb_store::Config { accelerator, ..config })
+        let durability =
+            self.directory.as_ref().map(|path| self.durability_of(path, progress)).transpose()?;
+        Store::open(honeycomb_store::Config { accelerator, durability, ..config })
+    }
+
+    fn durability_of(
+        &self,
+        path: &Path,
+        progress: Option<Progress>,
+    ) -> Result<DurabilityConfig, honeycomb_store::Error> {
+        Ok(DurabilityConfig {
+            policy: self.durability,
+            // The event loop holds replies instead.
+            writes_wait: false,
+            checkpoint_interval: self.interval(),
+            progress,
+            ..DurabilityConfig::directory(path)?
+        })
+    }
+
+    /// The time after which a checkpoint is due, if it depends on the time.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        Some(self.checkpoint_interval).filter(|interval| !interval.is_zero())
     }
 }

@@ -15,6 +15,7 @@ use crate::command::CommandRef;
 use crate::commands::LastLookup;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::held::{Held, Hold};
 use crate::monitors::Monitoring;
 use crate::session::{Queue, Session};
 use crate::task::Running;
@@ -42,6 +43,10 @@ pub(crate) struct Connection {
     pub(crate) socket: TcpStream,
     pub(crate) session: Session,
     pub(crate) replies: Replies,
+    /// The replies that are not durable yet.
+    pub(crate) held: Held,
+    /// Whether its core has it in the list of connections with held replies.
+    pub(crate) is_listed: bool,
     /// The reply of a task that was too long. It is freed in steps after the connection has closed.
     pub(crate) discarded: Option<Replies>,
     /// Received requests.
@@ -129,6 +134,8 @@ impl Connection {
             socket,
             session,
             replies: Replies::with_pool(pool),
+            held: Held::default(),
+            is_listed: false,
             discarded: None,
             requests: RequestBuffer::default(),
             front: None,
@@ -224,14 +231,16 @@ impl Connection {
     pub(crate) fn send(&mut self, quota: &mut Quota) -> io::Result<usize> {
         let is_light = self.replies.len() <= LIGHT_BYTES;
         let mut sent = 0;
-        while self.sendable && sent < SEND_BYTES_MAX && !self.replies.is_empty() {
+        while self.sendable && sent < SEND_BYTES_MAX && self.released() > 0 {
             if !is_light && quota.is_exhausted() {
                 break;
             }
+            let released = self.released();
             let front = self.replies.front();
-            match self.socket.write(&front[..front.len().min(SEND_BYTES_MAX - sent)]) {
+            match self.socket.write(&front[..front.len().min(SEND_BYTES_MAX - sent).min(released)]) {
                 Ok(bytes) => {
                     self.replies.consume(bytes);
+                    self.held.sent(bytes);
                     sent += bytes;
                     quota.take(if is_light { 0 } else { bytes });
                 }
@@ -242,6 +251,19 @@ impl Connection {
         }
         self.replies.shrink(KEPT_BYTES);
         Ok(sent)
+    }
+
+    /// Releases the replies that are durable, and returns whether others wait.
+    pub(crate) fn hold(&mut self, hold: Option<&Hold>) -> bool {
+        self.held.update(hold, self.replies.len(), self.session.waits_for_log);
+        let waits = self.held.waits();
+        self.session.waits_for_log &= waits;
+        waits
+    }
+
+    /// The number of bytes that may be sent now.
+    fn released(&self) -> usize {
+        self.held.released().min(self.replies.len())
     }
 
     /// Records for other cores whether the client reads its replies. `sent` is the number of bytes that were
@@ -426,7 +448,7 @@ impl Connection {
         // Without space for any reply the connection waits for memory, and no event announces that.
         let has_room = self.replies.is_empty() || self.has_room();
         let goes_on = has_room && self.task.is_none() && has_more;
-        goes_on || self.sendable && self.unsent() > 0 || self.shrinks
+        goes_on || self.sendable && self.released() > 0 || self.shrinks
     }
 
     /// Returns the bytes of replies, including those of its task.

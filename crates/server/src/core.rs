@@ -18,6 +18,7 @@ use crate::clients::{Flag, Origin};
 use crate::connection::{Connection, Quota};
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
+use crate::held::Hold;
 use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::task::progress::Progress;
@@ -62,6 +63,8 @@ pub(crate) struct Core {
     connections: Slab<Connection>,
     /// Indexes of connections with work to do.
     ready: Vec<usize>,
+    /// Indexes of connections whose replies wait until they are durable.
+    held: Vec<usize>,
     executor: BatchExecutor,
     background: Arc<Background>,
     datagrams: Datagrams,
@@ -129,6 +132,7 @@ impl Core {
             listener: Some(listener),
             connections: Slab::new(),
             ready: Vec::new(),
+            held: Vec::new(),
             executor: BatchExecutor::new(counts.clone(), background.clone()),
             background,
             buffer: Connection::buffer(),
@@ -323,6 +327,9 @@ impl Core {
     /// Handles a wake-up by another thread: closes killed connections, serves monitors, and continues the
     /// tasks that the background thread has returned.
     fn handle_wakeup(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        self.list_held(&mut ready);
+        self.ready = ready;
         self.take_returned();
         let is_killed = |connection: &Connection| connection.session.client.is(Flag::Killed);
         let killed = self.connections.iter().filter(|(_, one)| is_killed(one));
@@ -403,9 +410,21 @@ impl Core {
         });
         self.datagrams.receive();
         self.executor.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
+        let hold = Hold::now(&self.shared.store);
+        self.datagrams.release(hold.as_ref());
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
             connection.take_lines();
+            if connection.hold(hold.as_ref()) {
+                // Nobody can know whether the writes are durable, so the client gets no reply.
+                if hold.is_some_and(|hold| hold.has_failed) {
+                    self.close(index);
+                    return false;
+                }
+                if !std::mem::replace(&mut connection.is_listed, true) {
+                    self.held.push(index);
+                }
+            }
             let sent = connection.send(&mut sending);
             let bytes = *sent.as_ref().unwrap_or(&0);
             self.counts.sent_bytes.add(bytes as u64);
@@ -417,8 +436,34 @@ impl Core {
         });
         self.first = ready.first().map_or(0, |first| first + 1);
         ready.retain(|&index| self.connections[index].is_ready());
+        if let Some(hold) = &hold {
+            self.wait_for_log(hold, &mut ready);
+        }
         ready.sort_unstable();
+        ready.dedup();
         self.ready = ready;
+    }
+
+    /// Requests that held replies become durable. The log then wakes this core.
+    fn wait_for_log(&mut self, hold: &Hold, ready: &mut Vec<usize>) {
+        if self.held.is_empty() && !self.datagrams.holds() {
+            return;
+        }
+        if self.shared.holding.wait(self.number, &self.shared.store, hold) {
+            self.list_held(ready);
+            self.datagrams.look_again();
+        }
+    }
+
+    /// Moves the connections with held replies to those with work to do.
+    fn list_held(&mut self, ready: &mut Vec<usize>) {
+        for index in self.held.drain(..) {
+            // The connection may be closed, or be another one now.
+            if let Some(connection) = self.connections.get_mut(index) {
+                connection.is_listed = false;
+                ready.push(index);
+            }
+        }
     }
 
     /// Closes a connection that is complete or broken. Returns whether the connection is still open.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
-use honeycomb_store::{Error, Store, Table};
+use honeycomb_store::{Batch, Error, Store, Table};
 
 use crate::failure::Failure;
 
@@ -19,10 +19,17 @@ thread_local! {
     static IS_EXCLUSIVE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// The name of the table that keeps the position of each number. It is not a number, so no client can select
+/// it.
+pub(crate) const PLACES_TABLE: &str = ".databases";
+
 /// The numbered tables.
 #[derive(Debug)]
 pub(crate) struct Databases {
     tables: Vec<Table>,
+    /// The pairs of a number and its position, if it is not its own.
+    stored_places: Table,
+    store: Store,
     /// The position of the table of each number in the list of tables.
     places: Vec<AtomicUsize>,
     /// A swap is pending, so no iteration begins.
@@ -50,9 +57,12 @@ impl Databases {
     /// Opens a number of tables of a store. Their names are their numbers.
     pub(crate) fn open(store: &Store, count: usize) -> Result<Self, Error> {
         let tables = (0..count).map(|number| store.table(&number.to_string()));
+        let stored_places = store.table(PLACES_TABLE)?;
         Ok(Self {
             tables: tables.collect::<Result<_, _>>()?,
-            places: (0..count).map(AtomicUsize::new).collect(),
+            places: stored(&stored_places, count)?.into_iter().map(AtomicUsize::new).collect(),
+            stored_places,
+            store: store.clone(),
             swapping: AtomicBool::new(false),
             swap_count: AtomicUsize::new(0),
             gates: Mutex::default(),
@@ -113,7 +123,10 @@ impl Databases {
         swap_count: usize,
         swaps: &Swaps,
         commit: impl FnOnce() -> Result<bool, E>,
-    ) -> Result<bool, E> {
+    ) -> Result<bool, E>
+    where
+        E: From<Error>,
+    {
         let unless_swapped = || if self.swap_count() == swap_count { commit() } else { Ok(false) };
         if swaps.0.is_empty() {
             return unless_swapped();
@@ -122,6 +135,7 @@ impl Databases {
             let committed = unless_swapped()?;
             if committed {
                 swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
+                self.store_places(swaps)?;
             }
             Ok(committed)
         })
@@ -146,6 +160,20 @@ impl Databases {
         result
     }
 
+    /// Stores the positions of swapped numbers, for the next start. A number in its own position has no pair.
+    fn store_places(&self, swaps: &Swaps) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        for number in swaps.0.iter().flat_map(|&(first, second)| [first, second]) {
+            let (key, place) = (number.to_string(), self.places[number].load(Ordering::Relaxed));
+            if place == number {
+                batch.delete(&self.stored_places, key.as_bytes());
+            } else {
+                batch.put(&self.stored_places, key.as_bytes(), place.to_string().as_bytes());
+            }
+        }
+        self.store.apply(&batch).map(drop)
+    }
+
     fn exchange(&self, first: usize, second: usize) {
         let place = self.places[first].load(Ordering::Relaxed);
         self.places[first].store(self.places[second].load(Ordering::Relaxed), Ordering::Relaxed);
@@ -156,6 +184,23 @@ impl Databases {
     fn gates(&self) -> Vec<Arc<Gate>> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Returns the stored position of each number. If the server had more numbers before, the positions may be
+/// those of other tables; then each number gets its own.
+fn stored(places: &Table, count: usize) -> Result<Vec<usize>, Error> {
+    let mut all: Vec<usize> = (0..count).collect();
+    if places.pair_count() == 0 {
+        return Ok(all);
+    }
+    for (number, place) in all.iter_mut().enumerate() {
+        let stored = places.get(number.to_string().as_bytes())?;
+        let parsed = stored.and_then(|place| str::from_utf8(&place).ok()?.parse().ok());
+        *place = parsed.unwrap_or(number);
+    }
+    let mut sorted = all.clone();
+    sorted.sort_unstable();
+    Ok(if sorted.iter().copied().eq(0..count) { all } else { (0..count).collect() })
 }
 
 impl Swaps {
@@ -224,13 +269,13 @@ mod tests {
         assert_eq!(names(&swaps), ["1", "2", "0"]);
         assert_eq!(names(&Swaps::default()), ["0", "1", "2"]);
         let count = databases.swap_count();
-        assert_eq!(databases.commit(count, &swaps, || Err("no")), Err("no"));
-        assert_eq!(databases.commit::<()>(count, &swaps, || Ok(false)), Ok(false));
-        assert_eq!(databases.commit::<()>(count, &swaps, || Ok(true)), Ok(true));
+        assert_eq!(databases.commit(count, &swaps, || Err(Failure::Syntax)), Err(Failure::Syntax));
+        assert_eq!(databases.commit::<Failure>(count, &swaps, || Ok(false)), Ok(false));
+        assert_eq!(databases.commit::<Failure>(count, &swaps, || Ok(true)), Ok(true));
         assert_eq!(names(&Swaps::default()), ["1", "2", "0"]);
         // Tables that were looked up before the swap are outdated.
-        assert_eq!(databases.commit::<()>(count, &Swaps::default(), || Ok(true)), Ok(false));
-        assert_eq!(databases.commit::<()>(count, &swaps, || Ok(true)), Ok(false));
+        assert_eq!(databases.commit::<Failure>(count, &Swaps::default(), || Ok(true)), Ok(false));
+        assert_eq!(databases.commit::<Failure>(count, &swaps, || Ok(true)), Ok(false));
     }
 
     #[test]

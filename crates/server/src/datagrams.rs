@@ -12,11 +12,15 @@ mod requests;
 mod sessions;
 mod writes;
 
-use honeycomb_store::Reads;
+use std::collections::VecDeque;
+
+use honeycomb_store::{Reads, Store, Version};
 use mio::{Registry, Token};
 
+use crate::datagrams::outbox::Outbox;
 use crate::datagrams::port::{Arrived, Port};
 use crate::datagrams::replies::Replier;
+use crate::held::Hold;
 use crate::server_state::ServerState;
 pub(crate) use port::Protocol;
 pub(crate) use requests::PacketRequests;
@@ -28,6 +32,10 @@ pub(crate) struct Datagrams {
     /// The number of received datagrams that were processed.
     processed: usize,
     replier: Replier,
+    /// Replies that wait until everything that they depend on is durable.
+    held: VecDeque<(Version, Outbox)>,
+    /// More may be durable than in the last iteration.
+    looks_again: bool,
 }
 
 impl Datagrams {
@@ -42,7 +50,13 @@ impl Datagrams {
         for (index, (protocol, socket)) in sockets.into_iter().enumerate() {
             ports.push(Port::new(protocol, socket, registry, Token(token.0 - index))?);
         }
-        Ok(Self { ports, processed: 0, replier: Replier::new(shared) })
+        Ok(Self {
+            ports,
+            processed: 0,
+            replier: Replier::new(shared),
+            held: VecDeque::new(),
+            looks_again: false,
+        })
     }
 
     /// Records that datagrams have arrived at a port.
@@ -54,7 +68,7 @@ impl Datagrams {
 
     /// Returns whether there may be datagrams to receive.
     pub(crate) fn is_ready(&self) -> bool {
-        self.ports.iter().any(|port| port.receivable)
+        self.looks_again || self.ports.iter().any(|port| port.receivable)
     }
 
     /// Receives datagrams, limited by the buffers. The caller must have processed all earlier ones.
@@ -75,7 +89,7 @@ impl Datagrams {
         now: u64,
         reads: &mut Reads,
     ) -> (PacketRequests<'a>, &'a mut Replier) {
-        let Self { ports, processed, replier } = self;
+        let Self { ports, processed, replier, .. } = self;
         let mut requests = PacketRequests::new(shared, now);
         for arrived in arrived(ports).skip(*processed) {
             if requests.is_full() {
@@ -87,9 +101,44 @@ impl Datagrams {
         (requests, replier)
     }
 
-    /// Sends the replies.
-    pub(crate) fn send(&mut self) {
-        self.replier.outbox.send(&self.ports);
+    /// Sends the replies, or holds them until everything that they depend on is durable.
+    pub(crate) fn send(&mut self, store: &Store) {
+        match Hold::now(store) {
+            Some(hold) if !hold.releases() || !self.held.is_empty() => {
+                let outbox = std::mem::take(&mut self.replier.outbox);
+                if !outbox.is_empty() {
+                    self.held.push_back((hold.needed(), outbox));
+                }
+            }
+            _ => self.replier.outbox.send(&self.ports),
+        }
+    }
+
+    /// Sends the held replies that may leave now. After a failure of the log none ever may, so the clients
+    /// get none.
+    pub(crate) fn release(&mut self, hold: Option<&Hold>) {
+        self.looks_again = false;
+        let Some(hold) = hold else { return };
+        if hold.has_failed {
+            self.held.clear();
+        }
+        while let Some((version, outbox)) = self.held.front_mut() {
+            if !hold.has(*version) {
+                break;
+            }
+            outbox.send(&self.ports);
+            self.held.pop_front();
+        }
+    }
+
+    /// Returns whether replies wait.
+    pub(crate) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Requests another iteration, because more may be durable.
+    pub(crate) fn look_again(&mut self) {
+        self.looks_again = self.holds();
     }
 
     /// Stops receiving.

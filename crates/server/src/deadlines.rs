@@ -61,7 +61,9 @@ impl Deadlines {
     /// Opens the index for some tables of a store, whose names are their slots, and a number of cores.
     pub(crate) fn open(store: &Store, tables: &[Table], cores: usize) -> Result<Self, Error> {
         let (table, windows) = (store.table(TABLE_NAME)?, Windows::of(cores));
-        let (stamps, debt) = (AtomicU64::new(0), AtomicU64::new(0));
+        // Other stamps than those of entries that an earlier process has written.
+        let first = store.recovery().map_or(0, |recovery| recovery.version);
+        let (stamps, debt) = (AtomicU64::new(first), AtomicU64::new(0));
         Ok(Self { table, tables: tables.to_vec(), stamps, debt, windows })
     }
 

@@ -94,6 +94,9 @@ pub(crate) enum Failure {
     WatchedTooLong(usize),
     #[error("OOM command not allowed when used memory > 'maxmemory'.")]
     OutOfMemory,
+    /// The log refuses writes.
+    #[error("MISCONF Errors writing to the AOF file: {0}")]
+    Refused(String),
 }
 
 impl Failure {
@@ -115,6 +118,9 @@ impl From<Error> for Failure {
         match error {
             Error::OutOfMemory { .. } => Self::OutOfMemory,
             Error::ValueLength { .. } => Self::TooLong,
+            Error::DiskFull | Error::ReadOnly { .. } | Error::NotDurable { .. } => {
+                Self::Refused(error.to_string())
+            }
             Error::NoRoom => Self::NoRoom,
             Error::TooManySnapshots { .. } => Self::NoSnapshot,
             Error::SnapshotTooOld => Self::SnapshotLost,

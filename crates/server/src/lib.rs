@@ -46,6 +46,7 @@ mod exposition;
 mod failure;
 mod glimpse;
 mod glob;
+mod held;
 mod keyspace;
 mod latency;
 mod letters;

@@ -4,7 +4,7 @@ use std::fmt::Error;
 use std::sync::Arc;
 
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::{AccessCounts, Statistics, TableStatistics};
+use honeycomb_store::{AccessCounts, DurabilityStatistics, Statistics, TableStatistics, WRITE_MICROSECONDS};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -13,6 +13,7 @@ use prometheus_client::registry::Registry;
 
 use crate::commands::BY_NUMBER;
 use crate::counts::{BUCKETS, Distribution};
+use crate::databases;
 use crate::deadlines::{self, Deadlines};
 use crate::server_state::ServerState;
 use crate::tally::PREFIXES;
@@ -45,6 +46,9 @@ impl Collector for All {
         memory(&mut writer, &statistics)?;
         pairs(&mut writer, &self.0, &statistics)?;
         store(&mut writer, &statistics)?;
+        if let Some(durability) = self.0.store.durability_statistics() {
+            log(&mut writer, &durability)?;
+        }
         self.0.store.access_counts().map_or(Ok(()), |touched| accelerator(&mut writer, &touched))
     }
 }
@@ -143,7 +147,8 @@ fn pairs(writer: &mut Writer<'_, '_>, shared: &ServerState, statistics: &Statist
     let selected = shared.tables();
     let numbered = (0..selected.len()).map(|number| (number.to_string(), shared.table(number).pair_count()));
     let is_other = |table: &&TableStatistics| {
-        table.name != deadlines::TABLE_NAME && selected.iter().all(|one| one.name() != table.name)
+        let is_own = [deadlines::TABLE_NAME, databases::PLACES_TABLE].contains(&&*table.name);
+        !is_own && selected.iter().all(|one| one.name() != table.name)
     };
     let others = statistics.tables.iter().filter(is_other).map(|table| (table.name.clone(), table.pairs));
     let mut family = writer.family("pairs", "Pairs of a table", MetricType::Gauge)?;
@@ -225,6 +230,28 @@ fn accelerator(writer: &mut Writer<'_, '_>, touched: &AccessCounts) -> Result<()
     }
     let about = "Log blocks skipped because no fingerprint matched the key";
     writer.counter("accelerator_log_blocks_skipped", about, touched.log_blocks_skipped)
+}
+
+fn log(writer: &mut Writer<'_, '_>, log: &DurabilityStatistics) -> Result<(), Error> {
+    writer.counter("log_records", "Records that were written to the log", log.records)?;
+    writer.counter("log_groups", "Groups of records, each written at once", log.groups)?;
+    writer.counter("log_syncs", "Writes and syncs that made records durable", log.syncs)?;
+    writer.counter("log_bytes", "Bytes of records that were written to the log", log.bytes)?;
+    writer.gauge("log_queued_bytes", "Bytes of records that wait for the log", log.queued_bytes as f64)?;
+    writer.gauge("log_files", "Log files", log.files as f64)?;
+    let refuses = log.is_full || log.failure.is_some();
+    writer.gauge("log_refuses_writes", "1 while the log refuses writes", f64::from(u8::from(refuses)))?;
+    let about = "The version up to which all writes are durable";
+    writer.counter("durable_version", about, log.durable_version)?;
+    writer.counter("checkpoints", "Completed checkpoints", log.checkpoints)?;
+    writer.counter("checkpoints_failed", "Failed checkpoints", log.failed_checkpoints)?;
+    let about = "Seconds since the last checkpoint, or since the start";
+    writer.gauge("checkpoint_age_seconds", about, log.checkpoint_age.as_secs_f64())?;
+    let bounds = WRITE_MICROSECONDS.iter().map(|&bound| bound as f64 * 1e-6).chain([f64::INFINITY]);
+    let buckets: Vec<_> = bounds.zip(log.write_times).collect();
+    let about = "Time of the write of a group, with its sync if it has one";
+    let mut family = writer.family("log_write_seconds", about, MetricType::Histogram)?;
+    family.encode_histogram::<NoLabelSet>(log.write_time.as_secs_f64(), log.groups, &buckets, None)
 }
 
 fn histogram(mut encoder: MetricEncoder<'_>, of: &Distribution, unit: f64) -> Result<(), Error> {

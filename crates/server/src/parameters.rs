@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES_MAX;
+use honeycomb_store::SyncPolicy;
 
 use crate::addresses::{ADDRESS, resolve};
 use crate::config::{Config, Datagrams, LogFormat};
@@ -114,6 +115,35 @@ pub static PARAMETERS: &[Parameter] = &[
         can_change: false,
         read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=64 << 40)),
         show: |config| shown_bytes(config.memory_bytes),
+    },
+    Parameter {
+        name: "dir",
+        about: "The directory of the log and of checkpoints, which make the store durable. Without one, the \
+                store is in memory only, and a stop loses all data.",
+        allowed: "a path, or nothing",
+        can_change: false,
+        read: |config, text| put(&mut config.directory, Some((!text.is_empty()).then(|| text.into()))),
+        show: |config| {
+            config.directory.as_ref().map_or(String::new(), |path| path.to_string_lossy().into_owned())
+        },
+    },
+    Parameter {
+        name: "durability",
+        about: "When a write is durable: always (before any reply that depends on it), everysec (after a \
+                second at most), or no (when the system writes it). Redis calls it appendfsync.",
+        allowed: "always, everysec, no",
+        can_change: true,
+        read: |config, text| put(&mut config.durability, choice(text, SYNC_POLICIES)),
+        show: |config| name(config.durability, SYNC_POLICIES),
+    },
+    Parameter {
+        name: "snapshot-every",
+        about: "Seconds after which the server writes a checkpoint, if pairs have changed; 0: only when the \
+                log has grown by 1 GiB.",
+        allowed: "0 to 31536000",
+        can_change: true,
+        read: |config, text| put(&mut config.checkpoint_interval, seconds(text, 0..=31_536_000)),
+        show: |config| config.checkpoint_interval.as_secs().to_string(),
     },
     Parameter {
         name: "maxmemory",
@@ -349,6 +379,9 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| config.shutdown_timeout.as_secs().to_string(),
     },
 ];
+
+const SYNC_POLICIES: &[(&str, SyncPolicy)] =
+    &[("always", SyncPolicy::Always), ("everysec", SyncPolicy::EverySecond), ("no", SyncPolicy::Never)];
 
 const OPTIONAL_ADDRESS: &str =
     "an IP address or the name of a host, and a port, such as localhost:6380, or nothing";

@@ -51,7 +51,8 @@ pub(crate) enum Settled {
 
 /// Executes a step if one is due. Returns whether more work remains.
 pub(crate) fn step(shared: &ServerState, now: u64) -> bool {
-    if !shared.schedule.is_due(&shared.deadlines, now) {
+    // A log that refuses writes would reject the deletions.
+    if !shared.schedule.is_due(&shared.deadlines, now) || shared.store.check_writable().is_err() {
         return false;
     }
     let Ok(mut reaper) = shared.reaper.try_lock() else { return false };

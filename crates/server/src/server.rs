@@ -19,7 +19,7 @@ use crate::exporter::Exporter;
 use crate::listening::{self, Listening};
 use crate::server_state::ServerState;
 use crate::time::Time;
-use crate::{commands, open_files, placement};
+use crate::{commands, held, open_files, placement};
 
 /// A running server. Dropping it stops it.
 ///
@@ -91,6 +91,7 @@ impl Server {
         config.settle_memory_limit()?;
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
         let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
+        held::wake_cores(&shared);
         let background = Arc::new(Background::new(shared.config().cores));
         let mut server = Self { shared, address, threads: Vec::new(), background, background_thread: None };
         server.start_background()?;

@@ -20,6 +20,7 @@ use crate::deadlines::Deadlines;
 use crate::digest::Digests;
 use crate::eviction::sampler::Sampler;
 use crate::failure::Failure;
+use crate::held::HoldingCores;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
 use crate::pace::Pace;
@@ -38,6 +39,8 @@ pub(crate) struct ServerState {
     config_lock: Mutex<()>,
     pub(crate) store: Store,
     pub(crate) time: Box<dyn Time>,
+    /// The cores that hold replies until they are durable.
+    pub(crate) holding: HoldingCores,
     pub(crate) started: u64,
     pub(crate) stopping: AtomicBool,
     pub(crate) cursors: Cursors,
@@ -105,6 +108,7 @@ impl ServerState {
             reaper: Mutex::new(Reaper::new(&deadlines)),
             schedule: Schedule::default(),
             deadlines,
+            holding: HoldingCores::new(config.cores),
             started: time.milliseconds(),
             stopping: AtomicBool::new(false),
             cursors: Cursors::default(),
@@ -197,6 +201,16 @@ impl ServerState {
         change(&mut config)?;
         self.config.store(Arc::new(config));
         Ok(())
+    }
+
+    /// Passes the parameters of durability to the store.
+    pub(crate) fn apply_durability(&self) {
+        let config = self.config();
+        if self.store.sync_policy().is_some() {
+            // Fails only if the store is in memory only.
+            let _ = self.store.set_sync_policy(config.durability);
+            let _ = self.store.set_checkpoint_interval(config.interval());
+        }
     }
 
     /// Adds the waker of the next core.

@@ -11,8 +11,8 @@ use crate::counts::Counts;
 
 /// The first words of all error messages. Redis limits the number of words that it counts, because scripts
 /// invent words. This server has only these.
-pub(crate) const PREFIXES: [&str; 7] =
-    ["BUSYKEY", "ERR", "EXECABORT", "NOAUTH", "NOPROTO", "OOM", "WRONGPASS"];
+pub(crate) const PREFIXES: [&str; 8] =
+    ["BUSYKEY", "ERR", "EXECABORT", "MISCONF", "NOAUTH", "NOPROTO", "OOM", "WRONGPASS"];
 
 /// The number of lookups of absent keys, and of existing keys.
 pub(crate) type Lookups = [u64; 2];

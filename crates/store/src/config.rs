@@ -8,6 +8,7 @@ use honeycomb_btree::{NodeLayout, Shape};
 use honeycomb_memory::{Faults, MemoryConfig};
 
 use crate::clock::{Clock, SystemClock};
+use crate::durability::config::DurabilityConfig;
 
 /// The parameters of a store. They cannot change after [`Store::open`](crate::Store::open).
 ///
@@ -54,6 +55,8 @@ pub struct Config {
     pub accelerator: Arc<dyn Backend>,
     /// The clock that leases use. Default: [`SystemClock`].
     pub clock: Arc<dyn Clock>,
+    /// Where and when writes become durable. Default: never; the store is in memory only.
+    pub durability: Option<DurabilityConfig>,
     /// Makes allocations fail, for tests. Default: never.
     pub faults: Faults,
 }
@@ -91,6 +94,7 @@ impl Default for Config {
             scan_pairs_max: 65_536,
             accelerator: Arc::new(Software::default()),
             clock: Arc::new(SystemClock::default()),
+            durability: None,
             faults: Faults::default(),
         }
     }

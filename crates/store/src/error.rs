@@ -1,7 +1,9 @@
 //! Errors. Each names the invalid value and the allowed ones.
 
 use std::io;
+use std::path::PathBuf;
 
+use honeycomb_log::LogError;
 use honeycomb_memory::MemoryError;
 use thiserror::Error;
 
@@ -137,6 +139,51 @@ pub enum Error {
         /// Bytes of the arena.
         memory_bytes: usize,
     },
+    /// The disk is full, so the log accepts no record. Reads are possible, and writes are again as soon as
+    /// the disk has room.
+    #[error("the disk is full: writes are refused until it has room")]
+    DiskFull,
+    /// A write or a sync of the log has failed. Reads are possible; writes are refused until the store is
+    /// opened again.
+    #[error("read-only until the store is opened again: {reason}")]
+    ReadOnly {
+        /// The error of the log.
+        reason: String,
+    },
+    /// The write is visible, but the log has failed before it was durable. It may or may not exist after the
+    /// store is opened again.
+    #[error("the write may not be durable: {reason}")]
+    NotDurable {
+        /// The error of the log.
+        reason: String,
+    },
+    /// The operation needs a durable store.
+    #[error("this store is in memory only: it was opened without a directory")]
+    NoDirectory,
+    /// The store was dropped during a checkpoint, which is not valid.
+    #[error("the store was dropped")]
+    Stopping,
+    /// Another process, or another store of this process, uses the directory.
+    #[error("directory `{}` is in use by another store", path.display())]
+    DirectoryInUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory cannot be created or read.
+    #[error("directory `{}`: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The error of the operating system.
+        #[source]
+        source: io::Error,
+    },
+    /// The files of a durable store cannot be read or written.
+    #[error(transparent)]
+    Log(LogError),
+    /// A thread of the log cannot start.
+    #[error("cannot start a thread of the log: {0}")]
+    Thread(#[source] io::Error),
     /// A parameter of the store is invalid.
     #[error("invalid configuration: {0}")]
     InvalidConfig(String),
@@ -225,5 +272,22 @@ impl From<MemoryError> for Error {
 impl From<honeycomb_accelerator::KeyTooLong> for Error {
     fn from(error: honeycomb_accelerator::KeyTooLong) -> Self {
         Self::KeyLength { bytes: error.bytes, max: honeycomb_layout::KEY_BYTES_MAX }
+    }
+}
+
+impl Error {
+    /// Returns a refusal of the log once more, for another write.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::DiskFull => Self::DiskFull,
+            Self::ReadOnly { reason } => Self::ReadOnly { reason: reason.clone() },
+            other => Self::ReadOnly { reason: other.to_string() },
+        }
+    }
+}
+
+impl From<LogError> for Error {
+    fn from(error: LogError) -> Self {
+        if error.is_full() { Self::DiskFull } else { Self::Log(error) }
     }
 }

@@ -91,6 +91,11 @@ impl Leases {
         Ok(new)
     }
 
+    /// The time of the clock of leases.
+    pub(crate) fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
     /// Returns the lease with a token.
     pub(crate) fn find(&self, token: u64) -> Result<Arc<ActiveLease>, Error> {
         let table = self.lock();

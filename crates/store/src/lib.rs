@@ -30,6 +30,7 @@
 //! | an atomic write to any tables | [`Batch`] and [`Store::apply`] |
 //! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
 //! | backup and restore | [`Store::save`], [`Store::load`] |
+//! | a store that survives a restart | [`Config::durability`], [`DurabilityConfig::directory`] |
 //!
 //! # Memory
 //!
@@ -45,6 +46,7 @@ mod clock;
 mod compaction;
 mod config;
 mod directory;
+mod durability;
 mod error;
 mod image;
 mod iter;
@@ -60,6 +62,7 @@ mod scan;
 mod snapshot;
 mod statistics;
 mod store;
+mod store_durability;
 mod store_state;
 mod table;
 mod table_name;
@@ -69,11 +72,16 @@ pub use honeycomb_accelerator::{Accelerator, Backend, Software};
 pub use honeycomb_btree::{
     AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Verified, Version,
 };
+pub use honeycomb_log::{LogError, Storage, StorageFile};
 pub use honeycomb_memory::Faults;
 
 pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
+pub use durability::{
+    Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress, SyncPolicy,
+    WRITE_MICROSECONDS,
+};
 pub use error::{Error, ImageError};
 pub use iter::Iter;
 pub use loader::Loader;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use honeycomb_btree::Loader as TreeLoader;
+use honeycomb_log::Changes;
 
 use crate::directory::TableEntry;
 use crate::error::Error;
@@ -14,7 +15,8 @@ use crate::table::Table;
 ///
 /// No reader sees a pair before [`Loader::finish`]. A loader that is dropped earlier leaves nothing behind.
 /// It holds neither locks nor versions, so other threads can use the store meanwhile, but they must not write
-/// to this table.
+/// to this table. A load into a durable store is one record of the log, so it needs memory for a copy of its
+/// pairs.
 ///
 /// ```
 /// use honeycomb_store::{Config, Loader, Store};
@@ -34,6 +36,8 @@ pub struct Loader<'t> {
     state: &'t StoreState,
     entry: &'t TableEntry,
     tree: TreeLoader<'t>,
+    /// The record of the load, if the store is durable.
+    changes: Changes,
 }
 
 impl<'t> Loader<'t> {
@@ -46,7 +50,7 @@ impl<'t> Loader<'t> {
         fill_percent: usize,
     ) -> Result<Self, Error> {
         let tree = state.forest.loader(entry.root, fill_percent)?;
-        Ok(Self { state, entry, tree })
+        Ok(Self { state, entry, tree, changes: Changes::default() })
     }
 
     /// Adds a pair. Its key must be greater than all earlier keys.
@@ -55,7 +59,11 @@ impl<'t> Loader<'t> {
     /// [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`]. The
     /// loader then contains the earlier pairs but not this one.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        self.state.write(|_| self.tree.push(key, value))
+        self.state.write(|_| self.tree.push(key, value))?;
+        if self.state.durability().is_some() {
+            self.changes.put(self.entry.root.lid().get(), key, value);
+        }
+        Ok(())
     }
 
     /// Makes all pairs visible at once and returns their number.
@@ -64,8 +72,10 @@ impl<'t> Loader<'t> {
     /// [`Error::TableNotEmpty`] if another thread has written to the table meanwhile. [`Error::OutOfMemory`]
     /// if there is no room for the last nodes. After an error the table is unchanged.
     pub fn finish(self) -> Result<u64, Error> {
-        let pairs = self.tree.finish()?;
+        self.state.admit()?;
+        let pairs = self.tree.finish_with(&self.changes)?;
         self.entry.pairs.add(pairs);
+        self.state.settle()?;
         Ok(pairs)
     }
 }

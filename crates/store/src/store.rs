@@ -8,14 +8,14 @@ use honeycomb_btree::{AccessCounts, BatchOutcome, Forest, Outcome, Verified};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
-use crate::directory::TableEntry;
+use crate::durability::start::start;
 use crate::error::Error;
+use crate::image;
 use crate::reads::Reads;
 use crate::snapshot::{Snapshot, SnapshotToken};
 use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
 use crate::store_state::StoreState;
 use crate::table::Table;
-use crate::{image, table_name};
 
 /// A handle to a store: tables in one arena whose writes share one sequence of versions. Handles are cheap to
 /// clone. The store is freed with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`], [`Reads`]
@@ -26,14 +26,18 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates an empty store.
+    /// Creates a store: an empty one, or with [`Config::durability`] the one whose files exist.
     ///
     /// # Errors
+    /// [`Error::Log`] names the missing or corrupt file of a durable store; [`Error::DiskFull`] if there is
+    /// no room for a log file; [`Error::OutOfMemory`] if the pairs do not fit into the memory.
     /// [`Error::InvalidConfig`] names the invalid parameter. [`Error::Reserve`] if the operating system
     /// cannot supply the memory. [`Error::Accelerator`] and [`Error::AcceleratorParameter`] if the
     /// accelerator is not available or rejects the configuration.
     pub fn open(config: Config) -> Result<Self, Error> {
-        Ok(Self { state: Arc::new(StoreState::new(&config)?) })
+        let state = Arc::new(StoreState::new(&config)?);
+        start(&state, &config)?;
+        Ok(Self { state })
     }
 
     /// Opens the table of this name (1 to 255 bytes), and creates it if it does not exist.
@@ -41,18 +45,9 @@ impl Store {
     /// # Errors
     /// [`Error::TableName`], [`Error::TooManyTables`], [`Error::OutOfMemory`].
     pub fn table(&self, name: &str) -> Result<Table, Error> {
-        table_name::check(name)?;
-        if let Some(entry) = self.state.directory.read().get(name) {
-            return Ok(self.handle(entry));
-        }
-        let mut tables = self.state.directory.write();
-        if let Some(entry) = tables.get(name) {
-            return Ok(self.handle(entry));
-        }
-        let root = self.state.write(|forest| forest.create_tree())?;
-        let entry = Arc::new(self.state.entry(name, root)?);
-        tables.insert(name.to_owned(), entry.clone());
-        Ok(Table::new(self.state.clone(), entry))
+        let table = StoreState::create_table(&self.state, name)?;
+        self.state.settle()?;
+        Ok(table)
     }
 
     /// Returns the names of all tables in ascending order.
@@ -66,16 +61,9 @@ impl Store {
     /// # Errors
     /// [`Error::TableInUse`] while handles to the table exist.
     pub fn drop_table(&self, name: &str) -> Result<bool, Error> {
-        let mut tables = self.state.directory.write();
-        let Some(entry) = tables.get_mut(name) else { return Ok(false) };
-        // New handles come only from existing ones and from the directory, which is locked here.
-        let Some(&mut TableEntry { root, .. }) = Arc::get_mut(entry) else {
-            return Err(Error::TableInUse { name: name.to_owned() });
-        };
-        tables.remove(name);
-        drop(tables);
-        self.state.drop_or_defer(root);
-        Ok(true)
+        let existed = self.state.drop_table(name)?;
+        self.state.settle()?;
+        Ok(existed)
     }
 
     /// Executes all of `reads` together and stores the results in `reads`.
@@ -103,6 +91,7 @@ impl Store {
         if let BatchOutcome::Applied { outcomes, .. } = &outcome {
             outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).record(outcome));
         }
+        self.state.settle()?;
         Ok(outcome)
     }
 
@@ -125,20 +114,16 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::ForeignTable`], [`Error::NotSingleWrite`]: the store writes nothing. `done` receives the
-    /// errors of single writes.
+    /// errors of single writes. With [`SyncPolicy::Always`](crate::SyncPolicy::Always) the writes are durable
+    /// when the call returns, and not yet when `done` receives their results.
     pub fn apply_each(
         &self,
         batch: &Batch,
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> Result<(), Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
-        self.state.write_each(&batch.operations()?, |index, result| {
-            if let Ok(outcome) = &result {
-                batch.table(index).record(outcome);
-            }
-            done(index, result);
-        });
-        Ok(())
+        self.state.apply_each(batch, &mut done)?;
+        self.state.settle()
     }
 
     /// Takes a snapshot of the current state, with the limits of [`Config::lease`].
@@ -232,8 +217,12 @@ impl Store {
     /// # Errors
     /// [`Error::InUse`] unless this is the only handle; [`Error::Corrupt`] describes the violated invariant.
     pub fn verify(&mut self) -> Result<Verified, Error> {
-        let others = Arc::strong_count(&self.state) - 1;
-        let Some(state) = Arc::get_mut(&mut self.state) else { return Err(Error::InUse { others }) };
+        let state = &self.state;
+        let _paused = state.durability().map(|durability| durability.checkpointer.pause());
+        let others = Arc::strong_count(state) - 1;
+        if others > 0 {
+            return Err(Error::InUse { others });
+        }
         let mut roots = state.deferred_drops().clone();
         roots.extend(state.directory.read().values().map(|entry| entry.root));
         // No tree refers to the buffers of the reserve: the check would count them as lost.
@@ -260,11 +249,13 @@ impl Store {
     /// [`Error::KeyLength`] if the nodes of this store are too small for the keys of the image. After an
     /// error the tables of the store are unchanged.
     pub fn load(&self, reader: impl Read) -> Result<u64, Error> {
-        image::load(&self.state, reader)
+        let pairs = image::load(&self.state, reader)?;
+        self.state.settle()?;
+        Ok(pairs)
     }
 
-    fn handle(&self, entry: &Arc<TableEntry>) -> Table {
-        Table::new(self.state.clone(), entry.clone())
+    pub(crate) fn state(&self) -> &Arc<StoreState> {
+        &self.state
     }
 }
 

@@ -1,7 +1,7 @@
 //! The state that all handles of a store share, and the path of every write: maintenance, room, retries.
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use honeycomb_memory::MemoryError;
 use crate::compaction::{Compaction, STEP};
 use crate::config::{Config, LeaseLimits};
 use crate::directory::{Directory, TableEntry};
+use crate::durability::state::Durability;
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource};
 use crate::lease::Leases;
@@ -31,6 +32,7 @@ pub(crate) struct StoreState {
     pub(crate) reserve: Reserve,
     pub(crate) compaction: Compaction,
     deferred_drops: Mutex<Vec<Root>>,
+    durability: OnceLock<Durability>,
     pub(crate) lease_limits: LeaseLimits,
     pub(crate) scan_pairs_max: usize,
     pub(crate) key_bytes_max: usize,
@@ -64,6 +66,7 @@ impl StoreState {
             reserve: Reserve::new(forest.memory())?,
             compaction: Compaction::new(&forest),
             deferred_drops: Mutex::default(),
+            durability: OnceLock::new(),
             lease_limits: config.lease,
             scan_pairs_max: config.scan_pairs_max,
             key_bytes_max: forest.shape().key_bytes_max(),
@@ -147,6 +150,7 @@ impl StoreState {
         &self,
         mut attempt: impl FnMut(&Forest) -> Result<T, TreeError>,
     ) -> Result<T, Error> {
+        self.admit()?;
         self.run_periodic_work(1);
         let result = self.with_room(|| {
             self.reserve.fill(self.forest.memory())?;
@@ -157,6 +161,7 @@ impl StoreState {
 
     /// Executes a write that frees memory in the end. It may therefore use the reserve.
     pub(crate) fn remove<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
+        self.admit()?;
         self.run_periodic_work(1);
         let mut result = self.with_room(|| attempt(&self.forest));
         // If another removal uses the reserve now, it will free more than the reserve.
@@ -178,6 +183,9 @@ impl StoreState {
         operations: &[BatchOperation<'_>],
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) {
+        if let Err(refusal) = self.admit() {
+            return (0..operations.len()).for_each(|index| done(index, Err(refusal.again())));
+        }
         self.run_periodic_work(operations.len());
         // If there is no room for the reserve, the writes find none either.
         let _ = self.reserve.fill(self.forest.memory());
@@ -190,6 +198,15 @@ impl StoreState {
     fn write_one(&self, one: &BatchOperation<'_>) -> Result<Outcome, Error> {
         let write = |forest: &Forest| forest.write(one.root, one.key, one.operation);
         if one.operation == Operation::Delete { self.remove(write) } else { self.write(write) }
+    }
+
+    pub(crate) fn durability(&self) -> Option<&Durability> {
+        self.durability.get()
+    }
+
+    /// Sets the durability, once, before other threads use the store.
+    pub(crate) fn set_durability(&self, durability: Durability) {
+        let _first = self.durability.set(durability);
     }
 
     /// Drops a tree that no table refers to: now or, if that fails, together with the next such tree.

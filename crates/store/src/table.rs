@@ -10,7 +10,7 @@ use crate::directory::TableEntry;
 use crate::error::Error;
 use crate::lanes::ReadSource;
 use crate::pairs::Pairs;
-use crate::range;
+use crate::range::{self, Bounds};
 use crate::scan::Scan;
 use crate::store_state::{StoreState, ValuePart};
 
@@ -251,8 +251,8 @@ impl Table {
         let Some((lower, upper)) = range::normalize(bounds, false, self.key_bytes_max()) else {
             return Ok(0);
         };
-        let count = self.state.remove(|forest| forest.delete_range(self.root(), lower, upper))?;
-        self.entry.pairs.subtract(count);
+        let count = self.delete_bounds((lower, upper))?;
+        self.state.settle()?;
         Ok(count)
     }
 
@@ -368,15 +368,28 @@ impl Table {
         Arc::ptr_eq(&self.entry, &other.entry)
     }
 
+    /// Deletes the pairs of a range with normalized bounds.
+    pub(crate) fn delete_bounds(&self, (lower, upper): Bounds<'_>) -> Result<u64, Error> {
+        let count = self.state.remove(|forest| forest.delete_range(self.root(), lower, upper))?;
+        self.entry.pairs.subtract(count);
+        Ok(count)
+    }
+
+    pub(crate) fn entry_handle(&self) -> Arc<TableEntry> {
+        self.entry.clone()
+    }
+
     fn remove(&self, key: &[u8], operation: Operation<'_>) -> Result<bool, Error> {
         let outcome = self.state.remove(|forest| forest.write(self.root(), key, operation))?;
         self.record(&outcome);
+        self.state.settle()?;
         Ok(outcome.wrote())
     }
 
     fn write(&self, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
         let outcome = self.state.write(|forest| forest.write(self.root(), key, operation))?;
         self.record(&outcome);
+        self.state.settle()?;
         Ok(outcome)
     }
 }

@@ -5,6 +5,7 @@
 //! - [`histories`] runs concurrent histories of reads in flight and checks that each answer is linearizable.
 //! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
 //! - [`linearizability`] checks histories of concurrent clients.
+//! - [`SimulatedDisk`] loses, reorders and tears writes that are not durable, and fails on request.
 //! - [`nodes`] creates memories and nodes without a tree.
 //! - [`Random`], [`seed`], [`seed_or`] and [`soak`] make random tests repeatable.
 #![forbid(unsafe_code)]
@@ -17,7 +18,9 @@ pub mod linearizability;
 pub mod nodes;
 mod random;
 mod seeds;
+mod simulated_disk;
 
 pub use device_model::DeviceModel;
 pub use random::Random;
 pub use seeds::{seed, seed_or, soak};
+pub use simulated_disk::{DiskFault, Kept, SimulatedDisk};

@@ -5,8 +5,9 @@ use cargo_metadata::{DependencyKind, Metadata};
 use crate::{Repository, Violation};
 
 /// The layer of each crate. ARCHITECTURE.md describes the crates.
-pub const LAYERS: [(&str, u32); 16] = [
+pub const LAYERS: [(&str, u32); 17] = [
     ("honeycomb-layout", 0),
+    ("honeycomb-log", 1),
     ("honeycomb-memory", 1),
     ("honeycomb-protocol", 1),
     ("honeycomb-workload", 1),

@@ -54,6 +54,20 @@ pub fn run(address: SocketAddr, directory: &Path) -> Result<Vec<Step>, Error> {
     run_parts(&mut connection, parts).map_err(Error::server(address))
 }
 
+/// Returns the number of pairs of each database that the index and the tour use.
+///
+/// # Errors
+/// The connection ends.
+pub fn pairs(address: SocketAddr) -> Result<Vec<u64>, Error> {
+    let client = Client::open(format!("redis://{address}")).map_err(Error::server(address))?;
+    let mut connection = client.get_connection().map_err(Error::server(address))?;
+    let mut count = |database: u8| -> RedisResult<u64> {
+        redis::cmd("SELECT").arg(database).exec(&mut connection)?;
+        redis::cmd("DBSIZE").query(&mut connection)
+    };
+    (0..10).map(|database| count(database).map_err(Error::server(address))).collect()
+}
+
 fn run_parts(connection: &mut Connection, parts: impl IntoIterator<Item = Part>) -> RedisResult<Vec<Step>> {
     let (mut steps, mut token) = (Vec::new(), Vec::new());
     for (title, commands) in parts {

@@ -50,6 +50,7 @@ impl Forest {
         self.transact(|transaction| {
             let leaf = transaction.lock_leaf(root, LeafPosition::Key(key))?;
             let outcome = transaction.apply(root, LeafLocation::at(leaf), key, &operation)?;
+            transaction.log_write(root, key, &operation, &outcome);
             Ok(if outcome.wrote() { End::Commit(outcome) } else { End::RollBack(outcome) })
         })
     }
@@ -77,7 +78,10 @@ impl Forest {
         self.transact(|transaction| {
             Ok(match transaction.delete_range(root, lower, upper)? {
                 0 => End::RollBack(0),
-                count => End::Commit(count),
+                count => {
+                    transaction.log_range(root, lower, upper);
+                    End::Commit(count)
+                }
             })
         })
     }

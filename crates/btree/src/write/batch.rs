@@ -151,11 +151,14 @@ impl WriteTransaction<'_> {
                     if !outcome.wrote() && !nothing_to_delete {
                         return Ok(End::RollBack(BatchOutcome::Rejected { index, outcome }));
                     }
+                    self.log_write(write.root, write.key, &write.operation, &outcome);
                     outcome
                 }
                 BatchEntry::Unchanged { .. } => Outcome::Unchanged,
                 BatchEntry::DeleteRange(TreeRange { root, lower, upper }) => {
-                    Outcome::RangeDeleted { pairs: self.delete_range(root, lower, upper)? }
+                    let pairs = self.delete_range(root, lower, upper)?;
+                    self.log_range(root, lower, upper);
+                    Outcome::RangeDeleted { pairs }
                 }
             };
             outcomes[index] = outcome;

@@ -97,13 +97,15 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
             // The earlier writes have no version yet.
             self.commit();
         }
-        match self.transaction.write_target(target, operation) {
-            Err(Abort::Conflict) if !self.outcomes.is_empty() => {
-                self.commit();
-                self.transaction.write_target(target, operation)
-            }
-            written => written,
+        let mut written = self.transaction.write_target(target, operation);
+        if matches!(written, Err(Abort::Conflict)) && !self.outcomes.is_empty() {
+            self.commit();
+            written = self.transaction.write_target(target, operation);
         }
+        let outcome = written?;
+        let BatchOperation { root, key, operation } = operation;
+        self.transaction.log_write(*root, key, operation, &outcome);
+        Ok(outcome)
     }
 
     fn keep(&mut self, outcome: Outcome) {

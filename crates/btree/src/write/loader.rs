@@ -11,6 +11,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use honeycomb_log::Changes;
 use honeycomb_memory::{Lid, LidReservation, NodeBuffer, ValueBuffer};
 
 use crate::error::Error;
@@ -124,7 +125,16 @@ impl<'f> Loader<'f> {
     /// # Errors
     /// [`Error::NotEmpty`] if another thread has written to the tree; [`Error::Memory`] if there is no memory
     /// for the last nodes. The tree is unchanged then.
-    pub fn finish(mut self) -> Result<u64, Error> {
+    pub fn finish(self) -> Result<u64, Error> {
+        self.finish_with(&Changes::default())
+    }
+
+    /// Like [`Loader::finish`], and passes `changes` to the journal of the forest, at the version of the
+    /// pairs.
+    ///
+    /// # Errors
+    /// Those of [`Loader::finish`].
+    pub fn finish_with(mut self, changes: &Changes) -> Result<u64, Error> {
         let (pairs, mut height) = (self.pairs, LEAF);
         let top = loop {
             if let Some(top) = self.close_last(height)? {
@@ -133,7 +143,7 @@ impl<'f> Loader<'f> {
             height += 1;
         };
         if pairs > 0 {
-            self.publish(top)?;
+            self.publish(top, changes)?;
         }
         Ok(pairs)
     }
@@ -211,7 +221,7 @@ impl<'f> Loader<'f> {
     }
 
     /// Replaces the empty tree by the nodes of the load.
-    fn publish(self, top: NodeBuffer<'f>) -> Result<(), Error> {
+    fn publish(self, top: NodeBuffer<'f>, changes: &Changes) -> Result<(), Error> {
         let (forest, root, mut loaded) = (self.forest, self.root, Some((self, top)));
         for attempt in 0.. {
             let pin = forest.memory().pin();
@@ -221,6 +231,7 @@ impl<'f> Loader<'f> {
                     loaded.take().expect("after the lock of the empty tree the attempt cannot fail");
                 loader.move_into(transaction);
                 transaction.replace(index, top);
+                transaction.log_changes(changes);
                 Ok(End::Commit(()))
             });
             drop(pin);

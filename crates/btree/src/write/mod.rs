@@ -6,6 +6,7 @@ pub(crate) mod children;
 pub(crate) mod compact;
 pub(crate) mod divide;
 pub(crate) mod each;
+pub(crate) mod journal;
 pub(crate) mod loader;
 pub(crate) mod operation;
 pub(crate) mod range;

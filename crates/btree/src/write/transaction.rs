@@ -17,6 +17,7 @@
 use std::collections::HashMap;
 
 use honeycomb_layout::node_header;
+use honeycomb_log::Changes;
 use honeycomb_memory::{
     Lid, LidReservation, LockAndSize, LockedNode, Node, NodeBuffer, Pin, Retired, ValueBuffer, Version,
 };
@@ -130,6 +131,8 @@ pub(crate) struct WriteTransaction<'f> {
     retired: Vec<Retired>,
     /// Live bytes that the transaction removes from leaves. Most transactions remove none.
     shrunk: Option<Box<Shrunk>>,
+    /// The changes for the journal.
+    pub(crate) changes: Changes,
     /// Whether the transaction contains complete writes, so that it must commit even if its next write
     /// aborts.
     must_commit: bool,
@@ -152,6 +155,7 @@ impl<'f> WriteTransaction<'f> {
             values: Vec::new(),
             retired: Vec::new(),
             shrunk: None,
+            changes: Changes::default(),
             must_commit: false,
         }
     }
@@ -420,6 +424,7 @@ impl<'f> WriteTransaction<'f> {
             let _in_an_item = value.keep();
         }
         let version = if forest.mvcc() { forest.versions.next() } else { 0 };
+        self.journal(version);
         reach(Stage::VersionTaken);
         // Created nodes first: they are unreachable until other nodes are published.
         for created in [true, false] {
@@ -461,6 +466,7 @@ impl<'f> WriteTransaction<'f> {
         }
         self.values.clear();
         self.retired.clear();
+        self.changes.clear();
     }
 }
 

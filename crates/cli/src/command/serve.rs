@@ -3,9 +3,11 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use honeycomb_server::{Config, LogFormat, Server, SystemTime};
+use honeycomb_store::{Recovery, RecoveryProgress, Store};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -13,6 +15,7 @@ use signal_hook::iterator::Signals;
 use crate::Status;
 use crate::arguments::ServeArguments;
 use crate::error::Error;
+use crate::progress::{Progress, Unit};
 use crate::report::{self, Report, ReportText};
 
 /// The addresses and the size of a running server.
@@ -24,6 +27,9 @@ struct ServerReport {
     metrics: Option<String>,
     cores: usize,
     memory_bytes: u64,
+    directory: Option<String>,
+    durability: Option<String>,
+    recovery: Option<Recovery>,
 }
 
 impl Report for ServerReport {
@@ -37,6 +43,17 @@ impl Report for ServerReport {
             .for_each(|address| text.line(format_args!("metrics at http://{address}/metrics")));
         text.bytes("memory", self.memory_bytes, "");
         text.count("cores", self.cores as u64, "");
+        match (&self.directory, &self.recovery) {
+            (Some(directory), Some(recovery)) => {
+                text.line(format_args!("durable in {directory}"));
+                text.count("recovered pairs", recovery.pairs, "from the checkpoint");
+                text.count("replayed", recovery.records, "records of the log");
+                if recovery.cut_bytes > 0 {
+                    text.bytes("torn tail", recovery.cut_bytes, "of writes that were not acknowledged");
+                }
+            }
+            _ => text.line("in memory only: a stop loses all data; --dir makes the store durable"),
+        }
     }
 }
 
@@ -55,7 +72,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
     start_log(&config);
     let (cores, memory_bytes) = (config.cores, config.memory_bytes as u64);
-    let store = config.open_store()?;
+    let (directory, policy) = (config.directory.clone(), config.durability);
+    let store = open_store(&config)?;
+    let recovery = store.recovery();
     let server = Server::start(config, store, Box::new(SystemTime))?;
     let text = |address: Option<SocketAddr>| address.map(|address| address.to_string());
     let report = ServerReport {
@@ -65,6 +84,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
         metrics: text(server.metrics()),
         cores,
         memory_bytes,
+        directory: directory.map(|path| path.display().to_string()),
+        durability: recovery.is_some().then(|| format!("{policy:?}").to_ascii_lowercase()),
+        recovery,
     };
     // The first client may send SHUTDOWN as soon as it knows the address.
     let end = end_of_service(&server, signals);
@@ -74,6 +96,20 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
     }
     server.stop()?;
     Ok(Status::Success)
+}
+
+/// Opens the store, and shows the progress of its recovery.
+fn open_store(config: &Config) -> Result<Store, Error> {
+    let shown: Mutex<Option<(Progress, u64)>> = Mutex::new(None);
+    let report = move |now: RecoveryProgress| {
+        let Ok(mut shown) = shown.lock() else { return };
+        let total = (now.pairs_total > 0).then_some(now.pairs_total);
+        let start = || (Progress::new("recovering", total, Unit::Items("pairs")), 0);
+        let (progress, done) = shown.get_or_insert_with(start);
+        progress.advance(now.pairs - *done);
+        *done = now.pairs;
+    };
+    Ok(config.open_store_with(Some(Arc::new(report)))?)
 }
 
 /// Returns a channel that receives the number of a signal, or `None` after a client has executed `SHUTDOWN`.

@@ -1,12 +1,10 @@
 //! `honeycomb tour`: starts a server and runs the example application on it.
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use honeycomb_file_index::tour::{self, Step};
 use honeycomb_file_index::{Options, ServerStore, Walk, index};
-use honeycomb_server::{Config, Server, SystemTime};
-use honeycomb_store::Store;
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -16,6 +14,7 @@ use crate::arguments::TourArguments;
 use crate::error::Error;
 use crate::report::{self, Report, ReportText};
 use crate::store_summary::StoreSummary;
+use crate::tour_server::TourServer;
 use crate::{Status, image, progress};
 
 /// The number of random byte ranges to compare.
@@ -26,7 +25,17 @@ const RANGES: u64 = 4000;
 struct TourResult {
     #[serde(flatten)]
     index: IndexResult,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restart: Option<Restart>,
     tour: Vec<Step>,
+}
+
+/// The restart of a server after SIGKILL.
+#[derive(Serialize)]
+struct Restart {
+    pairs_before: u64,
+    pairs_after: u64,
+    seconds: f64,
 }
 
 /// The store after the server has stopped.
@@ -50,10 +59,13 @@ struct CompleteResult {
 /// The directory cannot be read, the server does not start, or the store is full.
 pub(crate) fn run(arguments: &TourArguments) -> Result<Status, Error> {
     let walk = Walk::new(&arguments.directory, progress::start_phase)?;
-    let (server, mut store) = start_server(arguments, walk.raw_bytes())?;
+    let memory_bytes = image::memory_bytes(&arguments.memory, walk.raw_bytes())?;
+    let mut server = TourServer::start(arguments.address, memory_bytes, arguments.dir.as_deref())?;
     let index: IndexResult = index(&walk, &ServerStore::new(server.address()), &options(arguments))?.into();
-    let status = index.status();
-    let result = TourResult { index, tour: tour::run(server.address(), &arguments.directory)? };
+    let restart = kill_and_restart(&mut server)?;
+    let is_complete = restart.as_ref().is_none_or(|restart| restart.pairs_before == restart.pairs_after);
+    let status = if is_complete { index.status() } else { Status::Negative };
+    let result = TourResult { index, restart, tour: tour::run(server.address(), &arguments.directory)? };
     let json = arguments.json.json;
     if !json {
         report::print(&result, false)?;
@@ -63,7 +75,7 @@ pub(crate) fn run(arguments: &TourArguments) -> Result<Status, Error> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
         signals.forever().next();
     }
-    server.stop()?;
+    let mut store = server.stop()?;
     let end = FinalStore { store: StoreSummary::new(&mut store)? };
     if json {
         report::print(&CompleteResult { tour: result, end }, true)?;
@@ -73,12 +85,15 @@ pub(crate) fn run(arguments: &TourArguments) -> Result<Status, Error> {
     Ok(status)
 }
 
-/// Starts a server with memory for `input_bytes` of keys and values. Also returns a handle of its store.
-fn start_server(arguments: &TourArguments, input_bytes: u64) -> Result<(Server, Store), Error> {
-    let memory_bytes = image::memory_bytes(&arguments.memory, input_bytes)?;
-    let config = Config { address: arguments.address, memory_bytes, ..Config::default() };
-    let store = config.open_store()?;
-    Ok((Server::start(config, store.clone(), Box::new(SystemTime))?, store))
+/// Kills a server that is a process of its own, and starts it again.
+fn kill_and_restart(server: &mut TourServer) -> Result<Option<Restart>, Error> {
+    let TourServer::Process(process) = server else { return Ok(None) };
+    let pairs = |address| tour::pairs(address).map(|pairs| pairs.iter().sum::<u64>());
+    let pairs_before = pairs(process.address())?;
+    let start = Instant::now();
+    process.kill_and_restart()?;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Some(Restart { pairs_before, pairs_after: pairs(process.address())?, seconds }))
 }
 
 fn options(arguments: &TourArguments) -> Options {
@@ -94,6 +109,11 @@ fn options(arguments: &TourArguments) -> Options {
 impl Report for TourResult {
     fn write_text(&self, text: &mut ReportText) {
         self.index.write_text(text);
+        if let Some(Restart { pairs_before, pairs_after, seconds }) = &self.restart {
+            text.line(format_args!("killed the server (SIGKILL) and started it again in {seconds:.1} s"));
+            text.count("pairs before", *pairs_before, "");
+            text.count("pairs after", *pairs_after, "");
+        }
         self.tour.iter().for_each(|step| text.lines(step));
     }
 }

@@ -119,6 +119,22 @@ names! {
         batch_key_length: BATCH_KEY_LENGTH,
         batch_out_of_memory: BATCH_OUT_OF_MEMORY,
         batch_failed: BATCH_FAILED,
+        wal_format: WAL_FORMAT,
+        wal_block_bytes: WAL_BLOCK_BYTES,
+        wal_sector_bytes: WAL_SECTOR_BYTES,
+        wal_record_alignment: WAL_RECORD_ALIGNMENT,
+        wal_unbounded: WAL_UNBOUNDED,
+        wal_included: WAL_INCLUDED,
+        wal_excluded: WAL_EXCLUDED,
+        wal_put: WAL_PUT,
+        wal_delete: WAL_DELETE,
+        wal_delete_range: WAL_DELETE_RANGE,
+        wal_create: WAL_CREATE,
+        wal_drop: WAL_DROP,
+        wal_restart: WAL_RESTART,
+        wal_block_table: WAL_BLOCK_TABLE,
+        wal_block_pairs: WAL_BLOCK_PAIRS,
+        wal_block_end: WAL_BLOCK_END,
     }
     structs {
         node_header {
@@ -230,6 +246,56 @@ names! {
             position: POSITION_OFFSET, POSITION_BYTES, 1,
             status: STATUS_OFFSET, STATUS_BYTES, 1,
         }
+        wal_file {
+            magic: MAGIC_OFFSET, MAGIC_BYTES, 1,
+            number: NUMBER_OFFSET, NUMBER_BYTES, 1,
+            first_version: FIRST_VERSION_OFFSET, FIRST_VERSION_BYTES, 1,
+            previous_end: PREVIOUS_END_OFFSET, PREVIOUS_END_BYTES, 1,
+            format: FORMAT_OFFSET, FORMAT_BYTES, 1,
+            crc: CRC_OFFSET, CRC_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
+        }
+        wal_record {
+            crc: CRC_OFFSET, CRC_BYTES, 1,
+            durable: DURABLE_OFFSET, DURABLE_BYTES, 1,
+            length: LENGTH_OFFSET, LENGTH_BYTES, 1,
+            version: VERSION_OFFSET, VERSION_BYTES, 1,
+        }
+        wal_change {
+            tree: TREE_OFFSET, TREE_BYTES, 1,
+            value_bytes: VALUE_BYTES_OFFSET, VALUE_BYTES_BYTES, 1,
+            key_bytes: KEY_BYTES_OFFSET, KEY_BYTES_BYTES, 1,
+            kind: KIND_OFFSET, KIND_BYTES, 1,
+            bounds: BOUNDS_OFFSET, BOUNDS_BYTES, 1,
+        }
+        wal_manifest {
+            magic: MAGIC_OFFSET, MAGIC_BYTES, 1,
+            checkpoint: CHECKPOINT_OFFSET, CHECKPOINT_BYTES, 1,
+            version: VERSION_OFFSET, VERSION_BYTES, 1,
+            first_file: FIRST_FILE_OFFSET, FIRST_FILE_BYTES, 1,
+            pairs: PAIRS_OFFSET, PAIRS_BYTES, 1,
+            format: FORMAT_OFFSET, FORMAT_BYTES, 1,
+            crc: CRC_OFFSET, CRC_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
+        }
+        wal_checkpoint {
+            magic: MAGIC_OFFSET, MAGIC_BYTES, 1,
+            number: NUMBER_OFFSET, NUMBER_BYTES, 1,
+            version: VERSION_OFFSET, VERSION_BYTES, 1,
+            format: FORMAT_OFFSET, FORMAT_BYTES, 1,
+            crc: CRC_OFFSET, CRC_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, 1,
+        }
+        wal_block {
+            length: LENGTH_OFFSET, LENGTH_BYTES, 1,
+            kind: KIND_OFFSET, KIND_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
+            crc: CRC_OFFSET, CRC_BYTES, 1,
+        }
+        wal_pair {
+            value_bytes: VALUE_BYTES_OFFSET, VALUE_BYTES_BYTES, 1,
+            key_bytes: KEY_BYTES_OFFSET, KEY_BYTES_BYTES, 1,
+        }
     }
     words {
         lock_and_size {
@@ -302,6 +368,11 @@ names! {
             same_sizes, with_same_sizes: SAME_SIZES_SHIFT, SAME_SIZES_BITS, SAME_SIZES_MASK,
             same_value, with_same_value: SAME_VALUE_SHIFT, SAME_VALUE_BITS, SAME_VALUE_MASK,
             more, with_more: MORE_SHIFT, MORE_BITS, MORE_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        wal_bounds {
+            lower, with_lower: LOWER_SHIFT, LOWER_BITS, LOWER_MASK,
+            upper, with_upper: UPPER_SHIFT, UPPER_BITS, UPPER_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
     }

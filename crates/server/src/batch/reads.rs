@@ -162,7 +162,7 @@ impl ReadBatch {
     ) -> usize {
         let (requests, replier) = datagrams.collect(round.shared, round.now, &mut self.reads);
         if self.commands.is_empty() && requests.is_empty() {
-            datagrams.send();
+            datagrams.send(&round.shared.store);
             // A rejected command may have added some of its keys.
             self.reads.clear();
             return 0;
@@ -201,7 +201,7 @@ impl ReadBatch {
         self.commands.clear();
         self.budget.end(self.reads.found_bytes());
         done += requests.execute(&self.reads, outcome.is_ok(), replier);
-        datagrams.send();
+        datagrams.send(&round.shared.store);
         self.reads.clear();
         done
     }

@@ -51,8 +51,21 @@ const CONNECTION: &[&str] =
     &["auth", "client", "command", "echo", "hello", "ping", "quit", "reset", "select", "wait", "waitaof"];
 const TRANSACTION: &[&str] = &["multi", "exec", "discard", "watch", "unwatch"];
 /// Commands that administer the server.
-const ADMIN: &[&str] =
-    &["acl", "config", "latency", "monitor", "replicaof", "role", "shutdown", "slaveof", "slowlog"];
+const ADMIN: &[&str] = &[
+    "acl",
+    "bgrewriteaof",
+    "bgsave",
+    "config",
+    "lastsave",
+    "latency",
+    "monitor",
+    "replicaof",
+    "role",
+    "save",
+    "shutdown",
+    "slaveof",
+    "slowlog",
+];
 /// Further commands that are dangerous if a client uses them carelessly.
 const DANGEROUS: &[&str] = &["flushall", "flushdb", "info", "keys", "restore", "swapdb"];
 

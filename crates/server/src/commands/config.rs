@@ -63,7 +63,6 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
     let constant = [
         ("aclfile", ""),
         ("activedefrag", "no"),
-        ("appendonly", "no"),
         ("cluster-enabled", "no"),
         ("daemonize", "no"),
         ("dbfilename", ""),
@@ -74,7 +73,6 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
         ("notify-keyspace-events", ""),
         ("protected-mode", "no"),
         ("replicaof", ""),
-        ("save", ""),
         ("slaveof", ""),
         ("tcp-backlog", "1024"),
         ("tcp-keepalive", "0"),
@@ -82,7 +80,11 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
         ("unixsocket", ""),
     ];
     let constant = constant.map(|(name, value)| (name, value.to_owned()));
+    let is_durable = config.directory.is_some();
     let computed = [
+        ("appendfsync", Parameter::named("durability").map_or(String::new(), |one| one.value(config))),
+        ("appendonly", if is_durable { "yes" } else { "no" }.to_owned()),
+        ("save", config.interval().map_or(String::new(), |interval| format!("{} 1", interval.as_secs()))),
         ("bind", config.address.ip().to_string()),
         ("io-threads", config.cores.to_string()),
         ("port", config.address.port().to_string()),
@@ -124,6 +126,7 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
         config.check().and_then(|()| config.settle_memory_limit()).map_err(rejected)?;
         check_open_files(config)
     })?;
+    context.shared.apply_durability();
     context.replies.ok();
     Ok(())
 }
@@ -139,6 +142,11 @@ fn check_open_files(config: &Config) -> Result<(), Failure> {
 
 /// Sets a parameter. An immutable parameter accepts only its present value.
 fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
+    let (name, value) = match name {
+        "appendfsync" => ("durability", value),
+        "save" => ("snapshot-every", shortest(value)?),
+        _ => (name, value),
+    };
     let parameter = Parameter::named(name);
     if let Some(parameter) = parameter.filter(|parameter| parameter.can_change) {
         return parameter.set(config, value).map_err(|rejected| failed(name, &rejected.to_string()));
@@ -154,6 +162,18 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
             Err(Failure::other(format!("{problem}; mutable parameters: {}", mutable_names())))
         }
     }
+}
+
+/// Returns the shortest time of pairs of seconds and changes, as Redis has them. The server does not count
+/// changes.
+fn shortest(save: &str) -> Result<&str, Failure> {
+    let words: Vec<&str> = save.split_ascii_whitespace().collect();
+    let are_numbers = words.iter().all(|word| word.parse::<u32>().is_ok());
+    if !are_numbers || !words.len().is_multiple_of(2) {
+        return Err(failed("save", "Invalid save parameters: allowed are pairs of seconds and changes"));
+    }
+    let seconds = words.iter().step_by(2).min_by_key(|word| word.parse::<u32>().unwrap_or(0));
+    Ok(seconds.copied().unwrap_or("0"))
 }
 
 fn failed(name: &str, problem: &str) -> Failure {

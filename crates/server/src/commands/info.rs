@@ -8,6 +8,7 @@ use honeycomb_memory::sync::Ordering;
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
+use crate::commands::persistence::last_save;
 use crate::context::Context;
 use crate::deadlines::{Survey, slot};
 use crate::eviction_policy::POLICIES;
@@ -35,7 +36,7 @@ const SECTIONS: [(&str, bool, Section); 13] = [
     ("Server", true, server),
     ("Clients", true, clients),
     ("Memory", true, memory),
-    ("Persistence", true, |_, lines| PERSISTENCE.iter().for_each(|(name, value)| lines.field(name, value))),
+    ("Persistence", true, persistence),
     ("Stats", true, stats),
     ("Replication", true, replication),
     ("CPU", true, processor),
@@ -148,19 +149,33 @@ fn memory(context: &Context<'_>, lines: &mut Lines) {
     lines.field("active_defrag_running", 0);
 }
 
-/// The fields about persistence, which the server does not have.
-const PERSISTENCE: [(&str, i64); 10] = [
-    ("loading", 0),
-    ("async_loading", 0),
-    ("rdb_changes_since_last_save", 0),
-    ("rdb_bgsave_in_progress", 0),
-    ("rdb_last_save_time", 0),
-    ("rdb_saves", 0),
-    ("aof_enabled", 0),
-    ("aof_rewrite_in_progress", 0),
-    ("aof_rewrite_scheduled", 0),
-    ("module_fork_in_progress", 0),
-];
+fn persistence(context: &Context<'_>, lines: &mut Lines) {
+    let found = context.shared.store.durability_statistics();
+    let (is_durable, statistics) = (found.is_some(), found.unwrap_or_default());
+    let has_failed = |failed: bool| if failed { "err" } else { "ok" };
+    let is_refusing = statistics.is_full || statistics.failure.is_some();
+    lines.field("loading", 0);
+    lines.field("async_loading", 0);
+    lines.field("rdb_changes_since_last_save", statistics.records_since_checkpoint);
+    lines.field("rdb_bgsave_in_progress", u8::from(statistics.is_checkpoint_running));
+    lines.field("rdb_last_save_time", if is_durable { last_save(context) } else { 0 });
+    lines.field("rdb_last_bgsave_status", has_failed(statistics.checkpoint_error.is_some()));
+    lines.field("rdb_saves", statistics.checkpoints);
+    lines.field("aof_enabled", u8::from(is_durable));
+    lines.field("aof_rewrite_in_progress", u8::from(statistics.is_checkpoint_running));
+    lines.field("aof_rewrite_scheduled", 0);
+    lines.field("aof_last_write_status", has_failed(is_refusing));
+    lines.field("module_fork_in_progress", 0);
+    if is_durable {
+        lines.field("aof_current_size", statistics.bytes_since_checkpoint);
+        lines.field("aof_buffer_length", statistics.queued_bytes);
+        lines.field("log_records", statistics.records);
+        lines.field("log_groups", statistics.groups);
+        lines.field("log_files", statistics.files);
+        lines.field("durable_version", statistics.durable_version);
+        lines.field("read_only_reason", statistics.failure.unwrap_or_default());
+    }
+}
 
 fn stats(context: &Context<'_>, lines: &mut Lines) {
     let totals = context.shared.totals_since_reset();

@@ -16,6 +16,11 @@ impl Outbox {
         self.datagrams.extend(ends.into_iter().map(|end| (end, route)));
     }
 
+    /// Returns whether there are no datagrams.
+    pub(super) fn is_empty(&self) -> bool {
+        self.datagrams.is_empty()
+    }
+
     /// Sends all datagrams.
     pub(super) fn send(&mut self, ports: &[Port]) {
         let (mut rest, mut start) = (&self.datagrams[..], 0);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crc32c::{crc32c, crc32c_append};
 use honeycomb_btree::Loader;
+use honeycomb_log::Changes;
 
 use super::format::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE};
 use crate::directory::TableEntry;
@@ -15,7 +16,7 @@ use crate::{loader, table_name};
 /// Adds the tables of an image and returns the number of their pairs.
 pub(crate) fn load(state: &StoreState, reader: impl Read) -> Result<u64, Error> {
     let mut frames = Frames::begin(reader)?;
-    let mut pending = PendingTables { state, entries: Vec::new(), loader: None };
+    let mut pending = PendingTables { state, entries: Vec::new(), loader: None, changes: Changes::default() };
     let mut pairs = 0;
     loop {
         let (kind, mut content) = frames.next()?;
@@ -41,6 +42,8 @@ struct PendingTables<'s> {
     entries: Vec<Arc<TableEntry>>,
     /// The loader of the last table.
     loader: Option<Loader<'s>>,
+    /// The record of all tables, if the store is durable.
+    changes: Changes,
 }
 
 /// The rule that a frame violates, if any.
@@ -59,6 +62,7 @@ impl PendingTables<'_> {
         self.finish_last()?;
         let root = self.state.write(|forest| forest.create_tree())?;
         self.entries.push(Arc::new(self.state.entry(name, root)?));
+        self.changes.create(root.lid().get(), name);
         self.loader = Some(self.state.forest.loader(root, loader::Loader::FILL_PERCENT)?);
         Ok(None)
     }
@@ -82,6 +86,11 @@ impl PendingTables<'_> {
                 Err(Error::NotAscending { .. }) => return Ok(Some("the keys of a table ascend")),
                 pushed => pushed?,
             }
+            if self.state.durability().is_some()
+                && let Some(entry) = self.entries.last()
+            {
+                self.changes.put(entry.root.lid().get(), key, value);
+            }
             *pairs += 1;
         }
         Ok(None)
@@ -94,6 +103,8 @@ impl PendingTables<'_> {
         for entry in &self.entries {
             self.check_absent(&entry.name, tables.contains_key(&entry.name))?;
         }
+        // Under the lock, so that a checkpoint has both the tables and their record, or neither.
+        self.state.record(&self.changes)?;
         tables.extend(self.entries.drain(..).map(|entry| (entry.name.clone(), entry)));
         Ok(())
     }

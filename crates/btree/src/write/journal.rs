@@ -1,0 +1,71 @@
+//! The changes of a transaction for a journal, which makes them durable.
+//!
+//! A transaction collects its changes only if the forest has a journal. It passes them to the journal after
+//! it has taken its version and before it releases it. So a thread that reads the read version finds the
+//! changes of every version up to it in the journal, and a version without changes has none.
+
+use std::ops::Bound;
+
+use honeycomb_log::Changes;
+use honeycomb_memory::Version;
+
+use crate::error::Error;
+use crate::forest::{Forest, Root};
+use crate::write::operation::{Operation, Outcome};
+use crate::write::transaction::{End, WriteTransaction};
+
+impl Forest {
+    /// Commits changes that are not changes of pairs, such as the creation of a table, and returns their
+    /// version; 0 without MVCC.
+    ///
+    /// # Errors
+    /// Those of [`Forest::write`].
+    pub fn record(&self, changes: &Changes) -> Result<Version, Error> {
+        let record = |transaction: &mut WriteTransaction<'_>| {
+            transaction.log_changes(changes);
+            Ok(End::Commit(()))
+        };
+        self.transact(record).map(|((), version)| version)
+    }
+}
+
+impl WriteTransaction<'_> {
+    /// Adds the change of a single operation.
+    #[inline]
+    pub(crate) fn log_write(&mut self, root: Root, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
+        if self.forest.journal().is_some() && outcome.wrote() {
+            self.log_outcome(root, key, operation, outcome);
+        }
+    }
+
+    /// Adds the deletion of a range.
+    pub(crate) fn log_range(&mut self, root: Root, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
+        if self.forest.journal().is_some() {
+            self.changes.delete_range(root.lid().get(), lower, upper);
+        }
+    }
+
+    /// Adds changes of the caller.
+    pub(crate) fn log_changes(&mut self, changes: &Changes) {
+        if self.forest.journal().is_some() {
+            self.changes.extend(changes);
+        }
+    }
+
+    /// Passes the changes to the journal.
+    #[inline]
+    pub(crate) fn journal(&mut self, version: Version) {
+        if let (false, Some(journal)) = (self.changes.is_empty(), self.forest.journal()) {
+            journal.append(version, std::mem::take(&mut self.changes));
+        }
+    }
+
+    fn log_outcome(&mut self, root: Root, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
+        let tree = root.lid().get();
+        match (outcome, operation.value()) {
+            (Outcome::Added { sum, .. }, _) => self.changes.put(tree, key, &sum.to_le_bytes()),
+            (_, Some(value)) => self.changes.put(tree, key, value),
+            (_, None) => self.changes.delete(tree, key),
+        }
+    }
+}

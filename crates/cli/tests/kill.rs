@@ -1,0 +1,221 @@
+//! SIGKILL of a durable server under load, round after round: every acknowledged command is there after the
+//! restart, transactions are whole, and `honeycomb log` reads the files.
+//!
+//! Each client has keys of its own, so it knows the state after each command. A command without a reply may
+//! have happened or not.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
+use std::thread;
+use std::time::Duration;
+
+const CLIENTS: usize = 12;
+const KEYS: usize = 5;
+
+/// The state of the keys of a client: the acknowledged one, and the one after a command without a reply.
+#[derive(Clone, Default)]
+struct Expected {
+    known: [Option<u64>; KEYS],
+    maybe: Option<[Option<u64>; KEYS]>,
+}
+
+struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    fn open(address: &str) -> Option<Self> {
+        let socket = TcpStream::connect(address).ok()?;
+        socket.set_read_timeout(Some(Duration::from_secs(30))).ok()?;
+        Some(Self(BufReader::new(socket)))
+    }
+
+    /// Sends lines and returns the last reply line of each; `None` if the connection has ended.
+    fn send(&mut self, lines: &[String]) -> Option<Vec<String>> {
+        let text: String = lines.iter().map(|line| format!("{line}\r\n")).collect();
+        self.0.get_mut().write_all(text.as_bytes()).ok()?;
+        lines.iter().map(|_| self.reply()).collect()
+    }
+
+    fn reply(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.0.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
+        let line = line.strip_suffix("\r\n")?.to_owned();
+        match line.as_bytes()[0] {
+            b'$' if line != "$-1" => {
+                let mut bytes = vec![0; line[1..].parse::<usize>().ok()? + 2];
+                self.0.read_exact(&mut bytes).ok()?;
+                bytes.truncate(bytes.len() - 2);
+                String::from_utf8(bytes).ok()
+            }
+            b'*' => {
+                let count = line[1..].parse().unwrap_or(0);
+                let all = (0..count).map(|_| self.reply()).collect::<Option<Vec<_>>>()?;
+                Some(all.join(","))
+            }
+            _ => Some(line),
+        }
+    }
+}
+
+#[test]
+fn a_killed_server_has_everything_that_it_acknowledged() {
+    let rounds = std::env::var("HONEYCOMB_SOAK_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let mut expected = vec![Expected::default(); CLIENTS];
+    for round in 0..rounds {
+        let (mut server, address) = start(directory);
+        let checked = Barrier::new(CLIENTS + 1);
+        thread::scope(|scope| {
+            for (client, expected) in expected.iter_mut().enumerate() {
+                let (address, checked) = (&address, &checked);
+                scope.spawn(move || {
+                    check(client, expected, &mut Connection::open(address).expect("the server listens"));
+                    checked.wait();
+                    write_until_the_end(client, round, expected, address);
+                });
+            }
+            checked.wait();
+            thread::sleep(Duration::from_millis(150 + 70 * (round % 4)));
+            // `kill` sends SIGKILL.
+            server.kill().unwrap();
+            server.wait().unwrap();
+        });
+        let verified = honeycomb(&["log", "verify", "--json", directory]);
+        assert!(verified.status.success(), "{verified:?}");
+    }
+    let (mut server, address) = start(directory);
+    for (client, expected) in expected.iter_mut().enumerate() {
+        check(client, expected, &mut Connection::open(&address).expect("the server listens"));
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn the_log_can_be_listed_dumped_and_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let (mut server, address) = start(directory);
+    let mut connection = Connection::open(&address).unwrap();
+    // One after the other, so that each is durable before the next one.
+    for (line, reply) in [("SET apple red", "+OK"), ("SET plum blue", "+OK"), ("DEL apple", ":1")] {
+        assert_eq!(connection.send(&[line.to_owned()]).unwrap(), [reply]);
+    }
+    let in_use = honeycomb(&["log", "list", directory]);
+    assert_eq!(in_use.status.code(), Some(2));
+    assert!(String::from_utf8(in_use.stderr).unwrap().contains("is in use"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let text = |arguments: &[&str]| String::from_utf8(honeycomb(arguments).stdout).unwrap();
+    assert!(text(&["log", "list", directory]).contains("0000000000000001.log"));
+    let dump = text(&["log", "dump", "--json", directory]);
+    let last: serde_json::Value = serde_json::from_str(dump.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&last["changes"][0]["change"], &last["changes"][0]["key"]),
+        (&"delete".into(), &"apple".into())
+    );
+    let from = last["version"].to_string();
+    assert_eq!(text(&["log", "dump", "--from", &from, "--json", directory]).lines().count(), 1);
+    assert_eq!(text(&["log", "dump", "--limit", "2", "--json", directory]).lines().count(), 2);
+    assert!(text(&["log", "truncate", directory]).contains("nothing to remove"));
+
+    // Damage the first of the three records, which were durable one after the other.
+    let first: serde_json::Value = serde_json::from_str(dump.lines().rev().nth(2).unwrap()).unwrap();
+    let file = folder.path().join(first["file"].as_str().unwrap());
+    let mut bytes = std::fs::read(&file).unwrap();
+    bytes[first["offset"].as_u64().unwrap() as usize + 30] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let refused = serve().args(["--dir", directory, "--address", "127.0.0.1:0"]).output().unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(message.contains("is corrupt at byte") && refused.status.code() == Some(2), "{message}");
+    let verified = honeycomb(&["log", "verify", directory]);
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(text(&["log", "truncate", "--json", directory]).contains("is corrupt at byte"));
+    assert!(honeycomb(&["log", "verify", directory]).status.success());
+    let (mut server, address) = start(directory);
+    let mut connection = Connection::open(&address).unwrap();
+    let lines = ["GET apple", "GET plum"].map(str::to_owned);
+    assert_eq!(connection.send(&lines).unwrap(), ["$-1", "$-1"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let missing = honeycomb(&["log", "list", "/nowhere"]);
+    assert!(String::from_utf8(missing.stderr).unwrap().contains("cannot open /nowhere"));
+}
+
+fn start(directory: &str) -> (Child, String) {
+    let arguments = ["--dir", directory, "--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "2"];
+    let mut server = serve().args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.strip_prefix("serving at ").expect("the server starts").split(';').next().unwrap();
+    let address = address.to_owned();
+    (server, address)
+}
+
+fn serve() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
+    command.arg("serve");
+    command
+}
+
+fn honeycomb(arguments: &[&str]) -> std::process::Output {
+    Command::new(env!("CARGO_BIN_EXE_honeycomb")).args(arguments).output().unwrap()
+}
+
+fn key(client: usize, number: usize) -> String {
+    format!("client:{client:02}:{number}")
+}
+
+/// Compares the keys of a client with the states that it may have.
+fn check(client: usize, expected: &mut Expected, connection: &mut Connection) {
+    let lines: Vec<_> = (0..KEYS).map(|number| format!("GET {}", key(client, number))).collect();
+    let found = connection.send(&lines).expect("the server replies");
+    let mut state = [None; KEYS];
+    for (value, found) in state.iter_mut().zip(&found) {
+        *value = found.parse().ok();
+    }
+    let is_known = state == expected.known || Some(state) == expected.maybe;
+    assert!(is_known, "client {client}: {state:?}, {:?} or {:?}", expected.known, expected.maybe);
+    *expected = Expected { known: state, maybe: None };
+}
+
+/// Executes commands until the connection ends.
+fn write_until_the_end(client: usize, round: u64, expected: &mut Expected, address: &str) {
+    let Some(mut connection) = Connection::open(address) else { return };
+    for step in 0.. {
+        let number = (step as usize + client) % KEYS;
+        let value = round * 1_000_000 + step;
+        let mut next = expected.known;
+        let lines = match step % 6 {
+            0 | 1 => {
+                next[number] = Some(value);
+                vec![format!("SET {} {value}", key(client, number))]
+            }
+            2 => {
+                next[number] = None;
+                vec![format!("DEL {}", key(client, number))]
+            }
+            3 => {
+                // A transaction of two keys, which must be whole.
+                let other = (number + 1) % KEYS;
+                (next[number], next[other]) = (Some(value), Some(value));
+                let set = |number| format!("SET {} {value}", key(client, number));
+                vec!["MULTI".to_owned(), set(number), set(other), "EXEC".to_owned()]
+            }
+            4 => {
+                next = [None; KEYS];
+                vec![format!("RI.DELRANGE [{} ({}", key(client, 0), key(client, KEYS))]
+            }
+            _ => {
+                next[number] = Some(next[number].unwrap_or(0) + 7);
+                vec![format!("INCRBY {} 7", key(client, number))]
+            }
+        };
+        expected.maybe = Some(next);
+        let Some(replies) = connection.send(&lines) else { return };
+        assert!(!replies.iter().any(|reply| reply.starts_with('-')), "{lines:?}: {replies:?}");
+        *expected = Expected { known: next, maybe: None };
+    }
+}

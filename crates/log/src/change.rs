@@ -1,0 +1,206 @@
+//! Changes: what a version changes in the tables of a store.
+
+use std::ops::Bound;
+
+use honeycomb_layout as layout;
+use honeycomb_layout::{wal_bounds, wal_change};
+
+use crate::bytes::{put_u32, put_u64, take, u32_at, u64_at};
+
+/// The encoded changes of one version, in the order of their execution.
+///
+/// ```
+/// use honeycomb_log::{Change, Changes, changes};
+///
+/// let mut encoded = Changes::default();
+/// encoded.put(7, b"ada", b"1815");
+/// let decoded: Vec<_> = changes(encoded.bytes()).collect();
+/// assert_eq!(decoded, [Ok(Change::Put { tree: 7, key: b"ada", value: b"1815" })]);
+/// ```
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Changes(Vec<u8>);
+
+/// One change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// The key has this value now.
+    Put {
+        /// The table.
+        tree: u64,
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+    },
+    /// The key is absent now.
+    Delete {
+        /// The table.
+        tree: u64,
+        /// The key.
+        key: &'a [u8],
+    },
+    /// All keys of the range are absent now.
+    DeleteRange {
+        /// The table.
+        tree: u64,
+        /// The lower bound.
+        lower: Bound<&'a [u8]>,
+        /// The upper bound.
+        upper: Bound<&'a [u8]>,
+    },
+    /// The table with this name has this identifier from now on. It is created if it does not exist.
+    Create {
+        /// The identifier.
+        tree: u64,
+        /// The name.
+        name: &'a str,
+    },
+    /// The table does not exist any more.
+    Drop {
+        /// The table.
+        tree: u64,
+    },
+    /// The store was opened: earlier identifiers have no meaning any more.
+    Restart,
+}
+
+/// Bytes by which changes grow after the first one.
+const GROWTH_BYTES: usize = 512;
+
+/// The rule that an encoded change violates.
+pub(crate) type Malformed = &'static str;
+
+impl Changes {
+    /// Appends a put. Keys and values have the limits of the store, so their lengths fit.
+    pub fn put(&mut self, tree: u64, key: &[u8], value: &[u8]) {
+        self.append(layout::WAL_PUT, tree, 0, key, value);
+    }
+
+    /// Appends a deletion.
+    pub fn delete(&mut self, tree: u64, key: &[u8]) {
+        self.append(layout::WAL_DELETE, tree, 0, key, &[]);
+    }
+
+    /// Appends the deletion of a range.
+    pub fn delete_range(&mut self, tree: u64, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
+        let ((lower_kind, lower), (upper_kind, upper)) = (encode_bound(lower), encode_bound(upper));
+        let bounds = wal_bounds::with_upper(wal_bounds::with_lower(0, lower_kind), upper_kind);
+        self.append(layout::WAL_DELETE_RANGE, tree, bounds as u8, lower, upper);
+    }
+
+    /// Appends the creation of a table, or a new identifier of one.
+    pub fn create(&mut self, tree: u64, name: &str) {
+        self.append(layout::WAL_CREATE, tree, 0, name.as_bytes(), &[]);
+    }
+
+    /// Appends the removal of a table.
+    pub fn drop_table(&mut self, tree: u64) {
+        self.append(layout::WAL_DROP, tree, 0, &[], &[]);
+    }
+
+    /// Appends the mark that the store was opened.
+    pub fn restart(&mut self) {
+        self.append(layout::WAL_RESTART, 0, 0, &[], &[]);
+    }
+
+    /// Appends all changes of `other`.
+    pub fn extend(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Returns the encoded changes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns whether there are no changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Removes all changes.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn append(&mut self, kind: usize, tree: u64, bounds: u8, key: &[u8], value: &[u8]) {
+        let mut header = [0; wal_change::SIZE];
+        put_u64(&mut header, wal_change::TREE_OFFSET, tree);
+        put_u32(&mut header, wal_change::VALUE_BYTES_OFFSET, value.len() as u32);
+        header[wal_change::KEY_BYTES_OFFSET..][..2].copy_from_slice(&(key.len() as u16).to_le_bytes());
+        header[wal_change::KIND_OFFSET] = kind as u8;
+        header[wal_change::BOUNDS_OFFSET] = bounds;
+        let bytes = header.len() + key.len() + value.len();
+        // Most versions have one change, and others many.
+        self.0.reserve(if self.0.is_empty() { bytes } else { bytes.max(GROWTH_BYTES) });
+        self.0.extend_from_slice(&header);
+        self.0.extend_from_slice(key);
+        self.0.extend_from_slice(value);
+    }
+}
+
+/// Decodes changes. Ends after the first one that is malformed.
+pub fn changes(mut bytes: &[u8]) -> impl Iterator<Item = Result<Change<'_>, Malformed>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let decoded = decode(&mut bytes);
+        if decoded.is_err() {
+            bytes = &[];
+        }
+        Some(decoded)
+    })
+}
+
+fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {
+    const TRUNCATED: Malformed = "a change is truncated";
+    let header = take(bytes, wal_change::SIZE).ok_or(TRUNCATED)?;
+    let key_bytes = header[wal_change::KEY_BYTES_OFFSET..][..2].iter().rev();
+    let key_bytes = key_bytes.fold(0, |number, &byte| number << 8 | usize::from(byte));
+    let key = take(bytes, key_bytes).ok_or(TRUNCATED)?;
+    let value = take(bytes, u32_at(header, wal_change::VALUE_BYTES_OFFSET) as usize).ok_or(TRUNCATED)?;
+    let (tree, bounds) = (u64_at(header, wal_change::TREE_OFFSET), header[wal_change::BOUNDS_OFFSET]);
+    let has_range = usize::from(header[wal_change::KIND_OFFSET]) == layout::WAL_DELETE_RANGE;
+    if bounds != 0 && !has_range {
+        return Err("only the deletion of a range has bounds");
+    }
+    match usize::from(header[wal_change::KIND_OFFSET]) {
+        layout::WAL_PUT => Ok(Change::Put { tree, key, value }),
+        layout::WAL_DELETE if value.is_empty() => Ok(Change::Delete { tree, key }),
+        layout::WAL_DELETE_RANGE => {
+            let bounds = u64::from(bounds);
+            let (lower, upper) = (wal_bounds::lower(bounds), wal_bounds::upper(bounds));
+            let (lower, upper) = (decode_bound(lower, key)?, decode_bound(upper, value)?);
+            Ok(Change::DeleteRange { tree, lower, upper })
+        }
+        layout::WAL_CREATE if value.is_empty() => {
+            let name = str::from_utf8(key).map_err(|_| "the name of a table is not UTF-8")?;
+            Ok(Change::Create { tree, name })
+        }
+        layout::WAL_DROP if key.is_empty() && value.is_empty() => Ok(Change::Drop { tree }),
+        layout::WAL_RESTART if key.is_empty() && value.is_empty() => Ok(Change::Restart),
+        _ => {
+            Err("the kind of a change is put (1), delete (2), range (3), create (4), drop (5) or restart (6)")
+        }
+    }
+}
+
+fn encode_bound(bound: Bound<&[u8]>) -> (u64, &[u8]) {
+    match bound {
+        Bound::Unbounded => (layout::WAL_UNBOUNDED as u64, &[]),
+        Bound::Included(key) => (layout::WAL_INCLUDED as u64, key),
+        Bound::Excluded(key) => (layout::WAL_EXCLUDED as u64, key),
+    }
+}
+
+fn decode_bound(kind: u64, key: &[u8]) -> Result<Bound<&[u8]>, Malformed> {
+    match kind as usize {
+        layout::WAL_UNBOUNDED if key.is_empty() => Ok(Bound::Unbounded),
+        layout::WAL_INCLUDED => Ok(Bound::Included(key)),
+        layout::WAL_EXCLUDED => Ok(Bound::Excluded(key)),
+        _ => Err("a bound is unbounded (0), included (1) or excluded (2)"),
+    }
+}

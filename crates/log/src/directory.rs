@@ -1,0 +1,221 @@
+//! The directory of a store: which files belong to it, and their recovery.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::checkpoint::CheckpointReader;
+use crate::error::LogError;
+use crate::file_header::{FileHeader, RECORDS_OFFSET};
+use crate::manifest::Manifest;
+use crate::names::{
+    MANIFEST_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, checkpoint_file, checkpoint_number, log_file,
+    log_file_number,
+};
+use crate::record::Record;
+use crate::storage::{Storage, read_up_to};
+use crate::tail::{Tail, read_records};
+use crate::writer::{LogWriter, ReplayedFile};
+
+/// The files of a store.
+pub struct Directory {
+    storage: Arc<dyn Storage>,
+    manifest: Manifest,
+    /// The numbers of the log files from the first one of the manifest on, without gaps.
+    files: Vec<u64>,
+    /// Files that no recovery needs.
+    unused: Vec<String>,
+}
+
+/// What a replay of the log has found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// The records that were later than the checkpoint.
+    pub records: u64,
+    /// The version of the last record, or of the checkpoint.
+    pub version: u64,
+    /// The bytes of the torn tail.
+    pub cut_bytes: u64,
+    /// The end of the records of the last file.
+    end: u64,
+}
+
+impl Directory {
+    /// Opens the files of a store, and creates the manifest if the directory has no files of a store.
+    ///
+    /// # Errors
+    /// [`LogError::Missing`] if a file of the store is absent; [`LogError::Corrupt`], [`LogError::Format`],
+    /// [`LogError::Io`]; [`LogError::Full`] if there is no room for a new manifest.
+    pub fn open(storage: Arc<dyn Storage>) -> Result<Self, LogError> {
+        match Self::inspect(storage.clone())? {
+            Some(directory) => Ok(directory),
+            None => {
+                Manifest::EMPTY.store(&*storage)?;
+                Ok(Self { storage, manifest: Manifest::EMPTY, files: Vec::new(), unused: Vec::new() })
+            }
+        }
+    }
+
+    /// Like [`Directory::open`], but changes nothing: returns `None` if the directory has no files of a
+    /// store.
+    ///
+    /// # Errors
+    /// Those of [`Directory::open`], except [`LogError::Full`].
+    pub fn inspect(storage: Arc<dyn Storage>) -> Result<Option<Self>, LogError> {
+        let names: BTreeSet<String> =
+            storage.list().map_err(LogError::io("list", "the directory"))?.into_iter().collect();
+        let Some(manifest) = Manifest::load(&*storage)? else {
+            return match names.iter().find(|name| is_data(name)) {
+                Some(_) => Err(LogError::Missing {
+                    file: MANIFEST_FILE.to_owned(),
+                    reason: "the directory has other files of a store",
+                }),
+                None => Ok(None),
+            };
+        };
+        let all: Vec<u64> = names.iter().filter_map(|name| log_file_number(name)).collect();
+        let files: Vec<u64> = all.iter().copied().filter(|&number| number >= manifest.first_file).collect();
+        check_files(&manifest, &files, &names)?;
+        let unused = names.into_iter().filter(|name| is_unused(name, &manifest)).collect();
+        Ok(Some(Self { storage, manifest, files, unused }))
+    }
+
+    /// Returns the manifest.
+    #[must_use]
+    pub fn manifest(&self) -> Manifest {
+        self.manifest
+    }
+
+    /// Returns the numbers of the log files that a recovery reads.
+    #[must_use]
+    pub fn files(&self) -> &[u64] {
+        &self.files
+    }
+
+    /// Opens the checkpoint, if there is one.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointReader::open`].
+    pub fn checkpoint(&self) -> Result<Option<CheckpointReader>, LogError> {
+        let number = self.manifest.checkpoint;
+        let reader = (number > 0).then(|| CheckpointReader::open(&*self.storage, number)).transpose()?;
+        match reader {
+            Some(reader) if reader.version() != self.manifest.version => {
+                Err(reader.corrupt("the manifest states the version of the checkpoint"))
+            }
+            reader => Ok(reader),
+        }
+    }
+
+    /// Passes all records that are later than the checkpoint to `use_record`, with the number of their file.
+    ///
+    /// # Errors
+    /// [`LogError::Corrupt`], [`LogError::Format`], [`LogError::Io`]; those of `use_record`.
+    pub fn replay<E: From<LogError>>(
+        &self,
+        mut use_record: impl FnMut(u64, Record<'_>) -> Result<(), E>,
+    ) -> Result<(Replayed, Vec<Tail>), E> {
+        let mut replayed = Replayed { version: self.manifest.version, ..Replayed::default() };
+        let headers = self.files.iter().map(|&number| self.header(number));
+        let headers = headers.collect::<Result<Vec<_>, LogError>>()?;
+        let mut tails = Vec::new();
+        // Versions ascend within the files; the first one may have records that the checkpoint contains.
+        let mut version = 0;
+        for (index, &number) in self.files.iter().enumerate() {
+            let end = headers.get(index + 1).map(|next| next.previous_end);
+            let bytes = self.load(number, end)?;
+            let tail = read_records(&bytes, number, end, version, |record| {
+                if record.version <= self.manifest.version {
+                    return Ok(());
+                }
+                replayed.records += 1;
+                use_record(number, record)
+            })?;
+            (version, replayed.end) = (tail.version, tail.end);
+            replayed.cut_bytes += tail.cut_bytes;
+            tails.push(tail);
+        }
+        replayed.version = replayed.version.max(version);
+        Ok((replayed, tails))
+    }
+
+    /// Starts a new log file after the replayed ones, and removes files that no recovery needs.
+    /// `file_bytes` is the size of the files. Versions of new records must be above `version`, which is at
+    /// least that of the replay.
+    ///
+    /// # Errors
+    /// [`LogError::Full`], [`LogError::Io`].
+    pub fn start_writer(
+        self,
+        (replayed, tails): (Replayed, Vec<Tail>),
+        version: u64,
+        file_bytes: u64,
+    ) -> Result<LogWriter, LogError> {
+        for name in &self.unused {
+            self.storage.remove(name).map_err(LogError::io("remove", name))?;
+        }
+        let files = self.files.iter().zip(tails);
+        let files = files.map(|(&number, tail)| {
+            let name = log_file(number);
+            let file = self.storage.open(&name).map_err(LogError::io("open", &name))?;
+            let bytes = file.length().map_err(LogError::io("read", &name))?;
+            Ok(ReplayedFile { number, bytes, last_version: tail.version })
+        });
+        let files = files.collect::<Result<Vec<_>, LogError>>()?;
+        let number = self.files.last().map_or(self.manifest.first_file, |last| last + 1);
+        LogWriter::start(self.storage, file_bytes, files, number, version, replayed.end)
+    }
+
+    fn header(&self, number: u64) -> Result<FileHeader, LogError> {
+        FileHeader::decode(&self.load(number, Some(RECORDS_OFFSET))?, &log_file(number), number)
+    }
+
+    /// Reads a log file up to an offset, or all of it.
+    fn load(&self, number: u64, end: Option<u64>) -> Result<Vec<u8>, LogError> {
+        let name = log_file(number);
+        let file = self.storage.open(&name).map_err(LogError::io("open", &name))?;
+        read_up_to(&*file, end.unwrap_or(u64::MAX)).map_err(LogError::io("read", &name))
+    }
+}
+
+impl Manifest {
+    /// Makes a durable checkpoint and the log files after it the files of the store, and removes the
+    /// checkpoint before it.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if there is no room: the earlier manifest is still valid. [`LogError::Io`].
+    pub fn replace(self, earlier: &Self, storage: &dyn Storage) -> Result<(), LogError> {
+        self.store(storage)?;
+        if earlier.checkpoint > 0 {
+            let name = checkpoint_file(earlier.checkpoint);
+            storage.remove(&name).map_err(LogError::io("remove", &name))?;
+        }
+        Ok(())
+    }
+}
+
+fn check_files(manifest: &Manifest, files: &[u64], names: &BTreeSet<String>) -> Result<(), LogError> {
+    let missing = |file, reason| Err(LogError::Missing { file, reason });
+    let checkpoint = checkpoint_file(manifest.checkpoint);
+    if manifest.checkpoint > 0 && !names.contains(&checkpoint) {
+        return missing(checkpoint, "the manifest names it");
+    }
+    // Only a new store has no log file.
+    let is_new = *manifest == Manifest::EMPTY && files.is_empty();
+    let expected = (manifest.first_file..).take(files.len().max(usize::from(!is_new)));
+    match expected.enumerate().find(|(index, number)| files.get(*index) != Some(number)) {
+        Some((_, number)) => missing(log_file(number), "the manifest or a later log file needs it"),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file has data of a store.
+fn is_data(name: &str) -> bool {
+    log_file_number(name).is_some() || checkpoint_number(name).is_some()
+}
+
+fn is_unused(name: &str, manifest: &Manifest) -> bool {
+    name == NEW_MANIFEST_FILE
+        || name == NEW_SPARE_FILE
+        || log_file_number(name).is_some_and(|number| number < manifest.first_file)
+        || checkpoint_number(name).is_some_and(|number| number != manifest.checkpoint)
+}

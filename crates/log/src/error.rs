@@ -1,0 +1,82 @@
+//! Errors of the files of a store.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why the files of a store could not be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The disk has no room for the next log file or for a checkpoint. Nothing is lost: writing can be
+    /// retried when there is room.
+    #[error("the disk is full: no room for `{file}`")]
+    Full {
+        /// The file that could not be created.
+        file: String,
+    },
+    /// A call of the disk has failed. The state of the bytes that it was to write is unknown.
+    #[error("cannot {action} `{file}`: {source}")]
+    Io {
+        /// The action.
+        action: &'static str,
+        /// The file.
+        file: String,
+        /// The error of the disk.
+        #[source]
+        source: io::Error,
+    },
+    /// Bytes that were durable are not valid any more.
+    #[error("`{file}` is corrupt at byte {offset}, after version {version}: {rule}")]
+    Corrupt {
+        /// The file.
+        file: String,
+        /// The offset of the first invalid byte string.
+        offset: u64,
+        /// The last version before it.
+        version: u64,
+        /// The violated rule.
+        rule: &'static str,
+    },
+    /// A file of the store is absent.
+    #[error("`{file}` is missing, but {reason}")]
+    Missing {
+        /// The file.
+        file: String,
+        /// The reason that it must exist.
+        reason: &'static str,
+    },
+    /// The format is not supported.
+    #[error("`{file}` has format {found}: this program reads format {supported}")]
+    Format {
+        /// The file.
+        file: String,
+        /// The format of the file.
+        found: u32,
+        /// The only supported format.
+        supported: u32,
+    },
+}
+
+impl LogError {
+    /// Returns a function that adds the action and the file to an error of the disk.
+    pub(crate) fn io(action: &'static str, file: &str) -> impl FnOnce(io::Error) -> Self {
+        let file = file.to_owned();
+        move |source| Self::Io { action, file, source }
+    }
+
+    /// Like [`LogError::io`], for an action that needs room and has changed nothing that matters.
+    pub(crate) fn room(action: &'static str, file: &str) -> impl FnOnce(io::Error) -> Self {
+        let file = file.to_owned();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { file },
+            _ => Self::Io { action, file, source },
+        }
+    }
+
+    /// Returns whether the disk was full, so that a retry may succeed.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full { .. })
+    }
+}

@@ -1,0 +1,65 @@
+//! The header of a log file.
+
+use crc32c::crc32c;
+use honeycomb_layout as layout;
+use honeycomb_layout::wal_file;
+
+use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
+use crate::error::LogError;
+
+pub(crate) const MAGIC: &[u8; 8] = b"HONEYLOG";
+
+/// The offset of the first record of a log file.
+pub(crate) const RECORDS_OFFSET: u64 = layout::WAL_BLOCK_BYTES as u64;
+
+/// The header of a log file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileHeader {
+    pub(crate) number: u64,
+    pub(crate) first_version: u64,
+    pub(crate) previous_end: u64,
+}
+
+impl FileHeader {
+    /// The first block of the file.
+    pub(crate) fn encode(self) -> Vec<u8> {
+        let mut block = vec![0; layout::WAL_BLOCK_BYTES];
+        block[..MAGIC.len()].copy_from_slice(MAGIC);
+        put_u64(&mut block, wal_file::NUMBER_OFFSET, self.number);
+        put_u64(&mut block, wal_file::FIRST_VERSION_OFFSET, self.first_version);
+        put_u64(&mut block, wal_file::PREVIOUS_END_OFFSET, self.previous_end);
+        put_u32(&mut block, wal_file::FORMAT_OFFSET, layout::WAL_FORMAT as u32);
+        let crc = crc32c(&block[..wal_file::CRC_OFFSET]);
+        put_u32(&mut block, wal_file::CRC_OFFSET, crc);
+        block
+    }
+
+    /// Decodes the header of the log file `name`, which must have this number.
+    pub(crate) fn decode(bytes: &[u8], name: &str, number: u64) -> Result<Self, LogError> {
+        let corrupt = |rule| LogError::Corrupt { file: name.to_owned(), offset: 0, version: 0, rule };
+        if bytes.len() < layout::WAL_BLOCK_BYTES {
+            return Err(corrupt("a log file has a header of one block"));
+        }
+        if bytes[..MAGIC.len()] != *MAGIC {
+            return Err(corrupt("a log file begins with HONEYLOG"));
+        }
+        if crc32c(&bytes[..wal_file::CRC_OFFSET]) != u32_at(bytes, wal_file::CRC_OFFSET) {
+            return Err(corrupt("the checksum of the header does not match"));
+        }
+        let format = u32_at(bytes, wal_file::FORMAT_OFFSET);
+        if format != layout::WAL_FORMAT as u32 {
+            let supported = layout::WAL_FORMAT as u32;
+            return Err(LogError::Format { file: name.to_owned(), found: format, supported });
+        }
+        let header = Self {
+            number: u64_at(bytes, wal_file::NUMBER_OFFSET),
+            first_version: u64_at(bytes, wal_file::FIRST_VERSION_OFFSET),
+            previous_end: u64_at(bytes, wal_file::PREVIOUS_END_OFFSET),
+        };
+        if header.number == number {
+            Ok(header)
+        } else {
+            Err(corrupt("the header states the number in the name of the file"))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The files that make a store durable: the write-ahead log, checkpoints, and the manifest that connects
+//! them.
+//!
+//! - [`Changes`] encodes the changes of one version; [`changes`] decodes them.
+//! - [`LogWriter`] appends records to log files in groups.
+//! - [`CheckpointWriter`] writes all pairs of one version; [`CheckpointReader`] reads them.
+//! - [`Directory`] opens the files of a store: it finds the newest checkpoint, replays the log after it, and
+//!   cuts a torn tail or reports corruption. [`Directory::truncate`] ends a corrupt log.
+//!
+//! This crate does no input or output of its own: all of it passes through [`Storage`], and every call of it
+//! may fail. `docs/design/log.md` describes the files.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod change;
+mod checkpoint;
+mod directory;
+mod error;
+mod file_header;
+mod manifest;
+mod names;
+mod record;
+mod storage;
+mod tail;
+mod truncate;
+mod writer;
+
+pub use change::{Change, Changes, changes};
+pub use checkpoint::{Block, CheckpointReader, CheckpointWriter, PairsOfBlock};
+pub use directory::{Directory, Replayed};
+pub use error::LogError;
+pub use manifest::Manifest;
+pub use names::{MANIFEST_FILE, checkpoint_file, log_file, log_file_number};
+pub use record::Record;
+pub use storage::{Storage, StorageFile};
+pub use tail::{Tail, read_records};
+pub use truncate::Truncated;
+pub use writer::{Durability, LogWriter, Pending};

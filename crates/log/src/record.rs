@@ -1,0 +1,63 @@
+//! Records: the changes of one version, with a checksum.
+
+use crc32c::{crc32c, crc32c_append};
+use honeycomb_layout::{WAL_RECORD_ALIGNMENT, wal_record};
+
+use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
+
+/// A record of a log file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The version.
+    pub version: u64,
+    /// Its changes, encoded.
+    pub changes: &'a [u8],
+    /// Its offset in the file.
+    pub offset: u64,
+    /// Before the record was written, the file was durable up to this offset.
+    pub durable: u64,
+}
+
+/// The largest `durable` that a record can state.
+const DURABLE_MAX: u64 = u32::MAX as u64 * WAL_RECORD_ALIGNMENT as u64;
+
+/// Returns the bytes that a record occupies in its file.
+pub(crate) fn record_bytes(changes: usize) -> usize {
+    (wal_record::SIZE + changes).next_multiple_of(WAL_RECORD_ALIGNMENT)
+}
+
+/// Appends a record to `out`. A `durable` that is too large is stated as the largest possible one: a lower
+/// one only makes the search for corruption less strict.
+pub(crate) fn encode(out: &mut Vec<u8>, file_number: u64, version: u64, durable: u64, changes: &[u8]) {
+    let start = out.len();
+    let mut header = [0; wal_record::SIZE];
+    let durable = durable.min(DURABLE_MAX) / WAL_RECORD_ALIGNMENT as u64;
+    put_u32(&mut header, wal_record::DURABLE_OFFSET, durable as u32);
+    put_u64(&mut header, wal_record::LENGTH_OFFSET, changes.len() as u64);
+    put_u64(&mut header, wal_record::VERSION_OFFSET, version);
+    let crc = checksum(file_number, &header, changes);
+    put_u32(&mut header, wal_record::CRC_OFFSET, crc);
+    out.extend_from_slice(&header);
+    out.extend_from_slice(changes);
+    out.resize(start + record_bytes(changes.len()), 0);
+}
+
+/// Returns the record at `offset`, if it is valid and later than `after`.
+pub(crate) fn decode(file: &[u8], file_number: u64, offset: usize, after: u64) -> Option<Record<'_>> {
+    let (header, rest) = file.get(offset..)?.split_at_checked(wal_record::SIZE)?;
+    let length = usize::try_from(u64_at(header, wal_record::LENGTH_OFFSET)).ok()?;
+    let version = u64_at(header, wal_record::VERSION_OFFSET);
+    let durable = u64::from(u32_at(header, wal_record::DURABLE_OFFSET)) * WAL_RECORD_ALIGNMENT as u64;
+    // These checks exclude nearly all invalid records before the checksum is calculated.
+    if length == 0 || version <= after || durable > offset as u64 {
+        return None;
+    }
+    let changes = rest.get(..length)?;
+    let is_valid = checksum(file_number, header, changes) == u32_at(header, wal_record::CRC_OFFSET);
+    is_valid.then_some(Record { version, changes, offset: offset as u64, durable })
+}
+
+fn checksum(file_number: u64, header: &[u8], changes: &[u8]) -> u32 {
+    let seed = crc32c(&file_number.to_le_bytes());
+    crc32c_append(crc32c_append(seed, &header[wal_record::CRC_OFFSET + wal_record::CRC_BYTES..]), changes)
+}

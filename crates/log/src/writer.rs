@@ -1,0 +1,318 @@
+//! The writer of the log: groups of records become one write each.
+//!
+//! The bytes of a log file are written from left to right, in whole blocks. A group begins where the last one
+//! ended, so its first block repeats the end of the last group. That is safe: the sectors that were durable
+//! are written with the same bytes, and a disk writes a sector as a whole.
+//!
+//! A file is durable up to its end before the next one gets its header, and the next one has its name before
+//! it gets records. So only the last file can have a torn tail.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use honeycomb_layout::WAL_BLOCK_BYTES;
+
+use crate::change::Changes;
+use crate::error::LogError;
+use crate::file_header::{FileHeader, RECORDS_OFFSET};
+use crate::names::{NEW_SPARE_FILE, is_spare, log_file, spare_file};
+use crate::record::{encode, record_bytes};
+use crate::storage::{Storage, StorageFile};
+
+/// Most spare files. A checkpoint may end the use of more log files; the others are removed.
+const SPARES_MAX: usize = 16;
+
+/// A record that is not in the log yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    /// Its version, greater than that of the record before it.
+    pub version: u64,
+    /// Its changes; at least one.
+    pub changes: Changes,
+}
+
+/// Whether a group is durable when its write returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// It is durable.
+    Now,
+    /// It is durable after the next [`LogWriter::sync`].
+    Later,
+}
+
+/// Appends records to log files.
+pub struct LogWriter {
+    storage: Arc<dyn Storage>,
+    file_bytes: u64,
+    file: CurrentFile,
+    closed: Vec<ClosedFile>,
+    /// The names of the files of the right size that wait for their next use.
+    spares: Vec<String>,
+    last_version: u64,
+    written_bytes: u64,
+}
+
+/// The file that gets the records.
+struct CurrentFile {
+    file: Box<dyn StorageFile>,
+    number: u64,
+    bytes: u64,
+    /// The blocks that are not written yet, and before them the written part of their first block.
+    buffer: Vec<u8>,
+    /// The offset of the buffer in the file, at the start of a block.
+    start: u64,
+    /// The end of the written records, and of the durable ones.
+    written_end: u64,
+    durable_end: u64,
+}
+
+/// An earlier file.
+struct ClosedFile {
+    number: u64,
+    bytes: u64,
+    last_version: u64,
+}
+
+/// An earlier file that a recovery found.
+pub(crate) struct ReplayedFile {
+    pub(crate) number: u64,
+    pub(crate) bytes: u64,
+    pub(crate) last_version: u64,
+}
+
+impl LogWriter {
+    /// Starts the log file after the last one of `files`, whose records end at `previous_end`.
+    pub(crate) fn start(
+        storage: Arc<dyn Storage>,
+        file_bytes: u64,
+        files: Vec<ReplayedFile>,
+        number: u64,
+        last_version: u64,
+        previous_end: u64,
+    ) -> Result<Self, LogError> {
+        let file_bytes = file_bytes.next_multiple_of(WAL_BLOCK_BYTES as u64).max(2 * RECORDS_OFFSET);
+        let header = FileHeader { number, first_version: last_version + 1, previous_end };
+        let mut spares = spares(&*storage, file_bytes)?;
+        let file = CurrentFile::create(&*storage, spares.pop(), file_bytes, header)?;
+        let closed = files.into_iter();
+        let closed = closed.map(|ReplayedFile { number, bytes, last_version }| ClosedFile {
+            number,
+            bytes,
+            last_version,
+        });
+        let closed = closed.collect();
+        Ok(Self { storage, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
+    }
+
+    /// Writes records as one group, and removes them from `records`. A group that does not fit into the file
+    /// continues in the next one.
+    ///
+    /// # Errors
+    /// [`LogError::Full`]: the records that are still in `records` are not in the log, and the call can be
+    /// repeated when the disk has room; the records that are not any more are in the log and durable. Any
+    /// other error is final: nothing is known about records that were not durable before.
+    pub fn write(&mut self, records: &mut VecDeque<Pending>, durability: Durability) -> Result<(), LogError> {
+        while let Some(record) = records.front() {
+            let bytes = record_bytes(record.changes.bytes().len()) as u64;
+            if self.file.end() + bytes > self.file.bytes {
+                self.next_file(bytes)?;
+            }
+            self.file.append(record);
+            self.last_version = record.version;
+            self.written_bytes += bytes;
+            records.pop_front();
+        }
+        self.file.flush(durability)
+    }
+
+    /// Makes sure that there is a file for the time when the current one is full. So a full disk is known
+    /// while the current file still has room for the records of writes in progress.
+    ///
+    /// # Errors
+    /// [`LogError::Full`], after which the call can be repeated; [`LogError::Io`].
+    pub fn prepare_spare(&mut self) -> Result<(), LogError> {
+        if self.spares.is_empty() {
+            create_spare(&*self.storage, self.file_bytes)?;
+            // Files that were used before have other numbers.
+            let name = spare_file(0);
+            let renamed = self.storage.rename(NEW_SPARE_FILE, &name);
+            renamed.map_err(LogError::io("rename", NEW_SPARE_FILE))?;
+            self.spares.push(name);
+        }
+        Ok(())
+    }
+
+    /// Makes all written records durable.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], which is final.
+    pub fn sync(&mut self) -> Result<(), LogError> {
+        self.file.sync()
+    }
+
+    /// Returns the version of the last record.
+    #[must_use]
+    pub fn last_version(&self) -> u64 {
+        self.last_version
+    }
+
+    /// Returns the bytes of all records that this writer has written.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Returns the number of log files.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.closed.len() + 1
+    }
+
+    /// Returns the number of the first file that may have records after a version.
+    #[must_use]
+    pub fn first_file_after(&self, version: u64) -> u64 {
+        let needed = self.closed.iter().find(|file| file.last_version > version);
+        needed.map_or(self.file.number, |file| file.number)
+    }
+
+    /// Removes the files before one that the manifest names, or keeps them for their next use.
+    ///
+    /// # Errors
+    /// [`LogError::Io`]. The files that are left are removed by the next call or the next recovery.
+    pub fn recycle(&mut self, first_file: u64) -> Result<(), LogError> {
+        while let Some(file) = self.closed.first().filter(|file| file.number < first_file) {
+            let name = log_file(file.number);
+            // Only a file of the right size is of use.
+            if file.bytes == self.file_bytes && self.spares.len() < SPARES_MAX {
+                let spare = spare_file(file.number);
+                self.storage.rename(&name, &spare).map_err(LogError::io("rename", &name))?;
+                self.spares.push(spare);
+            } else {
+                self.storage.remove(&name).map_err(LogError::io("remove", &name))?;
+            }
+            self.closed.remove(0);
+        }
+        Ok(())
+    }
+
+    fn next_file(&mut self, record_bytes: u64) -> Result<(), LogError> {
+        self.file.flush(Durability::Later)?;
+        self.file.sync()?;
+        let bytes = self.file_bytes.max(RECORDS_OFFSET + record_bytes);
+        let bytes = bytes.next_multiple_of(WAL_BLOCK_BYTES as u64);
+        let header = FileHeader {
+            number: self.file.number + 1,
+            first_version: self.last_version + 1,
+            previous_end: self.file.end(),
+        };
+        let spare = if bytes == self.file_bytes { self.spares.last().cloned() } else { None };
+        let has_spare = spare.is_some();
+        let next = CurrentFile::create(&*self.storage, spare, bytes, header)?;
+        if has_spare {
+            self.spares.pop();
+        }
+        let file = std::mem::replace(&mut self.file, next);
+        let last_version = self.last_version;
+        self.closed.push(ClosedFile { number: file.number, bytes: file.bytes, last_version });
+        Ok(())
+    }
+}
+
+impl CurrentFile {
+    /// Creates a log file, from a spare file if there is one.
+    fn create(
+        storage: &dyn Storage,
+        spare: Option<String>,
+        bytes: u64,
+        header: FileHeader,
+    ) -> Result<Self, LogError> {
+        let name = log_file(header.number);
+        let (from, mut file) = match spare {
+            Some(spare) => {
+                let file = storage.open(&spare).map_err(LogError::io("open", &spare))?;
+                (spare, file)
+            }
+            None => (NEW_SPARE_FILE.to_owned(), create_spare(storage, bytes)?),
+        };
+        file.write_at(0, &header.encode()).map_err(LogError::io("write", &from))?;
+        file.sync().map_err(LogError::io("sync", &from))?;
+        storage.rename(&from, &name).map_err(LogError::io("rename", &from))?;
+        storage.sync_directory().map_err(LogError::io("sync the directory of", &name))?;
+        Ok(Self {
+            file,
+            number: header.number,
+            bytes,
+            buffer: Vec::new(),
+            start: RECORDS_OFFSET,
+            written_end: RECORDS_OFFSET,
+            durable_end: RECORDS_OFFSET,
+        })
+    }
+
+    /// The end of the last record.
+    fn end(&self) -> u64 {
+        self.start + self.buffer.len() as u64
+    }
+
+    fn append(&mut self, record: &Pending) {
+        encode(&mut self.buffer, self.number, record.version, self.durable_end, record.changes.bytes());
+    }
+
+    /// Writes the buffer, padded with zeros, and keeps its last block if that is not full.
+    fn flush(&mut self, durability: Durability) -> Result<(), LogError> {
+        let end = self.end();
+        if end == self.written_end {
+            return if durability == Durability::Now { self.sync() } else { Ok(()) };
+        }
+        if durability == Durability::Now && self.durable_end < self.written_end {
+            self.sync()?;
+        }
+        let length = self.buffer.len();
+        self.buffer.resize(length.next_multiple_of(WAL_BLOCK_BYTES), 0);
+        let written = match durability {
+            Durability::Now => self.file.write_durable_at(self.start, &self.buffer),
+            Durability::Later => self.file.write_at(self.start, &self.buffer),
+        };
+        written.map_err(LogError::io("write", &log_file(self.number)))?;
+        let full = length - length % WAL_BLOCK_BYTES;
+        self.buffer.truncate(length);
+        self.buffer.drain(..full);
+        self.start += full as u64;
+        self.written_end = end;
+        if durability == Durability::Now {
+            self.durable_end = end;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), LogError> {
+        if self.durable_end < self.written_end {
+            self.file.sync().map_err(LogError::io("sync", &log_file(self.number)))?;
+            self.durable_end = self.written_end;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the spare files of the right size, and removes the others.
+fn spares(storage: &dyn Storage, bytes: u64) -> Result<Vec<String>, LogError> {
+    let names = storage.list().map_err(LogError::io("list", "the directory"))?;
+    let mut spares = Vec::new();
+    for name in names.into_iter().filter(|name| is_spare(name)) {
+        let length = storage.open(&name).and_then(|file| file.length());
+        if length.map_err(LogError::io("open", &name))? == bytes {
+            spares.push(name);
+        } else {
+            storage.remove(&name).map_err(LogError::io("remove", &name))?;
+        }
+    }
+    Ok(spares)
+}
+
+fn create_spare(storage: &dyn Storage, bytes: u64) -> Result<Box<dyn StorageFile>, LogError> {
+    storage.create(NEW_SPARE_FILE, bytes).map_err(|error| {
+        // A part of the file would occupy the room that the retry needs.
+        let _ = storage.remove(NEW_SPARE_FILE);
+        LogError::room("create", NEW_SPARE_FILE)(error)
+    })
+}

@@ -1,0 +1,178 @@
+//! Power cuts at every call of a small workload, and at random calls of longer ones: all acknowledged records
+//! are there, in order, and each recovery can be interrupted and repeated.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use honeycomb_log::{Changes, Directory, Durability, LogError, LogWriter, Manifest, Pending, Record};
+use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, seed_or};
+
+const FILE_BYTES: u64 = 4 * 4096;
+
+/// The versions that were written and the last one that is known to be durable.
+#[derive(Default)]
+struct Written {
+    last: u64,
+    durable: u64,
+}
+
+#[test]
+fn no_acknowledged_record_is_lost_at_any_power_cut() {
+    let calls = {
+        let disk = SimulatedDisk::default();
+        run(&disk, 1, 40, &mut Written::default()).expect("no fault");
+        disk.calls()
+    };
+    assert!(calls > 60, "{calls} calls");
+    for call in 0..calls {
+        for kept in [Kept::Nothing, Kept::Everything, Kept::Random(call), Kept::Random(call + 1000)] {
+            check_power_cut(1, 40, call, kept);
+        }
+    }
+}
+
+#[test]
+fn no_acknowledged_record_is_lost_in_random_workloads() {
+    let first = seed_or(1);
+    let rounds = std::env::var("HONEYCOMB_SOAK_CRASHES").ok().and_then(|text| text.parse().ok());
+    for seed in first..first + rounds.unwrap_or(300) {
+        let call = Random::new(seed).below(200) as u64;
+        check_power_cut(seed, 60, call, Kept::Random(seed));
+    }
+}
+
+/// After an error other than a full disk the writer is not used again; this checks that nothing that was
+/// acknowledged before is lost, also by a failed sync.
+#[test]
+fn errors_of_the_disk_lose_nothing_that_was_acknowledged() {
+    for call in 0..120 {
+        let (disk, mut written) = (SimulatedDisk::default(), Written::default());
+        disk.fail(call, DiskFault::Error);
+        let _ = run(&disk, call, 40, &mut written);
+        for kept in [Kept::Nothing, Kept::Random(call)] {
+            check_recovery(&disk.after_power_cut(kept), &written, &format!("error of call {call}, {kept:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_delays_records_until_it_has_room() {
+    let mut full = 0;
+    for call in 0..60 {
+        let disk = SimulatedDisk::default();
+        let Ok((_, mut writer)) = open(&disk) else { panic!("no fault") };
+        disk.fail(disk.calls() + call, DiskFault::Full);
+        let mut records: VecDeque<_> =
+            (1..=60).map(|version| record(version, &mut Random::new(version))).collect();
+        while let Err(error) = writer.write(&mut records, Durability::Now) {
+            assert!(error.is_full(), "{error}");
+            full += 1;
+            check_recovery(
+                &disk.after_power_cut(Kept::Nothing),
+                &Written { last: 60, durable: records.front().map_or(60, |record| record.version - 1) },
+                "full disk",
+            );
+            disk.add_room();
+        }
+        check_recovery(&disk.after_power_cut(Kept::Nothing), &Written { last: 60, durable: 60 }, "room");
+    }
+    assert!(full > 0);
+}
+
+fn check_power_cut(seed: u64, steps: usize, call: u64, kept: Kept) {
+    let (disk, mut written) = (SimulatedDisk::default(), Written::default());
+    disk.fail(call, DiskFault::PowerCut);
+    let _ = run(&disk, seed, steps, &mut written);
+    let after = disk.after_power_cut(kept);
+    let context = format!("seed {seed}, power cut at call {call}, {kept:?}");
+    check_recovery(&after.copy(), &written, &context);
+    // A second power cut during the recovery, and the recovery after it.
+    for again in 0..8 {
+        let interrupted = after.copy();
+        interrupted.fail(again, DiskFault::PowerCut);
+        let _ = open(&interrupted);
+        check_recovery(&interrupted.after_power_cut(kept), &written, &format!("{context}, again at {again}"));
+    }
+}
+
+/// Recovers, checks the records, appends, and recovers again.
+fn check_recovery(disk: &SimulatedDisk, written: &Written, context: &str) {
+    let (versions, mut writer) = open(disk).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let last = versions.last().copied().unwrap_or(0);
+    assert!((written.durable..=written.last).contains(&last), "{context}: {last}, {}", written.durable);
+    let more = last + 1;
+    let mut records = VecDeque::from([record(more, &mut Random::new(more))]);
+    writer.write(&mut records, Durability::Now).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let (versions, _) =
+        open(&disk.after_power_cut(Kept::Nothing)).unwrap_or_else(|error| panic!("{context}: {error}"));
+    assert_eq!(versions.last(), Some(&more), "{context}");
+}
+
+/// Opens the directory and returns the versions after its checkpoint, or the version of the checkpoint.
+fn open(disk: &SimulatedDisk) -> Result<(Vec<u64>, LogWriter), LogError> {
+    let directory = Directory::open(Arc::new(disk.clone()))?;
+    let mut versions = vec![directory.manifest().version];
+    let replayed = directory.replay(|_, found: Record<'_>| {
+        let expected = record(found.version, &mut Random::new(found.version));
+        assert_eq!(found.changes, expected.changes.bytes(), "version {}", found.version);
+        assert_eq!(versions.last(), Some(&(found.version - 1)), "versions have no gap");
+        versions.push(found.version);
+        Ok::<(), LogError>(())
+    })?;
+    let version = replayed.0.version;
+    Ok((versions, directory.start_writer(replayed, version, FILE_BYTES)?))
+}
+
+/// Writes groups of records, durable at once or later, and moves the start of the log forward.
+fn run(disk: &SimulatedDisk, seed: u64, steps: usize, written: &mut Written) -> Result<(), LogError> {
+    let mut random = Random::new(seed);
+    let (_, mut writer) = open(disk)?;
+    let mut manifest = Manifest { checkpoint: 0, version: 0, first_file: 1, pairs: 0 };
+    for _ in 0..steps {
+        let first = written.last + 1;
+        written.last += 1 + random.below(4) as u64;
+        let mut records =
+            (first..=written.last).map(|version| record(version, &mut Random::new(version))).collect();
+        let durability = random.pick(&[Durability::Now, Durability::Later]);
+        writer.write(&mut records, durability)?;
+        if durability == Durability::Later && random.chance(30) {
+            writer.sync()?;
+            written.durable = written.last;
+        }
+        if durability == Durability::Now {
+            written.durable = written.last;
+        }
+        if random.chance(20) {
+            let next = checkpoint(disk, &writer, manifest, written.durable)?;
+            writer.recycle(next.first_file)?;
+            manifest = next;
+        }
+    }
+    Ok(())
+}
+
+fn checkpoint(
+    disk: &SimulatedDisk,
+    writer: &LogWriter,
+    earlier: Manifest,
+    version: u64,
+) -> Result<Manifest, LogError> {
+    let number = earlier.checkpoint + 1;
+    let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version)?;
+    file.table(1, "t")?;
+    file.push(b"key", &version.to_le_bytes())?;
+    let pairs = file.finish(disk)?;
+    let first_file = writer.first_file_after(version);
+    let manifest = Manifest { checkpoint: number, version, first_file, pairs };
+    manifest.replace(&earlier, disk)?;
+    Ok(manifest)
+}
+
+fn record(version: u64, random: &mut Random) -> Pending {
+    let mut changes = Changes::default();
+    for _ in 0..1 + random.below(3) {
+        let length = if random.chance(3) { 3 * FILE_BYTES as usize } else { random.below(900) };
+        changes.put(1, &random.bytes(8), &random.bytes(length));
+    }
+    Pending { version, changes }
+}

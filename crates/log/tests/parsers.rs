@@ -1,0 +1,117 @@
+//! Arbitrary bytes never make a parser panic, and every encoded change is decoded again.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use honeycomb_log::{
+    Change, Changes, CheckpointReader, LogError, Manifest, Storage, changes, checkpoint_file, read_records,
+};
+use honeycomb_testing::SimulatedDisk;
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Owned {
+    Put(u64, Vec<u8>, Vec<u8>),
+    Delete(u64, Vec<u8>),
+    DeleteRange(u64, Bound<Vec<u8>>, Bound<Vec<u8>>),
+    Create(u64, String),
+    Drop(u64),
+    Restart,
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 1..40)
+}
+
+fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
+    prop_oneof![Just(Bound::Unbounded), key().prop_map(Bound::Included), key().prop_map(Bound::Excluded)]
+}
+
+fn owned() -> impl Strategy<Value = Owned> {
+    prop_oneof![
+        (any::<u64>(), key(), key()).prop_map(|(tree, key, value)| Owned::Put(tree, key, value)),
+        (any::<u64>(), key()).prop_map(|(tree, key)| Owned::Delete(tree, key)),
+        (any::<u64>(), bound(), bound()).prop_map(|(tree, low, high)| Owned::DeleteRange(tree, low, high)),
+        (any::<u64>(), "[a-zü]{1,20}").prop_map(|(tree, name)| Owned::Create(tree, name)),
+        any::<u64>().prop_map(Owned::Drop),
+        Just(Owned::Restart),
+    ]
+}
+
+impl Owned {
+    fn encode(&self, out: &mut Changes) {
+        let slice = |bound: &Bound<Vec<u8>>| bound.clone();
+        match self {
+            Self::Put(tree, key, value) => out.put(*tree, key, value),
+            Self::Delete(tree, key) => out.delete(*tree, key),
+            Self::DeleteRange(tree, low, high) => {
+                let (low, high) = (slice(low), slice(high));
+                out.delete_range(*tree, low.as_ref().map(|key| &key[..]), high.as_ref().map(|key| &key[..]));
+            }
+            Self::Create(tree, name) => out.create(*tree, name),
+            Self::Drop(tree) => out.drop_table(*tree),
+            Self::Restart => out.restart(),
+        }
+    }
+
+    fn equals(&self, change: Change<'_>) -> bool {
+        let bytes = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+        match (self, change) {
+            (Self::Put(a, b, c), Change::Put { tree, key, value }) => {
+                (*a, &b[..], &c[..]) == (tree, key, value)
+            }
+            (Self::Delete(a, b), Change::Delete { tree, key }) => (*a, &b[..]) == (tree, key),
+            (Self::DeleteRange(a, low, high), Change::DeleteRange { tree, lower, upper }) => {
+                (*a, low.clone(), high.clone()) == (tree, bytes(lower), bytes(upper))
+            }
+            (Self::Create(a, b), Change::Create { tree, name }) => (*a, &b[..]) == (tree, name),
+            (Self::Drop(a), Change::Drop { tree }) => *a == tree,
+            (Self::Restart, Change::Restart) => true,
+            _ => false,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn changes_are_decoded_as_they_were_encoded(all in prop::collection::vec(owned(), 0..20)) {
+        let mut encoded = Changes::default();
+        all.iter().for_each(|one| one.encode(&mut encoded));
+        let decoded: Vec<_> = changes(encoded.bytes()).collect::<Result<_, _>>().expect("valid");
+        prop_assert_eq!(decoded.len(), all.len());
+        for (one, change) in all.iter().zip(decoded) {
+            prop_assert!(one.equals(change), "{:?} {:?}", one, change);
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_decoded_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let failed = changes(&bytes).filter(Result::is_err).count();
+        prop_assert!(failed <= 1);
+        prop_assert!(Manifest::decode(&bytes).is_err());
+        let mut file = vec![0; 4096];
+        file.extend_from_slice(&bytes);
+        let tail = read_records(&file, 1, None, 0, |_| Ok::<(), LogError>(()));
+        prop_assert_eq!(tail.expect("torn").end, 4096);
+        let truncated = read_records(&file, 1, Some(4104), 0, |_| Ok::<(), LogError>(()));
+        prop_assert!(truncated.is_err());
+    }
+
+    #[test]
+    fn arbitrary_checkpoints_are_rejected(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let disk = Arc::new(SimulatedDisk::default());
+        disk.create(&checkpoint_file(1), 0).and_then(|mut file| file.write_at(0, &bytes)).expect("room");
+        let opened = CheckpointReader::open(&*disk, 1).map(drop);
+        prop_assert!(opened.is_err());
+    }
+
+    /// The header is valid; the blocks are not.
+    #[test]
+    fn arbitrary_blocks_are_rejected(bytes in prop::collection::vec(any::<u8>(), 16..400)) {
+        let disk = Arc::new(SimulatedDisk::default());
+        honeycomb_log::CheckpointWriter::create(&*disk, 1, 5).expect("room");
+        disk.open(&checkpoint_file(1)).and_then(|mut file| file.write_at(40, &bytes)).expect("room");
+        let mut reader = CheckpointReader::open(&*disk, 1).expect("a valid header");
+        prop_assert!(reader.next_block().is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! Commands about durability: checkpoints and the log.
+
+use crate::arguments::{Arguments, Options, integer, is};
+use crate::command::{Command, CommandForm, Keys};
+use crate::context::Context;
+use crate::failure::Failure;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "bgrewriteaof",
+        arity: 1,
+        keys: Keys::None,
+        form: CommandForm::Serve(|context, _| {
+            context.shared.store.request_checkpoint()?;
+            context.replies.simple("Background append only file rewriting started");
+            Ok(())
+        }),
+        usage: "",
+        summary: "Starts a checkpoint, after which the server removes log files. The same as BGSAVE.",
+    },
+    Command {
+        name: "bgsave",
+        arity: -1,
+        keys: Keys::None,
+        form: CommandForm::Serve(save_in_background),
+        usage: "[SCHEDULE]",
+        summary: "Starts a checkpoint: a file with all pairs at one moment, for a fast restart.",
+    },
+    Command {
+        name: "lastsave",
+        arity: 1,
+        keys: Keys::None,
+        form: CommandForm::Serve(|context, _| {
+            context.replies.integer(last_save(context) as i64);
+            Ok(())
+        }),
+        usage: "",
+        summary: "Returns the time of the last checkpoint, or of the start: seconds since 1970.",
+    },
+    Command {
+        name: "save",
+        arity: 1,
+        keys: Keys::None,
+        form: CommandForm::Serve(|context, _| {
+            context.shared.store.checkpoint()?;
+            context.replies.ok();
+            Ok(())
+        }),
+        usage: "",
+        summary: "Writes a checkpoint before it replies. Other clients of the same core wait; see BGSAVE.",
+    },
+    Command {
+        name: "shutdown",
+        arity: -1,
+        keys: Keys::None,
+        form: CommandForm::Serve(shutdown),
+        usage: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
+        summary: "Stops the server; with SAVE after a checkpoint. A server with a directory loses nothing in \
+            any case.",
+    },
+    Command {
+        name: "waitaof",
+        arity: 4,
+        keys: Keys::None,
+        form: CommandForm::Serve(wait_for_log),
+        usage: "local replicas timeout",
+        summary: "Replies 1 and 0 when all writes so far are durable in the log of this server. There are \
+            no replicas.",
+    },
+];
+
+/// Returns the time of the last checkpoint in seconds since 1970, or of the start if there was none since.
+pub(super) fn last_save(context: &Context<'_>) -> u64 {
+    let shared = context.shared;
+    let age = shared.store.durability_statistics().map(|statistics| statistics.checkpoint_age);
+    let seconds = |milliseconds: u64| milliseconds / 1000;
+    age.map_or(seconds(shared.started), |age| {
+        seconds(shared.time.milliseconds().saturating_sub(age.as_millis() as u64))
+    })
+}
+
+fn save_in_background(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    if arguments.len() > 2 || arguments.len() == 2 && !is(&arguments[1], "schedule") {
+        return Err(Failure::Syntax);
+    }
+    context.shared.store.request_checkpoint()?;
+    context.replies.simple("Background saving started");
+    Ok(())
+}
+
+fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let (mut saves, mut aborts, mut others) = (false, false, false);
+    let mut options = Options::from(arguments, 1);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"SAVE" => saves = true,
+            b"ABORT" => aborts = true,
+            b"NOSAVE" | b"NOW" | b"FORCE" => others = true,
+            _ => return Err(Failure::Syntax),
+        }
+    }
+    if aborts {
+        let problem = if saves || others { return Err(Failure::Syntax) } else { "No shutdown in progress." };
+        return Err(Failure::other(problem));
+    }
+    if saves {
+        context.shared.store.checkpoint()?;
+    }
+    if !context.shared.request_shutdown() {
+        return Err(Failure::other(
+            "SHUTDOWN: the embedding program does not allow clients to stop this server",
+        ));
+    }
+    tracing::info!(client = context.session.client.id, "client requested shutdown");
+    context.session.closing = true;
+    Ok(())
+}
+
+/// The reply waits until it is durable, like every reply under the policy `always`. The server requests that
+/// at once, so the timeout, which a disk exceeds only if it fails, is not needed.
+fn wait_for_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let (local, _) = (integer(&arguments[1])?, integer(&arguments[2])?);
+    super::server::check_timeout(integer(&arguments[3]))?;
+    if !(0..=1).contains(&local) {
+        return Err(Failure::other("value is out of range, must be between 0 and 1"));
+    }
+    let is_durable = context.shared.store.sync_policy().is_some();
+    if local == 1 && !is_durable {
+        let problem = "WAITAOF cannot be used when numlocal is set but appendonly is disabled.";
+        return Err(Failure::other(problem));
+    }
+    context.session.waits_for_log |= is_durable;
+    context.replies.array(2);
+    context.replies.integer(i64::from(is_durable));
+    context.replies.integer(0);
+    Ok(())
+}

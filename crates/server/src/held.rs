@@ -1,0 +1,179 @@
+//! Replies that wait until everything that they depend on is durable.
+//!
+//! After an iteration of the event loop, every reply of it depends on no version above the read version. So
+//! a connection marks the end of its replies with that version, and sends them up to a mark when the version
+//! is durable. The thread of the log then wakes the cores that hold replies:
+//! a core states that it holds replies and loads the durable version once more; the thread of the log stores
+//! the durable version and reads the statements.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use honeycomb_memory::Sleeper;
+use honeycomb_store::{Error, Store, SyncPolicy, Version};
+
+use crate::server_state::ServerState;
+
+/// The versions that decide which replies of an iteration may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hold {
+    /// All replies so far depend on no later version.
+    needed: Version,
+    /// All versions up to this one are durable.
+    durable: Version,
+    /// Whether all replies wait, and not only those of clients that requested it.
+    holds_all: bool,
+    /// Whether the log has failed, so that held replies can never leave.
+    pub(crate) has_failed: bool,
+}
+
+/// The marks in the replies of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// The end of replies in bytes since the connection was opened, and their version.
+    marks: VecDeque<(u64, Version)>,
+    /// Bytes that were sent, and that may be sent, since the connection was opened.
+    sent: u64,
+    released: u64,
+}
+
+/// Whether each core holds replies.
+#[derive(Debug)]
+pub(crate) struct HoldingCores(Vec<Sleeper>);
+
+impl Hold {
+    /// Returns the versions for the replies so far; `None` if the store is in memory only.
+    pub(crate) fn now(store: &Store) -> Option<Self> {
+        let policy = store.sync_policy()?;
+        let has_failed = matches!(store.check_writable(), Err(Error::ReadOnly { .. }));
+        Some(Self {
+            needed: store.read_version(),
+            durable: store.durable_version(),
+            // Nothing becomes durable any more after a failure; reads go on without that.
+            holds_all: policy == SyncPolicy::Always && !has_failed,
+            has_failed,
+        })
+    }
+
+    /// Whether the replies of this iteration may leave now.
+    pub(crate) fn releases(&self) -> bool {
+        !self.holds_all || self.has(self.needed)
+    }
+
+    /// Whether a version is durable, or can never be.
+    pub(crate) fn has(&self, version: Version) -> bool {
+        version <= self.durable
+    }
+
+    /// The version of the replies of this iteration.
+    pub(crate) fn needed(&self) -> Version {
+        self.needed
+    }
+}
+
+impl Held {
+    /// Marks the end of `unsent` bytes of replies, and releases those that may leave. `is_requested` is
+    /// whether the client waits even if the policy does not require it.
+    pub(crate) fn update(&mut self, hold: Option<&Hold>, unsent: usize, is_requested: bool) {
+        let end = self.sent + unsent as u64;
+        let Some(hold) = hold else {
+            self.released = end;
+            return;
+        };
+        let last = self.marks.back().map_or(self.released, |(last, _)| *last);
+        if end > last {
+            let waits = hold.holds_all || is_requested && !hold.has_failed;
+            let version = if waits { hold.needed } else { self.marks.back().map_or(0, |mark| mark.1) };
+            self.marks.push_back((end, version));
+        }
+        while let Some(&(end, version)) = self.marks.front() {
+            if version > hold.durable {
+                break;
+            }
+            self.released = self.released.max(end);
+            self.marks.pop_front();
+        }
+    }
+
+    /// Records that bytes were sent.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.sent += bytes as u64;
+    }
+
+    /// The number of bytes that may be sent now.
+    pub(crate) fn released(&self) -> usize {
+        usize::try_from(self.released.saturating_sub(self.sent)).unwrap_or(usize::MAX)
+    }
+
+    /// Whether replies wait.
+    pub(crate) fn waits(&self) -> bool {
+        !self.marks.is_empty()
+    }
+}
+
+impl HoldingCores {
+    pub(crate) fn new(cores: usize) -> Self {
+        Self((0..cores).map(|_| Sleeper::default()).collect())
+    }
+
+    /// States that a core holds replies, and requests that they become durable. Returns whether more is
+    /// durable than when the core looked, so that it must look again.
+    pub(crate) fn wait(&self, core: usize, store: &Store, hold: &Hold) -> bool {
+        self.0[core].prepare();
+        let is_durable = store.request_durable(hold.needed);
+        is_durable || store.durable_version() > hold.durable
+    }
+}
+
+/// Makes the log of the store wake the cores that hold replies.
+pub(crate) fn wake_cores(shared: &Arc<ServerState>) {
+    // The store is part of the state, so a reference from here would keep both alive.
+    let state = Arc::downgrade(shared);
+    shared.store.on_durable(Arc::new(move || {
+        let Some(shared) = state.upgrade() else { return };
+        for (core, holds) in shared.holding.0.iter().enumerate() {
+            if holds.must_wake() {
+                shared.wake(core);
+            }
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(needed: Version, durable: Version) -> Hold {
+        Hold { needed, durable, holds_all: true, has_failed: false }
+    }
+
+    #[test]
+    fn replies_leave_in_order_when_their_versions_are_durable() {
+        let mut held = Held::default();
+        held.update(Some(&hold(5, 4)), 10, false);
+        assert_eq!((held.released(), held.waits()), (0, true));
+        held.update(Some(&hold(7, 5)), 25, false);
+        assert_eq!(held.released(), 10);
+        held.sent(6);
+        held.update(Some(&hold(9, 6)), 19, false);
+        assert_eq!(held.released(), 4);
+        held.update(Some(&hold(9, 9)), 19, false);
+        assert_eq!((held.released(), held.waits()), (19, false));
+    }
+
+    #[test]
+    fn only_requested_replies_wait_under_other_policies() {
+        let later = Hold { holds_all: false, ..hold(5, 4) };
+        let mut held = Held::default();
+        held.update(Some(&later), 10, false);
+        assert_eq!(held.released(), 10);
+        held.update(Some(&later), 30, true);
+        // Replies keep their order: this one waits behind the requested one.
+        held.update(Some(&later), 40, false);
+        assert_eq!(held.released(), 10);
+        held.update(Some(&Hold { durable: 5, ..later }), 40, false);
+        assert_eq!(held.released(), 40);
+        held.update(None, 50, true);
+        assert_eq!(held.released(), 50);
+    }
+}

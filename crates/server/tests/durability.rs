@@ -1,0 +1,334 @@
+//! Durable servers: restarts, replies that wait for the disk, faults of the disk, and the commands about it.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use honeycomb_server::Config;
+use honeycomb_store::{DurabilityConfig, Storage, StorageFile, Store, SyncPolicy};
+use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
+
+use common::{Client, Running, dialogue, start_with_store};
+
+/// A disk whose durable writes wait while the gate is closed.
+#[derive(Clone, Default)]
+struct GatedDisk {
+    disk: SimulatedDisk,
+    gate: Arc<(Mutex<bool>, Condvar)>,
+}
+
+struct GatedFile(Box<dyn StorageFile>, GatedDisk);
+
+impl GatedDisk {
+    fn close(&self) {
+        *self.gate.0.lock().unwrap() = true;
+    }
+
+    fn open_gate(&self) {
+        *self.gate.0.lock().unwrap() = false;
+        self.gate.1.notify_all();
+    }
+}
+
+impl Storage for GatedDisk {
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.disk.list()
+    }
+
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(GatedFile(self.disk.create(name, bytes)?, self.clone())))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(GatedFile(self.disk.open(name)?, self.clone())))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.disk.remove(name)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.disk.sync_directory()
+    }
+}
+
+impl StorageFile for GatedFile {
+    fn length(&self) -> io::Result<u64> {
+        self.0.length()
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_at(offset, bytes)
+    }
+
+    fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let (closed, opened) = &*self.1.gate;
+        drop(opened.wait_while(closed.lock().unwrap(), |closed| *closed).unwrap());
+        self.0.write_durable_at(offset, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+fn start(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
+    let durability = DurabilityConfig {
+        policy,
+        writes_wait: false,
+        log_file_bytes: 64 << 10,
+        ..DurabilityConfig::with_storage(storage)
+    };
+    let config = honeycomb_store::Config {
+        memory_bytes: 32 << 20,
+        durability: Some(durability),
+        ..honeycomb_store::Config::default()
+    };
+    let store = Store::open(config).unwrap();
+    start_with_store(Config { cores: 2, databases: 3, durability: policy, ..Config::default() }, store)
+}
+
+/// Whether no byte arrives within a time in which a reply usually arrives.
+fn is_silent(client: &mut Client) -> bool {
+    client.socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let received = client.socket.peek(&mut [0]);
+    client.socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    received.is_err()
+}
+
+#[test]
+fn a_restart_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = || Config {
+        directory: Some(folder.path().to_owned()),
+        memory_bytes: 64 << 20,
+        cores: 1,
+        ..Config::default()
+    };
+    let running = start_with_store(config(), config().open_store().unwrap());
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1", "OK"),
+            ("INCRBY a 41", "42"),
+            ("MSET b 2 c 3", "OK"),
+            ("DEL c", "1"),
+            ("SETEX short 1 x", "OK"),
+            ("SETEX long 100000 x", "OK"),
+            ("MULTI", "OK"),
+            ("SET d 4", "QUEUED"),
+            ("APPEND d 5", "QUEUED"),
+            ("EXEC", "[OK 2]"),
+            ("SELECT 3", "OK"),
+            ("SET other 1", "OK"),
+            ("SWAPDB 1 3", "OK"),
+            ("SET other 2", "OK"),
+            ("BGSAVE", "Background saving started"),
+            ("SAVE", "OK"),
+            ("SET after 1", "OK"),
+            ("WAITAOF 1 0 0", "[1 0]"),
+        ],
+    );
+    running.server.stop().unwrap();
+    drop((client, running.store));
+    let running = start_with_store(config(), config().open_store().unwrap());
+    running.time.advance(5000);
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("GET a", "'42'"),
+            ("MGET b c d", "['2' nil '45']"),
+            ("GET short", "nil"),
+            ("TTL long", "99995"),
+            ("SELECT 1", "OK"),
+            ("GET other", "'1'"),
+            ("SELECT 3", "OK"),
+            ("MGET other after", "['2' '1']"),
+            ("CONFIG GET append*", "['appendfsync' 'always' 'appendonly' 'yes']"),
+            ("CONFIG SET appendfsync everysec", "OK"),
+        ],
+    );
+    assert_eq!(running.store.sync_policy(), Some(SyncPolicy::EverySecond));
+    client.send(&[b"CONFIG", b"SET", b"save", b"3600 1 300 100"]);
+    assert_eq!(common::show(&client.receive()), "OK");
+    assert_eq!(client.reply_text("CONFIG GET save"), "['save' '300 1']");
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn no_reply_leaves_before_it_is_durable() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let (mut writer, mut reader) = (Client::connect(&running), Client::connect(&running));
+    assert_eq!(writer.reply_text("SET a 1"), "OK");
+    assert_eq!(reader.reply_text("GET a"), "'1'");
+    disk.close();
+    writer.send(&[b"SET", b"a", b"2"]);
+    assert!(is_silent(&mut writer));
+    // The pair is visible, but a power cut may take it back.
+    reader.send(&[b"GET", b"a"]);
+    reader.send(&[b"MULTI"]);
+    assert!(is_silent(&mut reader));
+    disk.open_gate();
+    assert_eq!(common::show(&writer.receive()), "OK");
+    assert_eq!([common::show(&reader.receive()), common::show(&reader.receive())], ["'2'", "OK"]);
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn replies_leave_in_order_while_others_write() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    thread::scope(|scope| {
+        for number in 0..6 {
+            let running = &running;
+            scope.spawn(move || {
+                let mut client = Client::connect(running);
+                for round in 0..60 {
+                    (0..number + 1).for_each(|at| {
+                        client.send(&[
+                            b"SET",
+                            format!("{number} {at}").as_bytes(),
+                            format!("{round}").as_bytes(),
+                        ]);
+                        client.send(&[b"GET", format!("{number} {at}").as_bytes()]);
+                    });
+                    (0..number + 1).for_each(|_| {
+                        assert_eq!(common::show(&client.receive()), "OK");
+                        assert_eq!(common::show(&client.receive()), format!("'{round}'"));
+                    });
+                }
+            });
+        }
+    });
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn only_waitaof_waits_under_everysec() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::EverySecond);
+    let mut client = Client::connect(&running);
+    disk.close();
+    assert_eq!(client.reply_text("SET a 1"), "OK");
+    client.send(&[b"WAITAOF", b"1", b"0", b"0"]);
+    assert!(is_silent(&mut client));
+    disk.open_gate();
+    assert_eq!(common::show(&client.receive()), "[1 0]");
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_allows_reads() {
+    let disk = SimulatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("SET a 1"), "OK");
+    disk.fail(disk.calls(), DiskFault::Full);
+    let value = "x".repeat(5000);
+    let replies = (0..40).map(|number| client.reply_text(&format!("SET k{number} {value}")));
+    let refused = replies.filter(|reply| reply != "OK").collect::<Vec<_>>();
+    assert!(!refused.is_empty() && refused.iter().all(|reply| reply.starts_with("!MISCONF ")), "{refused:?}");
+    for line in ["INCR n", "DEL a", "FLUSHALL", "MSET x 1 y 2", "SETEX e 100 1", "APPEND a 1"] {
+        let reply = client.reply_text(line);
+        assert!(reply.starts_with("!MISCONF ") && reply.contains("disk is full"), "{line}: {reply}");
+    }
+    assert_eq!(client.reply_text("GET a"), "'1'");
+    assert!(client.reply_text("INFO persistence").contains("aof_last_write_status:err"));
+    assert!(client.reply_text("INFO errorstats").contains("errorstat_MISCONF"));
+    disk.add_room();
+    let start = Instant::now();
+    while client.reply_text("SET a 2") != "OK" {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(client.reply_text("INFO persistence").contains("aof_last_write_status:ok"));
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn a_failed_log_makes_the_server_read_only() {
+    let disk = SimulatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
+    assert_eq!(client.reply_text("SET a 1"), "OK");
+    disk.fail(disk.calls(), DiskFault::Error);
+    client.send(&[b"SET", b"a", b"2"]);
+    // The outcome is unknown, so there is no reply.
+    assert_eq!(client.socket.read(&mut [0; 16]).unwrap_or(0), 0);
+    assert!(other.reply_text("SET b 1").starts_with("!MISCONF "));
+    assert_ne!(other.reply_text("GET a"), "nil");
+    assert!(other.reply_text("INFO persistence").contains("read_only_reason:cannot write"));
+    running.server.stop().unwrap();
+    drop((client, other, running.store));
+    let running = start(Arc::new(disk.after_power_cut(Kept::Nothing)), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("GET a"), "'1'");
+    assert_eq!(client.reply_text("SET a 3"), "OK");
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn metrics_describe_the_log() {
+    let durability = DurabilityConfig {
+        writes_wait: false,
+        log_file_bytes: 64 << 10,
+        ..DurabilityConfig::with_storage(Arc::new(SimulatedDisk::default()))
+    };
+    let config = honeycomb_store::Config {
+        memory_bytes: 32 << 20,
+        durability: Some(durability),
+        ..honeycomb_store::Config::default()
+    };
+    let metrics = Some(([127, 0, 0, 1], 0).into());
+    let running =
+        start_with_store(Config { metrics, cores: 1, ..Config::default() }, Store::open(config).unwrap());
+    let mut client = Client::connect(&running);
+    dialogue(&mut client, &[("SET a 1", "OK"), ("SAVE", "OK"), ("SET a 2", "OK")]);
+    let mut exporter = std::net::TcpStream::connect(running.server.metrics().unwrap()).unwrap();
+    exporter.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    exporter.read_to_string(&mut text).unwrap();
+    for line in [
+        "honeycomb_checkpoints_total 1",
+        "honeycomb_log_refuses_writes 0.0",
+        "honeycomb_log_queued_bytes 0.0",
+        "honeycomb_log_write_seconds_bucket{le=\"+Inf\"}",
+        "honeycomb_log_records_total ",
+    ] {
+        assert!(text.contains(&format!("\n{line}")), "{line} is not in:\n{text}");
+    }
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn a_server_in_memory_says_so() {
+    let running = common::start();
+    let mut client = Client::connect(&running);
+    for line in ["SAVE", "BGSAVE", "BGREWRITEAOF", "SHUTDOWN SAVE"] {
+        let reply = client.reply_text(line);
+        assert!(reply.starts_with("!ERR ") && reply.contains("in memory only"), "{line}: {reply}");
+    }
+    dialogue(
+        &mut client,
+        &[
+            ("WAITAOF 0 0 0", "[0 0]"),
+            ("LASTSAVE", &(common::BEGIN / 1000).to_string()),
+            ("CONFIG GET appendonly", "['appendonly' 'no']"),
+            ("CONFIG GET dir", "['dir' '']"),
+        ],
+    );
+    running.server.stop().unwrap();
+}

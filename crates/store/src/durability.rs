@@ -1,0 +1,21 @@
+//! Durability: the write-ahead log, checkpoints and recovery of a store with a directory.
+//!
+//! `docs/design/log.md` describes the files, `docs/design/durability.md` the threads.
+
+mod checkpoint;
+mod checkpoint_thread;
+mod checkpointer;
+mod checkpoints;
+pub(crate) mod config;
+mod files;
+pub(crate) mod log_state;
+mod log_thread;
+mod queue;
+mod recovery;
+pub(crate) mod start;
+pub(crate) mod state;
+mod statistics;
+
+pub use checkpoints::Checkpoint;
+pub use config::{DurabilityConfig, RecoveryProgress, SyncPolicy};
+pub use statistics::{DurabilityStatistics, Recovery, WRITE_MICROSECONDS};

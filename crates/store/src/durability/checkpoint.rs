@@ -1,0 +1,162 @@
+//! Checkpoints: all pairs of one version, written while other threads read and write.
+//!
+//! A checkpoint reads under a lease, in pages, and holds no lock while it reads or writes. If its lease ends,
+//! it starts again at a newer version; the log has all changes, so nothing is lost.
+
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use honeycomb_btree::{Root, Scan};
+use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
+use honeycomb_memory::sync::Ordering;
+
+use super::checkpoints::{Checkpoint, Checkpoints, Current, lock};
+use crate::error::Error;
+use crate::lease::ActiveLease;
+use crate::store_state::StoreState;
+
+/// Attempts of a checkpoint whose lease ends.
+const ATTEMPTS: usize = 5;
+/// Pairs and bytes of a page.
+const PAGE_PAIRS: usize = 1024;
+const PAGE_BYTES: usize = 256 << 10;
+
+/// A table at the version of a checkpoint.
+struct CheckpointTable {
+    root: Root,
+    name: String,
+}
+
+impl Checkpoints {
+    /// Writes a checkpoint of the current state. Waits for one that is in progress.
+    pub(crate) fn write(&self, state: &StoreState) -> Result<Checkpoint, Error> {
+        let mut current = lock(&self.current);
+        self.is_running.store(true, Ordering::Release);
+        let written = self.attempt_until_done(state, &mut current);
+        let counter = if written.is_ok() { &self.completed } else { &self.failed };
+        counter.fetch_add(1, Ordering::Relaxed);
+        *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
+        *lock(&self.ended_at) = state.leases.now();
+        if written.is_ok() {
+            *lock(&self.succeeded_at) = state.leases.now();
+        }
+        self.is_running.store(false, Ordering::Release);
+        written
+    }
+
+    fn attempt_until_done(&self, state: &StoreState, current: &mut Current) -> Result<Checkpoint, Error> {
+        for _ in 1..ATTEMPTS {
+            match self.attempt(state, current) {
+                Err(Error::SnapshotTooOld) => {}
+                done => return done,
+            }
+        }
+        self.attempt(state, current)
+    }
+
+    fn attempt(&self, state: &StoreState, current: &mut Current) -> Result<Checkpoint, Error> {
+        let log = state.log().ok_or(Error::NoDirectory)?;
+        let log_bytes = log.counters.bytes.load(Ordering::Relaxed);
+        let log_records = log.counters.records.load(Ordering::Relaxed);
+        let number = current.next;
+        current.next += 1;
+        let (lease, tables) = self.begin(state)?;
+        let written = self.write_file(state, number, &lease, &tables);
+        state.leases.end(&lease);
+        let pairs = written.inspect_err(|_| {
+            // No manifest names the file. Its room may be needed.
+            let _ = self.storage.remove(&checkpoint_file(number));
+        })?;
+        let mut writer = log.lock_writer();
+        let first_file = writer.first_file_after(lease.version);
+        let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
+        manifest.replace(&current.manifest, &*self.storage)?;
+        current.manifest = manifest;
+        writer.recycle(first_file)?;
+        log.counters.set_files(writer.files());
+        self.version.store(lease.version, Ordering::Relaxed);
+        self.log_bytes.store(log_bytes, Ordering::Relaxed);
+        self.log_records.store(log_records, Ordering::Relaxed);
+        Ok(Checkpoint { version: lease.version, pairs })
+    }
+
+    /// Takes a lease, and the tables of its version: their creation has a version, and happens under the
+    /// lock.
+    fn begin(&self, state: &StoreState) -> Result<(Arc<ActiveLease>, Vec<CheckpointTable>), Error> {
+        let directory = state.directory.read();
+        let tables = directory.values();
+        let tables = tables.map(|entry| CheckpointTable { root: entry.root, name: entry.name.clone() });
+        Ok((state.leases.acquire(&state.forest, self.lease)?, tables.collect()))
+    }
+
+    fn write_file(
+        &self,
+        state: &StoreState,
+        number: u64,
+        lease: &ActiveLease,
+        tables: &[CheckpointTable],
+    ) -> Result<u64, Error> {
+        let mut writer = CheckpointWriter::create(&*self.storage, number, lease.version)?;
+        let mut page = Page::default();
+        for table in tables {
+            writer.table(table.root.lid().get(), &table.name)?;
+            page.clear();
+            while page.read(state, lease, table.root)? {
+                page.pairs().try_for_each(|(key, value)| writer.push(key, value))?;
+                state.leases.renew(lease, state.forest.memory())?;
+                if state.is_stopping() {
+                    return Err(Error::Stopping);
+                }
+            }
+        }
+        Ok(writer.finish(&*self.storage)?)
+    }
+}
+
+/// Some pairs of a table.
+#[derive(Default)]
+struct Page {
+    bytes: Vec<u8>,
+    /// The end of each key and of its value.
+    ends: Vec<(usize, usize)>,
+    /// The last key of the earlier page; empty before the first page.
+    last: Vec<u8>,
+}
+
+impl Page {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.last.clear();
+    }
+
+    /// Reads the pairs after the last one of this page. Returns false if there are none.
+    fn read(&mut self, state: &StoreState, lease: &ActiveLease, root: Root) -> Result<bool, Error> {
+        if let Some((key, _)) = self.pairs().last() {
+            self.last = key.to_vec();
+        }
+        self.bytes.clear();
+        self.ends.clear();
+        let in_use = state.leases.enter(lease, state.forest.memory())?;
+        let lower = if self.last.is_empty() { Bound::Unbounded } else { Bound::Excluded(&self.last[..]) };
+        let scan = Scan { lower, limit: PAGE_PAIRS, ..Scan::default() };
+        let (bytes, ends) = (&mut self.bytes, &mut self.ends);
+        state.forest.reader_at(&in_use, lease.version).scan(root, &scan, |pair| {
+            pair.copy_key_into(bytes);
+            let key_end = bytes.len();
+            bytes.extend_from_slice(pair.value());
+            ends.push((key_end, bytes.len()));
+            if bytes.len() < PAGE_BYTES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        Ok(!self.ends.is_empty())
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(key_end, end)| {
+            let pair = (&self.bytes[start..key_end], &self.bytes[key_end..end]);
+            start = end;
+            pair
+        })
+    }
+}

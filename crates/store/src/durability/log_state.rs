@@ -1,0 +1,220 @@
+//! The log of a store as its threads share it: writers add records, one thread writes them, callers wait
+//! until they are durable.
+//!
+//! Access to the fields:
+//! 1. `queue`: a writer puts the record of its version before it releases the version; the log thread takes
+//!    the records of versions up to the read version.
+//! 2. `durable`: the log thread stores a version, release, after it has made all records up to it durable;
+//!    any thread loads it, acquire.
+//! 3. `requested`: any thread raises it to a version that must become durable soon.
+//! 4. `sleeper`: the log thread sleeps only after it has found no work; a thread that has work for it wakes
+//!    it.
+//! 5. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
+use std::time::Duration;
+
+use honeycomb_btree::{Journal, Version};
+use honeycomb_log::{Changes, LogError, LogWriter};
+use honeycomb_memory::Sleeper;
+use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use super::config::{DurabilityConfig, SyncPolicy};
+use super::queue::Queue;
+use super::statistics::LogCounters;
+use crate::clock::Clock;
+use crate::error::Error;
+
+/// A function that the log thread calls.
+pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
+
+/// The forest has this state as its journal, so it has no reference to the forest.
+pub(crate) struct LogState {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) queue: Queue,
+    pub(crate) counters: LogCounters,
+    queue_bytes_max: u64,
+    policy: AtomicU32,
+    durable: AtomicU64,
+    pub(crate) requested: AtomicU64,
+    pub(crate) sleeper: Sleeper,
+    pub(crate) stop: AtomicBool,
+    pub(crate) thread: OnceLock<Thread>,
+    pub(crate) writer: Mutex<LogWriter>,
+    health: Mutex<Health>,
+    /// Whether the health is not [`Health::Good`], to check it without the lock.
+    is_unhealthy: AtomicBool,
+    changed: Condvar,
+    callbacks: Mutex<Vec<Callback>>,
+}
+
+/// Whether the log accepts records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It does.
+    Good,
+    /// The disk is full. Writes are refused until it has room again.
+    Full,
+    /// A write or a sync has failed, so nothing is known about the bytes since the last sync. Writes are
+    /// refused until the store is opened again.
+    Failed(String),
+}
+
+/// How long a thread waits before it looks again, in case that nobody wakes it.
+const WAIT: Duration = Duration::from_millis(100);
+
+impl LogState {
+    pub(crate) fn new(
+        config: &DurabilityConfig,
+        clock: Arc<dyn Clock>,
+        writer: LogWriter,
+        version: Version,
+    ) -> Self {
+        Self {
+            clock,
+            queue: Queue::new(),
+            counters: LogCounters::default(),
+            queue_bytes_max: config.queue_bytes_max,
+            policy: AtomicU32::new(config.policy as u32),
+            durable: AtomicU64::new(version),
+            requested: AtomicU64::new(0),
+            sleeper: Sleeper::default(),
+            stop: AtomicBool::new(false),
+            thread: OnceLock::new(),
+            writer: Mutex::new(writer),
+            health: Mutex::new(Health::Good),
+            is_unhealthy: AtomicBool::new(false),
+            changed: Condvar::new(),
+            callbacks: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn policy(&self) -> SyncPolicy {
+        // Relaxed: a group that is written meanwhile may follow either policy.
+        match self.policy.load(Ordering::Relaxed) {
+            0 => SyncPolicy::Always,
+            1 => SyncPolicy::EverySecond,
+            _ => SyncPolicy::Never,
+        }
+    }
+
+    pub(crate) fn set_policy(&self, policy: SyncPolicy) {
+        self.policy.store(policy as u32, Ordering::Relaxed);
+        self.wake();
+    }
+
+    pub(crate) fn durable_version(&self) -> Version {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_durable(&self, version: Version) {
+        if self.durable.load(Ordering::Relaxed) < version {
+            self.durable.store(version, Ordering::Release);
+            self.notify();
+        }
+    }
+
+    pub(crate) fn on_durable(&self, callback: Callback) {
+        self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).push(callback);
+    }
+
+    pub(crate) fn health(&self) -> Health {
+        self.lock_health().clone()
+    }
+
+    pub(crate) fn set_health(&self, health: Health) {
+        let mut current = self.lock_health();
+        if *current != health && !matches!(*current, Health::Failed(_)) {
+            self.is_unhealthy.store(health != Health::Good, Ordering::Release);
+            *current = health;
+            drop(current);
+            self.notify();
+        }
+    }
+
+    pub(crate) fn fail(&self, error: &LogError) {
+        self.set_health(Health::Failed(error.to_string()));
+    }
+
+    /// Returns when a new record may be added, or the error that writes are refused with.
+    pub(crate) fn admit(&self) -> Result<(), Error> {
+        loop {
+            self.check_health()?;
+            if self.queue.bytes() <= self.queue_bytes_max {
+                return Ok(());
+            }
+            self.wake();
+            let health = self.lock_health();
+            drop(self.changed.wait_timeout(health, WAIT));
+        }
+    }
+
+    /// Returns the error with which writes are refused, if they are.
+    pub(crate) fn check_health(&self) -> Result<(), Error> {
+        if !self.is_unhealthy.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match self.health() {
+            Health::Good => Ok(()),
+            Health::Full => Err(Error::DiskFull),
+            Health::Failed(reason) => Err(Error::ReadOnly { reason }),
+        }
+    }
+
+    /// Returns when all records up to a version are durable.
+    pub(crate) fn wait_durable(&self, version: Version) -> Result<(), Error> {
+        while self.durable_version() < version {
+            self.request(version);
+            let health = self.lock_health();
+            if let Health::Failed(reason) = &*health {
+                return Err(Error::NotDurable { reason: reason.clone() });
+            }
+            if self.durable_version() < version {
+                drop(self.changed.wait_timeout(health, WAIT));
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests that all records up to a version become durable soon.
+    pub(crate) fn request(&self, version: Version) {
+        if self.durable_version() < version {
+            self.requested.fetch_max(version, Ordering::Relaxed);
+            self.wake();
+        }
+    }
+
+    /// Wakes the log thread if it sleeps.
+    pub(crate) fn wake(&self) {
+        if self.sleeper.must_wake()
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    pub(crate) fn lock_writer(&self) -> MutexGuard<'_, LogWriter> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes all threads that wait, and calls the callbacks.
+    pub(crate) fn notify(&self) {
+        // The lock makes sure that a thread that has just checked its condition is waiting.
+        drop(self.lock_health());
+        self.changed.notify_all();
+        let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        callbacks.iter().for_each(|callback| callback());
+    }
+
+    fn lock_health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Journal for LogState {
+    fn append(&self, version: Version, changes: Changes) {
+        self.queue.put(version, changes);
+        self.wake();
+    }
+}

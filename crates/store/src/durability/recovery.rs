@@ -1,0 +1,218 @@
+//! Recovery: loads the checkpoint and replays the log after it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use honeycomb_log::{Block, Change, CheckpointReader, Directory, LogError, Record, Replayed, Tail, changes};
+
+use super::config::{DurabilityConfig, RecoveryProgress};
+use super::statistics::Recovery;
+use crate::batch::Batch;
+use crate::directory::TableEntry;
+use crate::error::Error;
+use crate::loader::Loader;
+use crate::range;
+use crate::store_state::StoreState;
+use crate::table::Table;
+
+/// Entries of a batch that is replayed at once, and its bytes.
+const BATCH_ENTRIES: usize = 512;
+const BATCH_BYTES: usize = 1 << 20;
+/// Records between two reports of the progress.
+const REPORT_RECORDS: u64 = 1 << 14;
+
+/// Loads the checkpoint and replays the log. The store is empty, and only this thread uses it.
+pub(crate) fn recover(
+    state: &Arc<StoreState>,
+    directory: &Directory,
+    config: &DurabilityConfig,
+) -> Result<(Recovery, Replayed, Vec<Tail>), Error> {
+    let pairs_total = directory.manifest().pairs;
+    let progress = RecoveryProgress { pairs_total, ..RecoveryProgress::default() };
+    let mut replay = Replay { state, config, progress, tables: HashMap::new(), batch: Batch::default() };
+    if let Some(mut checkpoint) = directory.checkpoint()? {
+        replay.load(&mut checkpoint)?;
+    }
+    let (replayed, tails) = directory.replay(|number, record| replay.record(number, record))?;
+    replay.flush()?;
+    config.report(replay.progress);
+    let recovery = Recovery {
+        pairs: replay.progress.pairs,
+        records: replayed.records,
+        version: replayed.version,
+        cut_bytes: replayed.cut_bytes,
+    };
+    Ok((recovery, replayed, tails))
+}
+
+struct Replay<'s> {
+    state: &'s Arc<StoreState>,
+    config: &'s DurabilityConfig,
+    progress: RecoveryProgress,
+    /// The tables by their identifiers in the log.
+    tables: HashMap<u64, Table>,
+    /// Changes that are not applied yet.
+    batch: Batch,
+}
+
+/// The rule that a change violates.
+enum Rejected {
+    Rule(&'static str),
+    Failed(Error),
+}
+
+impl From<Error> for Rejected {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Replay<'_> {
+    /// Loads the tables of a checkpoint.
+    fn load(&mut self, checkpoint: &mut CheckpointReader) -> Result<(), Error> {
+        let state = self.state.clone();
+        let mut entry: Option<Arc<TableEntry>> = None;
+        let mut pairs = 0;
+        loop {
+            // A table is loaded completely before the next one.
+            let Some(next) = self.load_table(&state, checkpoint, entry.as_deref(), &mut pairs)? else {
+                return Ok(());
+            };
+            let (tree, name) = next;
+            let table = StoreState::create_table(&state, &name)?;
+            entry = Some(table.entry_handle());
+            self.tables.insert(tree, table);
+        }
+    }
+
+    /// Loads pairs into a table up to the next table, and returns the identifier and the name of that one;
+    /// `None` at the end of the checkpoint.
+    fn load_table(
+        &mut self,
+        state: &StoreState,
+        checkpoint: &mut CheckpointReader,
+        entry: Option<&TableEntry>,
+        pairs: &mut u64,
+    ) -> Result<Option<(u64, String)>, Error> {
+        let mut loader = entry.map(|entry| Loader::new(state, entry, Loader::FILL_PERCENT)).transpose()?;
+        let next = loop {
+            let invalid = match checkpoint.next_block()? {
+                Block::Table { tree, name } => break Some((tree, name.to_owned())),
+                Block::End { pairs: all } if all == *pairs => break None,
+                Block::End { .. } => "the last block states the number of pairs",
+                Block::Pairs(mut block) => match &mut loader {
+                    None => "a block of pairs follows a block of a table",
+                    Some(loader) => match push_all(loader, &mut block, pairs)? {
+                        Some(rule) => rule,
+                        None => {
+                            self.progress.pairs = *pairs;
+                            self.config.report(self.progress);
+                            continue;
+                        }
+                    },
+                },
+            };
+            return Err(checkpoint.corrupt(invalid).into());
+        };
+        loader.map(Loader::finish).transpose()?;
+        Ok(next)
+    }
+
+    fn record(&mut self, number: u64, record: Record<'_>) -> Result<(), Error> {
+        for change in changes(record.changes) {
+            let applied = change.map_err(Rejected::Rule).and_then(|change| self.apply(change));
+            match applied {
+                Ok(()) => {}
+                Err(Rejected::Failed(error)) => return Err(error),
+                Err(Rejected::Rule(rule)) => {
+                    let file = honeycomb_log::log_file(number);
+                    let (offset, version) = (record.offset, record.version);
+                    return Err(LogError::Corrupt { file, offset, version, rule }.into());
+                }
+            }
+        }
+        self.progress.records += 1;
+        if self.progress.records.is_multiple_of(REPORT_RECORDS) {
+            self.config.report(self.progress);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, change: Change<'_>) -> Result<(), Rejected> {
+        match change {
+            Change::Put { tree, key, value } => {
+                let table = find(&self.tables, tree)?;
+                self.batch.put(table, key, value);
+                self.flush_if_full()
+            }
+            Change::Delete { tree, key } => {
+                let table = find(&self.tables, tree)?;
+                self.batch.delete(table, key);
+                self.flush_if_full()
+            }
+            Change::DeleteRange { tree, lower, upper } => {
+                self.flush()?;
+                let table = find(&self.tables, tree)?;
+                if range::normalize((lower, upper), false, table.key_bytes_max()).is_some() {
+                    table.delete_bounds((lower, upper))?;
+                }
+                Ok(())
+            }
+            Change::Create { tree, name } => {
+                self.flush()?;
+                let table = StoreState::create_table(self.state, name)?;
+                self.tables.insert(tree, table);
+                Ok(())
+            }
+            Change::Drop { tree } => {
+                self.flush()?;
+                let name = find(&self.tables, tree)?.name().to_owned();
+                self.tables.remove(&tree);
+                self.state.drop_table(&name)?;
+                Ok(())
+            }
+            Change::Restart => {
+                self.flush()?;
+                self.tables.clear();
+                Ok(())
+            }
+        }
+    }
+
+    fn flush_if_full(&mut self) -> Result<(), Rejected> {
+        let is_full = self.batch.len() >= BATCH_ENTRIES || self.batch.bytes() >= BATCH_BYTES;
+        if is_full { Ok(self.flush()?) } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let mut failed = None;
+        self.state.apply_each(&self.batch, |_, outcome| {
+            if let Err(error) = outcome {
+                failed.get_or_insert(error);
+            }
+        })?;
+        self.batch.clear();
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+fn find(tables: &HashMap<u64, Table>, tree: u64) -> Result<&Table, Rejected> {
+    tables.get(&tree).ok_or(Rejected::Rule("a change names a table that exists"))
+}
+
+/// Adds the pairs of a block to a table, and returns the rule that the block violates, if any.
+fn push_all(
+    loader: &mut Loader<'_>,
+    block: &mut honeycomb_log::PairsOfBlock<'_>,
+    pairs: &mut u64,
+) -> Result<Option<&'static str>, Error> {
+    for pair in block {
+        let Some((key, value)) = pair else { return Ok(Some("a block has whole pairs")) };
+        match loader.push(key, value) {
+            Err(Error::NotAscending { .. }) => return Ok(Some("the keys of a table ascend")),
+            pushed => pushed?,
+        }
+        *pairs += 1;
+    }
+    Ok(None)
+}

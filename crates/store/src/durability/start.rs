@@ -1,0 +1,78 @@
+//! The start of a durable store: recovery, then the log.
+
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+
+use honeycomb_btree::Forest;
+use honeycomb_log::{Changes, Directory};
+
+use super::checkpointer::Checkpointer;
+use super::checkpoints::Checkpoints;
+use super::log_state::LogState;
+use super::state::Durability;
+use super::{log_thread, recovery};
+use crate::config::Config;
+use crate::error::Error;
+use crate::store_state::StoreState;
+
+/// Recovers the store from its files, and starts to log its writes.
+pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Error> {
+    let Some(durability) = &config.durability else { return Ok(()) };
+    durability.check(config.mvcc)?;
+    let directory = Directory::open(durability.storage.clone())?;
+    let manifest = directory.manifest();
+    let (recovery, replayed, tails) = recovery::recover(state, &directory, durability)?;
+    let forest = &state.forest;
+    forest.skip_to(recovery.version);
+    let version = forest.read_version();
+    let mut writer = directory.start_writer((replayed, tails), version, durability.log_file_bytes)?;
+    // Now, because it would delay the first writes. A full disk is the concern of the log thread.
+    match writer.prepare_spare() {
+        Err(error) if !error.is_full() => return Err(error.into()),
+        _ => {}
+    }
+    let clock = config.clock.clone();
+    let log = Arc::new(LogState::new(durability, clock.clone(), writer, version));
+    forest.set_journal(log.clone());
+    let (storage, now) = (durability.storage.clone(), clock.now());
+    let checkpoints = Checkpoints::new(storage, manifest, config.memory_bytes, now);
+    let checkpointer = Arc::new(Checkpointer::new(durability));
+    let started = Durability {
+        log_thread: Some(spawn_log_thread(&log, forest.clone())?),
+        checkpoint_thread: Some(spawn_checkpoint_thread(&checkpointer, Arc::downgrade(state))?),
+        log,
+        checkpoints,
+        checkpointer,
+        recovery,
+        writes_wait: durability.writes_wait,
+    };
+    state.set_durability(started);
+    declare_tables(state)
+}
+
+fn spawn_log_thread(log: &Arc<LogState>, forest: Arc<Forest>) -> Result<JoinHandle<()>, Error> {
+    let state = log.clone();
+    let handle = thread::Builder::new().name("honeycomb-log".to_owned());
+    let handle = handle.spawn(move || log_thread::run(&state, &forest)).map_err(Error::Thread)?;
+    let _first = log.thread.set(handle.thread().clone());
+    Ok(handle)
+}
+
+fn spawn_checkpoint_thread(
+    checkpointer: &Arc<Checkpointer>,
+    state: Weak<StoreState>,
+) -> Result<JoinHandle<()>, Error> {
+    let checkpointer = checkpointer.clone();
+    let handle = thread::Builder::new().name("honeycomb-ckpt".to_owned());
+    handle.spawn(move || checkpointer.run(&state)).map_err(Error::Thread)
+}
+
+/// Writes the identifiers that the tables have now: those of earlier records have no meaning any more.
+fn declare_tables(state: &StoreState) -> Result<(), Error> {
+    let mut changes = Changes::default();
+    changes.restart();
+    let tables = state.directory.read();
+    tables.values().for_each(|entry| changes.create(entry.root.lid().get(), &entry.name));
+    state.forest.record(&changes)?;
+    Ok(())
+}

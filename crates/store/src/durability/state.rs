@@ -1,0 +1,82 @@
+//! The durability of a store: its log, its checkpoints and their threads.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use honeycomb_btree::Version;
+use honeycomb_memory::sync::Ordering;
+
+use super::checkpointer::Checkpointer;
+use super::checkpoints::Checkpoints;
+use super::config::SyncPolicy;
+use super::log_state::{Health, LogState};
+use super::statistics::{DurabilityStatistics, Recovery};
+use crate::error::Error;
+
+/// The durability of a store. Dropping it writes all records and ends its threads.
+pub(crate) struct Durability {
+    pub(crate) log: Arc<LogState>,
+    pub(crate) checkpoints: Checkpoints,
+    pub(crate) checkpointer: Arc<Checkpointer>,
+    pub(crate) recovery: Recovery,
+    pub(super) writes_wait: bool,
+    pub(super) log_thread: Option<JoinHandle<()>>,
+    pub(super) checkpoint_thread: Option<JoinHandle<()>>,
+}
+
+impl Durability {
+    /// Waits until everything that this thread can have read or written is durable, if the policy requires
+    /// it.
+    pub(crate) fn settle(&self, version: Version) -> Result<(), Error> {
+        if self.writes_wait && self.log.policy() == SyncPolicy::Always {
+            self.log.wait_durable(version)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> DurabilityStatistics {
+        let checkpoints = &self.checkpoints;
+        let health = self.log.health();
+        let mut statistics = DurabilityStatistics {
+            durable_version: self.log.durable_version(),
+            queued_bytes: self.log.queue.bytes(),
+            checkpoint_version: checkpoints.version.load(Ordering::Relaxed),
+            checkpoint_age: self.log.clock.now().saturating_sub(checkpoints.succeeded_at()),
+            checkpoints: checkpoints.completed.load(Ordering::Relaxed),
+            failed_checkpoints: checkpoints.failed.load(Ordering::Relaxed),
+            is_checkpoint_running: checkpoints.is_running.load(Ordering::Acquire),
+            checkpoint_error: checkpoints.error(),
+            is_full: health == Health::Full,
+            failure: if let Health::Failed(reason) = health { Some(reason) } else { None },
+            ..DurabilityStatistics::default()
+        };
+        self.log.counters.fill(&mut statistics);
+        let (bytes, records) = (&checkpoints.log_bytes, &checkpoints.log_records);
+        statistics.bytes_since_checkpoint = statistics.bytes.saturating_sub(bytes.load(Ordering::Relaxed));
+        statistics.records_since_checkpoint =
+            statistics.records.saturating_sub(records.load(Ordering::Relaxed));
+        statistics
+    }
+}
+
+impl Drop for Durability {
+    fn drop(&mut self) {
+        self.checkpointer.stop();
+        // The last handle to the store may be that of the checkpoint thread itself.
+        if let Some(handle) = self.checkpoint_thread.take()
+            && handle.thread().id() != thread::current().id()
+        {
+            let _ = handle.join();
+        }
+        self.log.stop.store(true, Ordering::Release);
+        self.log.wake();
+        // A callback of the log thread may have dropped the last handle to the store.
+        if let Some(handle) = self.log_thread.take()
+            && handle.thread().id() != thread::current().id()
+        {
+            handle.thread().unpark();
+            let _ = handle.join();
+        }
+    }
+}

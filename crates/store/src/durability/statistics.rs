@@ -1,0 +1,111 @@
+//! Counts of the log and of checkpoints.
+
+use std::time::Duration;
+
+use honeycomb_log::LogWriter;
+use honeycomb_memory::sync::{AtomicU64, Ordering};
+use serde::Serialize;
+
+/// Upper bounds of the buckets of the histogram of write times, in microseconds. The last bucket has none.
+pub const WRITE_MICROSECONDS: [u64; 11] =
+    [50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 200_000, 1_000_000];
+
+/// Statistics of durability.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct DurabilityStatistics {
+    /// All writes up to this version are durable.
+    pub durable_version: u64,
+    /// Records that were written since the store was opened.
+    pub records: u64,
+    /// Groups: writes to the log.
+    pub groups: u64,
+    /// Groups and syncs that made records durable.
+    pub syncs: u64,
+    /// Bytes of the records.
+    pub bytes: u64,
+    /// Bytes of records since the last checkpoint.
+    pub bytes_since_checkpoint: u64,
+    /// Records since the last checkpoint.
+    pub records_since_checkpoint: u64,
+    /// Bytes of records that wait for the log.
+    pub queued_bytes: u64,
+    /// Log files.
+    pub files: usize,
+    /// Groups by the time of their write; see [`WRITE_MICROSECONDS`].
+    pub write_times: [u64; WRITE_MICROSECONDS.len() + 1],
+    /// The sum of the times of all writes.
+    pub write_time: Duration,
+    /// The version of the last checkpoint; 0: there is none.
+    pub checkpoint_version: u64,
+    /// The time since the last checkpoint, or since the store was opened.
+    pub checkpoint_age: Duration,
+    /// Checkpoints since the store was opened.
+    pub checkpoints: u64,
+    /// Failed checkpoints since the store was opened.
+    pub failed_checkpoints: u64,
+    /// Whether a checkpoint is in progress.
+    pub is_checkpoint_running: bool,
+    /// The error of the last checkpoint, if it failed.
+    pub checkpoint_error: Option<String>,
+    /// Whether writes are refused because the disk is full.
+    pub is_full: bool,
+    /// The reason that the store is read-only, if it is.
+    pub failure: Option<String>,
+}
+
+/// The result of a recovery.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Recovery {
+    /// Pairs of the checkpoint.
+    pub pairs: u64,
+    /// Records of the log after it.
+    pub records: u64,
+    /// The version of the last record.
+    pub version: u64,
+    /// Bytes of records at the end of the log that were not durable at a power cut. No acknowledged write is
+    /// among them.
+    pub cut_bytes: u64,
+}
+
+/// Counters of the log thread. Relaxed: no other data depends on them.
+#[derive(Default)]
+pub(crate) struct LogCounters {
+    pub(crate) records: AtomicU64,
+    groups: AtomicU64,
+    syncs: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    files: AtomicU64,
+    nanoseconds: AtomicU64,
+    times: [AtomicU64; WRITE_MICROSECONDS.len() + 1],
+}
+
+impl LogCounters {
+    pub(crate) fn record(&self, writer: &LogWriter, records: u64, time: Duration, syncs: bool) {
+        let add = |counter: &AtomicU64, more| counter.fetch_add(more, Ordering::Relaxed);
+        add(&self.records, records);
+        add(&self.groups, 1);
+        add(&self.syncs, u64::from(syncs));
+        add(&self.nanoseconds, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let bucket = WRITE_MICROSECONDS.iter().position(|&most| time.as_micros() <= u128::from(most));
+        add(&self.times[bucket.unwrap_or(WRITE_MICROSECONDS.len())], 1);
+        self.bytes.store(writer.written_bytes(), Ordering::Relaxed);
+        self.set_files(writer.files());
+    }
+
+    pub(crate) fn set_files(&self, files: usize) {
+        self.files.store(files as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn fill(&self, statistics: &mut DurabilityStatistics) {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        statistics.records = load(&self.records);
+        statistics.groups = load(&self.groups);
+        statistics.syncs = load(&self.syncs);
+        statistics.bytes = load(&self.bytes);
+        statistics.files = load(&self.files).max(1) as usize;
+        statistics.write_time = Duration::from_nanos(load(&self.nanoseconds));
+        for (time, counter) in statistics.write_times.iter_mut().zip(&self.times) {
+            *time = load(counter);
+        }
+    }
+}

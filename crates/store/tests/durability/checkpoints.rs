@@ -1,0 +1,172 @@
+//! Checkpoints while other threads write, and what they remove.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use honeycomb_store::{DurabilityConfig, Error, Store, SyncPolicy};
+use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
+
+use crate::workload::{config, contents};
+
+#[test]
+fn checkpoints_while_threads_write_are_consistent() {
+    let seed = seed_or(3);
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::EverySecond)).unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let (store, is_done) = (&store, &is_done);
+            scope.spawn(move || {
+                let (table, mut random) = (store.table("t").unwrap(), Random::new(seed + thread));
+                while !is_done.load(Ordering::Relaxed) {
+                    let key = random.below(2000).to_string();
+                    if random.chance(30) {
+                        table.delete(key.as_bytes()).unwrap();
+                    } else {
+                        table.put(key.as_bytes(), &random.bytes(50)).unwrap();
+                    }
+                }
+            });
+        }
+        for round in 0..8 {
+            let checkpoint = store.checkpoint().unwrap();
+            assert!(checkpoint.version <= store.read_version());
+            let recovered = disk.after_power_cut(Kept::Random(seed + round));
+            let mut recovered = Store::open(config(&recovered, SyncPolicy::Always)).unwrap();
+            let recovery = recovered.recovery().unwrap();
+            assert!(recovery.version >= checkpoint.version && recovery.pairs == checkpoint.pairs);
+            recovered.verify().unwrap();
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    store.wait_durable(store.read_version()).unwrap();
+    let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
+    assert!(contents(&recovered) == contents(&store));
+}
+
+#[test]
+fn a_checkpoint_removes_log_files_and_earlier_checkpoints() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    for round in 0..3 {
+        (0..200_u32).for_each(|number| table.put(&number.to_be_bytes(), &[round; 100]).unwrap());
+        assert!(disk.files().len() >= 4, "{:?}", disk.files());
+        assert_eq!(store.checkpoint().unwrap().pairs, 200);
+        let names = disk.files();
+        let count = |extension| names.iter().filter(|(name, _)| name.ends_with(extension)).count();
+        assert_eq!((count(".log"), count(".checkpoint")), (1, 1), "{names:?}");
+        assert!((1..=16).contains(&count(".spare")), "{names:?}");
+    }
+    drop((table, store));
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    assert_eq!((store.recovery().unwrap().pairs, store.recovery().unwrap().cut_bytes), (200, 0));
+    assert_eq!(store.table("t").unwrap().pair_count(), 200);
+}
+
+#[test]
+fn a_checkpoint_is_written_when_the_log_has_grown_or_on_request() {
+    let disk = SimulatedDisk::default();
+    let mut config = config(&disk, SyncPolicy::Never);
+    let durability = config.durability.take().unwrap();
+    config.durability = Some(DurabilityConfig { checkpoint_log_bytes: 50_000, ..durability });
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    let checkpoints = || store.durability_statistics().unwrap().checkpoints;
+    (0..1000_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    wait_until(|| checkpoints() > 0);
+    // The growth since then is small, perhaps after one more checkpoint.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = checkpoints();
+    store.request_checkpoint().unwrap();
+    wait_until(|| checkpoints() > before);
+    store.set_checkpoint_interval(Some(Duration::from_millis(1))).unwrap();
+    let before = checkpoints();
+    table.put(b"more", b"").unwrap();
+    wait_until(|| checkpoints() > before);
+}
+
+#[test]
+fn a_table_can_be_dropped_during_a_checkpoint() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Never)).unwrap();
+    for round in 0..20_u8 {
+        let table = store.table("t").unwrap();
+        table.load_sorted((0..2000_u32).map(|number| (number.to_be_bytes(), [round; 20]))).unwrap();
+        drop(table);
+        std::thread::scope(|scope| {
+            scope.spawn(|| store.checkpoint().unwrap());
+            assert!(store.drop_table("t").unwrap());
+        });
+    }
+    store.wait_durable(store.read_version()).unwrap();
+    let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
+    assert_eq!(recovered.tables(), Vec::<String>::new());
+}
+
+#[test]
+fn a_store_in_memory_has_no_checkpoints() {
+    let store = Store::open(honeycomb_store::Config {
+        durability: None,
+        ..config(&SimulatedDisk::default(), SyncPolicy::Always)
+    })
+    .unwrap();
+    assert!(matches!(store.checkpoint(), Err(Error::NoDirectory)));
+    assert!(matches!(store.set_sync_policy(SyncPolicy::Never), Err(Error::NoDirectory)));
+    assert_eq!((store.recovery(), store.sync_policy()), (None, None));
+    store.table("t").unwrap().put(b"a", b"").unwrap();
+    assert_eq!(store.durable_version(), store.read_version());
+    store.wait_durable(u64::MAX).unwrap();
+}
+
+#[test]
+fn limits_of_the_configuration_are_checked() {
+    let open = |change: &dyn Fn(&mut honeycomb_store::Config)| {
+        let mut config = config(&SimulatedDisk::default(), SyncPolicy::Always);
+        change(&mut config);
+        Store::open(config).map(drop)
+    };
+    let with_bytes = |bytes| {
+        open(&|config| {
+            let durability = config.durability.take().unwrap();
+            config.durability = Some(DurabilityConfig { log_file_bytes: bytes, ..durability });
+        })
+    };
+    assert!(with_bytes(8 << 10).is_ok());
+    for bytes in [(8 << 10) - 1, (16 << 30) + 1] {
+        let error = with_bytes(bytes).unwrap_err().to_string();
+        assert!(error.contains(&bytes.to_string()) && error.contains("8192 to 17179869184"), "{error}");
+    }
+    let error = open(&|config| config.mvcc = false).unwrap_err();
+    assert!(matches!(error, Error::InvalidConfig(_)), "{error}");
+}
+
+#[test]
+fn progress_is_reported() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    table.load_sorted((0..3000_u32).map(|number| (number.to_be_bytes(), [1; 20]))).unwrap();
+    store.checkpoint().unwrap();
+    table.put(b"one more", b"").unwrap();
+    drop((table, store));
+    let last = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (mut config, reports) = (config(&disk, SyncPolicy::Always), last.clone());
+    let durability = config.durability.take().unwrap();
+    let progress: Arc<dyn Fn(_) + Send + Sync> = Arc::new(move |now| reports.lock().unwrap().push(now));
+    config.durability = Some(DurabilityConfig { progress: Some(progress), ..durability });
+    let store = Store::open(config).unwrap();
+    let last = *last.lock().unwrap().last().unwrap();
+    assert_eq!((last.pairs, last.pairs_total, last.records), (3000, 3000, store.recovery().unwrap().records));
+    assert_eq!(last.records, 1);
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the condition stays false");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

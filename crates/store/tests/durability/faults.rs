@@ -1,0 +1,125 @@
+//! Faults of the disk: full, and broken.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use honeycomb_store::{Error, Store, SyncPolicy, Table};
+use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
+
+use crate::workload::{config, contents};
+
+#[test]
+fn a_full_disk_refuses_writes_until_it_has_room() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::EverySecond)).unwrap();
+    let table = store.table("t").unwrap();
+    let before = put(&table, 0);
+    disk.fail(disk.calls(), DiskFault::Full);
+    let refused = (1..).map(|number| try_put(&table, number)).find_map(Result::err);
+    assert!(matches!(refused, Some(Error::DiskFull)), "{refused:?}");
+    assert!(store.check_writable().is_err() && store.durability_statistics().unwrap().is_full);
+    assert!(matches!(table.delete(b"key 0"), Err(Error::DiskFull)));
+    assert!(matches!(store.table("u"), Err(Error::DiskFull)));
+    assert_eq!(table.get(b"key 0").unwrap(), Some(before), "reads go on");
+    disk.add_room();
+    wait_until(|| store.check_writable().is_ok());
+    put(&table, 9999);
+    store.wait_durable(store.read_version()).unwrap();
+    let (found, after) = (contents(&store), disk.after_power_cut(Kept::Nothing));
+    let recovered = Store::open(config(&after, SyncPolicy::Always)).unwrap();
+    assert!(contents(&recovered) == found);
+}
+
+#[test]
+fn a_failed_write_makes_the_store_read_only() {
+    for policy in [SyncPolicy::Always, SyncPolicy::EverySecond] {
+        let disk = SimulatedDisk::default();
+        let store = Store::open(config(&disk, policy)).unwrap();
+        let table = store.table("t").unwrap();
+        put(&table, 0);
+        store.wait_durable(store.read_version()).unwrap();
+        disk.fail(disk.calls(), DiskFault::Error);
+        let failed = (1..).map(|number| try_put(&table, number)).find_map(Result::err).unwrap();
+        let is_expected = match policy {
+            SyncPolicy::Always => matches!(failed, Error::NotDurable { .. }),
+            _ => matches!(failed, Error::ReadOnly { .. }),
+        };
+        assert!(is_expected, "{policy:?}: {failed}");
+        assert!(failed.to_string().contains("simulated"), "{failed}");
+        assert!(matches!(table.put(b"a", b""), Err(Error::ReadOnly { .. })));
+        assert!(matches!(store.wait_durable(store.read_version()), Err(Error::NotDurable { .. })));
+        assert!(store.durability_statistics().unwrap().failure.is_some());
+        assert!(table.get(b"key 0").unwrap().is_some(), "reads go on");
+        let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), policy)).unwrap();
+        assert!(recovered.table("t").unwrap().get(b"key 0").unwrap().is_some());
+    }
+}
+
+#[test]
+fn a_failed_checkpoint_leaves_the_store_writable() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    (0..50).for_each(|number| drop(put(&table, number)));
+    for fault in [DiskFault::Full, DiskFault::Error] {
+        let calls = disk.calls();
+        disk.fail(calls + 1, fault);
+        let failed = store.checkpoint().unwrap_err();
+        match fault {
+            DiskFault::Full => assert!(matches!(failed, Error::DiskFull), "{failed}"),
+            _ => assert!(matches!(failed, Error::Log(_)), "{failed}"),
+        }
+        disk.add_room();
+        let statistics = store.durability_statistics().unwrap();
+        assert_eq!(statistics.checkpoint_error, Some(failed.to_string()));
+        put(&table, 50);
+    }
+    let checkpoint = store.checkpoint().unwrap();
+    assert_eq!(checkpoint.pairs, 51);
+    let statistics = store.durability_statistics().unwrap();
+    assert_eq!((statistics.checkpoints, statistics.failed_checkpoints), (1, 2));
+    assert_eq!(statistics.checkpoint_error, None);
+    let checkpoints = disk.files().into_iter().filter(|(name, _)| name.ends_with(".checkpoint")).count();
+    assert_eq!(checkpoints, 1, "{:?}", disk.files());
+}
+
+#[test]
+fn callbacks_and_health_follow_the_log() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Never)).unwrap();
+    let table = store.table("t").unwrap();
+    let (sender, calls) = std::sync::mpsc::channel();
+    store.on_durable(Arc::new(move || {
+        let _ = sender.send(());
+    }));
+    put(&table, 1);
+    let version = store.read_version();
+    if !store.request_durable(version) {
+        calls.recv_timeout(Duration::from_secs(10)).expect("a call");
+    }
+    wait_until(|| store.durable_version() >= version);
+    assert!(store.request_durable(version));
+    store.wait_durable(u64::MAX).unwrap();
+    store.set_sync_policy(SyncPolicy::Always).unwrap();
+    assert_eq!(store.sync_policy(), Some(SyncPolicy::Always));
+    put(&table, 2);
+    assert!(store.durable_version() >= store.read_version());
+}
+
+fn try_put(table: &Table, number: usize) -> Result<Vec<u8>, Error> {
+    let value = number.to_string().repeat(100).into_bytes();
+    table.put(format!("key {number}").as_bytes(), &value)?;
+    Ok(value)
+}
+
+fn put(table: &Table, number: usize) -> Vec<u8> {
+    try_put(table, number).unwrap()
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the condition stays false");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

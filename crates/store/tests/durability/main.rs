@@ -1,0 +1,7 @@
+//! Durability: crashes at every call of the disk, faults of the disk, recovery, checkpoints.
+
+mod checkpoints;
+mod crashes;
+mod faults;
+mod files;
+mod workload;

@@ -1,0 +1,209 @@
+//! A random workload on a durable store, and the model states that a recovery may find.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use honeycomb_store::{Batch, BatchOutcome, Config, DurabilityConfig, Error, Store, SyncPolicy, Table};
+use honeycomb_testing::{Random, SimulatedDisk};
+
+/// All pairs by table.
+pub(crate) type Model = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
+
+/// A store on a simulated disk, and every state that it has had.
+pub(crate) struct Workload {
+    store: Store,
+    tables: Vec<Table>,
+    random: Random,
+    policy: SyncPolicy,
+    pub(crate) states: Vec<Model>,
+    /// The position of the last state that is known to be durable.
+    pub(crate) durable: usize,
+}
+
+/// The files have four blocks, so that workloads use many of them.
+pub(crate) fn config(disk: &SimulatedDisk, policy: SyncPolicy) -> Config {
+    let durability = DurabilityConfig {
+        policy,
+        log_file_bytes: 4 * 4096,
+        ..DurabilityConfig::with_storage(Arc::new(disk.clone()))
+    };
+    Config {
+        memory_bytes: 4 << 20,
+        node_bytes: 1024,
+        log_threshold_bytes: 256,
+        huge_pages: false,
+        durability: Some(durability),
+        ..Config::default()
+    }
+}
+
+/// Returns all pairs of a store.
+pub(crate) fn contents(store: &Store) -> Model {
+    let pairs = |name: &String| {
+        let table = store.table(name).expect("the table exists");
+        table.iter().expect("room").map(|pair| pair.expect("no lease is lost")).collect()
+    };
+    store.tables().iter().map(|name| (name.clone(), pairs(name))).collect()
+}
+
+impl Workload {
+    pub(crate) fn open(disk: &SimulatedDisk, policy: SyncPolicy, seed: u64) -> Result<Self, Error> {
+        let store = Store::open(config(disk, policy))?;
+        let states = vec![contents(&store)];
+        Ok(Self { store, tables: Vec::new(), random: Random::new(seed), policy, states, durable: 0 })
+    }
+
+    /// Executes steps until one of them fails.
+    pub(crate) fn run(&mut self, steps: usize) -> Result<(), Error> {
+        for _ in 0..steps {
+            self.step()?;
+            if self.policy == SyncPolicy::Always {
+                self.durable = self.states.len() - 1;
+            } else if self.random.chance(15) {
+                self.store.wait_durable(self.store.read_version())?;
+                self.durable = self.states.len() - 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), Error> {
+        if self.tables.is_empty() {
+            return self.create();
+        }
+        match self.random.below(22) {
+            0 => self.create(),
+            1 => self.drop_one(),
+            2 => self.load(),
+            3 => self.store.checkpoint().map(drop),
+            4..=6 => self.batch(),
+            7 => self.each(),
+            _ => self.single(),
+        }
+    }
+
+    fn single(&mut self) -> Result<(), Error> {
+        let table = self.tables[self.random.below(self.tables.len())].clone();
+        match self.random.below(14) {
+            0 => {
+                let (low, high) = (self.key(), self.key());
+                let name = table.name().to_owned();
+                self.change(|model| pairs(model, &name).retain(|key, _| !(low <= *key && *key < high)));
+                table.delete_range(&low[..]..&high[..]).map(drop)
+            }
+            1 | 2 => self.delete(&table),
+            3 => self.add(&table),
+            _ => self.put(&table),
+        }
+    }
+
+    /// Adds the state after a change. It is added before the change, which may fail but be durable.
+    fn change(&mut self, change: impl FnOnce(&mut Model)) {
+        let mut next = self.states.last().cloned().unwrap_or_default();
+        change(&mut next);
+        self.states.push(next);
+    }
+
+    fn create(&mut self) -> Result<(), Error> {
+        let name = format!("table {}", self.random.below(5));
+        if !self.tables.iter().any(|table| table.name() == name) {
+            self.change(|model| {
+                model.entry(name.clone()).or_default();
+            });
+            self.tables.push(self.store.table(&name)?);
+        }
+        Ok(())
+    }
+
+    fn drop_one(&mut self) -> Result<(), Error> {
+        let table = self.tables.swap_remove(self.random.below(self.tables.len()));
+        let name = table.name().to_owned();
+        drop(table);
+        self.change(|model| drop(model.remove(&name)));
+        self.store.drop_table(&name).map(drop)
+    }
+
+    /// A bulk load into a new table: first the table, then all its pairs.
+    fn load(&mut self) -> Result<(), Error> {
+        let name = format!("loaded {}", self.random.below(3));
+        if self.states.last().is_some_and(|model| model.contains_key(&name)) {
+            return Ok(());
+        }
+        self.change(|model| drop(model.insert(name.clone(), BTreeMap::new())));
+        let table = self.store.table(&name)?;
+        let count = self.random.below(400);
+        let pairs: BTreeMap<_, _> = (0..count).map(|_| (self.key(), self.value())).collect();
+        self.change(|model| drop(model.insert(name.clone(), pairs.clone())));
+        table.load_sorted(pairs).map(drop)
+    }
+
+    fn batch(&mut self) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        let mut next = self.states.last().cloned().unwrap_or_default();
+        for _ in 0..1 + self.random.below(8) {
+            let table = self.tables[self.random.below(self.tables.len())].clone();
+            let key = self.key();
+            if self.random.chance(20) {
+                pairs(&mut next, table.name()).remove(&key);
+                batch.delete(&table, &key);
+            } else {
+                let value = self.value();
+                pairs(&mut next, table.name()).insert(key.clone(), value.clone());
+                batch.put(&table, &key, &value);
+            }
+        }
+        self.states.push(next);
+        let outcome = self.store.apply(&batch)?;
+        assert!(matches!(outcome, BatchOutcome::Applied { .. }));
+        Ok(())
+    }
+
+    /// Independent writes: each is a state of its own.
+    fn each(&mut self) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        for _ in 0..1 + self.random.below(40) {
+            let table = self.tables[self.random.below(self.tables.len())].clone();
+            let (key, value) = (self.key(), self.value());
+            self.change(|model| drop(pairs(model, table.name()).insert(key.clone(), value.clone())));
+            batch.put(&table, &key, &value);
+        }
+        let mut refused = None;
+        self.store.apply_each(&batch, |_, outcome| refused = outcome.err())?;
+        refused.map_or(Ok(()), Err)
+    }
+
+    fn put(&mut self, table: &Table) -> Result<(), Error> {
+        let (key, value) = (self.key(), self.value());
+        self.change(|model| drop(pairs(model, table.name()).insert(key.clone(), value.clone())));
+        table.put(&key, &value)
+    }
+
+    fn delete(&mut self, table: &Table) -> Result<(), Error> {
+        let key = self.key();
+        self.change(|model| drop(pairs(model, table.name()).remove(&key)));
+        table.delete(&key).map(drop)
+    }
+
+    fn add(&mut self, table: &Table) -> Result<(), Error> {
+        let delta = self.random.below(1000) as u64;
+        self.change(|model| {
+            let counter = pairs(model, table.name()).entry(b"counter".to_vec()).or_insert(vec![0; 8]);
+            let sum = u64::from_le_bytes(counter[..].try_into().expect("eight bytes")) + delta;
+            *counter = sum.to_le_bytes().to_vec();
+        });
+        table.add(b"counter", delta as i64).map(drop)
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        format!("key {:02}", self.random.below(60)).into_bytes()
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        let length = if self.random.chance(3) { 6000 } else { self.random.below(120) };
+        self.random.bytes(length)
+    }
+}
+
+fn pairs<'m>(model: &'m mut Model, table: &str) -> &'m mut BTreeMap<Vec<u8>, Vec<u8>> {
+    model.get_mut(table).expect("the table exists")
+}

@@ -1,0 +1,339 @@
+//! A disk that loses, reorders and tears what is not durable, and fails on request.
+//!
+//! A power cut keeps, for each sector of 512 bytes that was written since the last sync of its file, one of
+//! the contents that the sector has had since then. It keeps a prefix of the changes of names since the last
+//! sync of the directory. After a failed sync, the sectors that it should have made durable stay uncertain
+//! for ever, even if a later sync succeeds, as on real systems that forget that the sectors were changed.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use honeycomb_log::{Storage, StorageFile};
+
+use crate::random::Random;
+
+const SECTOR: usize = honeycomb_layout::WAL_SECTOR_BYTES;
+
+/// A simulated disk. Clones are handles to the same disk.
+#[derive(Clone, Default)]
+pub struct SimulatedDisk(Arc<Mutex<Disk>>);
+
+/// A failure of one call that changes the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DiskFault {
+    /// The power fails during the call, and all later calls fail.
+    PowerCut,
+    /// The call fails, after it has changed an unknown part of the bytes.
+    Error,
+    /// Calls that need room fail: this one and later ones, until [`SimulatedDisk::add_room`].
+    Full,
+}
+
+/// What a power cut keeps of the changes that were not durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing.
+    Nothing,
+    /// Everything.
+    Everything,
+    /// A random choice for each sector and name, with this seed.
+    Random(u64),
+}
+
+#[derive(Default)]
+struct Disk {
+    files: Vec<File>,
+    names: BTreeMap<String, usize>,
+    durable_names: BTreeMap<String, usize>,
+    /// The names after each change since the last sync of the directory.
+    name_changes: Vec<BTreeMap<String, usize>>,
+    calls: u64,
+    fault: Option<(u64, DiskFault)>,
+    is_off: bool,
+    is_full: bool,
+}
+
+#[derive(Default)]
+struct File {
+    bytes: Vec<u8>,
+    durable_length: usize,
+    /// For each sector with changes that are not durable: its durable content and all later ones.
+    uncertain: BTreeMap<usize, Uncertain>,
+}
+
+struct Uncertain {
+    contents: Vec<[u8; SECTOR]>,
+    /// Whether a sync has failed to make the sector durable.
+    is_forgotten: bool,
+}
+
+struct Handle {
+    disk: SimulatedDisk,
+    file: usize,
+}
+
+impl SimulatedDisk {
+    /// Makes the call with this number fail: calls that change the disk count, from 0 on.
+    pub fn fail(&self, call: u64, fault: DiskFault) {
+        self.lock().fault = Some((call, fault));
+    }
+
+    /// Returns the number of calls so far that change the disk.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.lock().calls
+    }
+
+    /// Ends the state in which the disk is full.
+    pub fn add_room(&self) {
+        self.lock().is_full = false;
+    }
+
+    /// Returns the disk after a power cut at this moment, without faults.
+    #[must_use]
+    pub fn after_power_cut(&self, kept: Kept) -> Self {
+        let mut random = match kept {
+            Kept::Random(seed) => Some(Random::new(seed)),
+            _ => None,
+        };
+        let mut choose = |count: usize| match (&mut random, kept) {
+            (Some(random), _) => random.below(count),
+            (None, Kept::Nothing) => 0,
+            (None, _) => count - 1,
+        };
+        let disk = self.lock();
+        let names = match choose(disk.name_changes.len() + 1) {
+            0 => disk.durable_names.clone(),
+            changes => disk.name_changes[changes - 1].clone(),
+        };
+        let files = disk.files.iter().map(|file| file.after_power_cut(&mut choose)).collect();
+        Self(Arc::new(Mutex::new(Disk { files, durable_names: names.clone(), names, ..Disk::default() })))
+    }
+
+    /// Returns the names and lengths of all files.
+    #[must_use]
+    pub fn files(&self) -> Vec<(String, usize)> {
+        let disk = self.lock();
+        disk.names.iter().map(|(name, &file)| (name.clone(), disk.files[file].bytes.len())).collect()
+    }
+
+    /// Flips a bit of a file.
+    ///
+    /// # Panics
+    /// If the file does not exist or is too short.
+    pub fn flip(&self, name: &str, offset: usize, bit: u32) {
+        let mut disk = self.lock();
+        let file = disk.names[name];
+        disk.files[file].bytes[offset] ^= 1 << bit;
+    }
+
+    /// Truncates a file.
+    ///
+    /// # Panics
+    /// If the file does not exist.
+    pub fn truncate(&self, name: &str, length: usize) {
+        let mut disk = self.lock();
+        let file = disk.names[name];
+        disk.files[file].bytes.truncate(length);
+    }
+
+    /// Returns an independent copy of the disk, with all changes durable.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        self.after_power_cut(Kept::Everything)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Disk> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl File {
+    fn after_power_cut(&self, choose: &mut impl FnMut(usize) -> usize) -> Self {
+        let mut bytes = self.bytes.clone();
+        for (&sector, uncertain) in &self.uncertain {
+            let content = uncertain.contents[choose(uncertain.contents.len())];
+            let end = bytes.len().min((sector + 1) * SECTOR);
+            bytes[sector * SECTOR..end].copy_from_slice(&content[..end - sector * SECTOR]);
+        }
+        if self.durable_length < bytes.len() && choose(2) == 0 {
+            bytes.truncate(self.durable_length);
+        }
+        Self { durable_length: bytes.len(), bytes, uncertain: BTreeMap::new() }
+    }
+
+    fn write(&mut self, offset: usize, bytes: &[u8]) {
+        if self.bytes.len() < offset + bytes.len() {
+            self.bytes.resize(offset + bytes.len(), 0);
+        }
+        let sectors = offset / SECTOR..(offset + bytes.len()).div_ceil(SECTOR);
+        for sector in sectors.clone() {
+            let content = self.sector(sector);
+            let unchanged = || Uncertain { contents: vec![content], is_forgotten: false };
+            self.uncertain.entry(sector).or_insert_with(unchanged);
+        }
+        self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+        for sector in sectors {
+            let content = self.sector(sector);
+            self.uncertain.entry(sector).and_modify(|uncertain| uncertain.contents.push(content));
+        }
+    }
+
+    fn sector(&self, sector: usize) -> [u8; SECTOR] {
+        let mut content = [0; SECTOR];
+        let end = self.bytes.len().min((sector + 1) * SECTOR);
+        content[..end - sector * SECTOR].copy_from_slice(&self.bytes[sector * SECTOR..end]);
+        content
+    }
+
+    fn sync(&mut self, sectors: impl Fn(usize) -> bool) {
+        self.uncertain.retain(|&sector, uncertain| uncertain.is_forgotten || !sectors(sector));
+        self.durable_length = self.bytes.len();
+    }
+
+    fn forget(&mut self) {
+        self.uncertain.values_mut().for_each(|uncertain| uncertain.is_forgotten = true);
+    }
+}
+
+impl Disk {
+    /// Counts a call that changes the disk, and returns whether it fails.
+    fn call(&mut self, needs_room: bool) -> Result<Option<DiskFault>, io::Error> {
+        if self.is_off {
+            return Err(io::Error::other("the power is off"));
+        }
+        let call = self.calls;
+        self.calls += 1;
+        let fault = self.fault.filter(|(at, _)| *at == call).map(|(_, fault)| fault);
+        self.is_off = fault == Some(DiskFault::PowerCut);
+        self.is_full |= fault == Some(DiskFault::Full);
+        if self.is_full && needs_room {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(fault.filter(|fault| *fault != DiskFault::Full))
+    }
+
+    fn result(fault: Option<DiskFault>) -> io::Result<()> {
+        fault.map_or(Ok(()), |fault| Err(io::Error::other(format!("simulated: {fault:?}"))))
+    }
+
+    fn check_power(&self) -> io::Result<()> {
+        if self.is_off { Err(io::Error::other("the power is off")) } else { Ok(()) }
+    }
+
+    fn find(&self, name: &str) -> io::Result<usize> {
+        self.check_power()?;
+        self.names.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn change_names(&mut self, change: impl FnOnce(&mut BTreeMap<String, usize>)) {
+        change(&mut self.names);
+        self.name_changes.push(self.names.clone());
+    }
+}
+
+impl Storage for SimulatedDisk {
+    fn list(&self) -> io::Result<Vec<String>> {
+        let disk = self.lock();
+        disk.check_power()?;
+        Ok(disk.names.keys().cloned().collect())
+    }
+
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
+        let mut disk = self.lock();
+        let fault = disk.call(true)?;
+        let file = disk.files.len();
+        let bytes = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+        disk.files.push(File { bytes, ..File::default() });
+        disk.change_names(|names| {
+            names.insert(name.to_owned(), file);
+        });
+        Disk::result(fault)?;
+        Ok(Box::new(Handle { disk: self.clone(), file }))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        let file = self.lock().find(name)?;
+        Ok(Box::new(Handle { disk: self.clone(), file }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut disk = self.lock();
+        let file = disk.find(from)?;
+        let fault = disk.call(false)?;
+        disk.change_names(|names| {
+            names.remove(from);
+            names.insert(to.to_owned(), file);
+        });
+        Disk::result(fault)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut disk = self.lock();
+        disk.find(name)?;
+        let fault = disk.call(false)?;
+        disk.change_names(|names| {
+            names.remove(name);
+        });
+        Disk::result(fault)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        let mut disk = self.lock();
+        Disk::result(disk.call(false)?)?;
+        disk.durable_names = disk.names.clone();
+        disk.name_changes.clear();
+        Ok(())
+    }
+}
+
+impl StorageFile for Handle {
+    fn length(&self) -> io::Result<u64> {
+        let disk = self.disk.lock();
+        disk.check_power()?;
+        Ok(disk.files[self.file].bytes.len() as u64)
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        let disk = self.disk.lock();
+        disk.check_power()?;
+        let rest = disk.files[self.file].bytes.get(offset as usize..).unwrap_or_default();
+        let length = rest.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&rest[..length]);
+        Ok(length)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        let grows = offset as usize + bytes.len() > disk.files[self.file].bytes.len();
+        let fault = disk.call(grows)?;
+        disk.files[self.file].write(offset as usize, bytes);
+        Disk::result(fault)
+    }
+
+    fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        let grows = offset as usize + bytes.len() > disk.files[self.file].bytes.len();
+        let fault = disk.call(grows)?;
+        let file = &mut disk.files[self.file];
+        file.write(offset as usize, bytes);
+        if fault.is_none() {
+            let (first, last) = (offset as usize / SECTOR, (offset as usize + bytes.len()).div_ceil(SECTOR));
+            file.sync(|sector| (first..last).contains(&sector));
+        }
+        Disk::result(fault)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut disk = self.disk.lock();
+        let fault = disk.call(false)?;
+        let file = &mut disk.files[self.file];
+        if fault.is_none() {
+            file.sync(|_| true)
+        } else {
+            file.forget()
+        }
+        Disk::result(fault)
+    }
+}
