@@ -11,6 +11,7 @@ use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
 use crate::ledger::{Extent, Kind, Ledger};
 use crate::sync::{AtomicU32, Mutex, Padded, lock, thread_number};
+use crate::table_page::PAGE_UNITS;
 
 /// Number of node buffers that move from the buddy system to a free list at once.
 const REFILL: usize = 8;
@@ -62,7 +63,14 @@ impl Allocator {
         Some(start)
     }
 
-    /// Frees the buffer of a value, of kind `from`.
+    /// Allocates a page of an unordered table, of kind `LiveTablePage`. Returns its first unit.
+    pub(crate) fn allocate_table_page(&self) -> Option<usize> {
+        let start = lock(&self.buddy.0).allocate(PAGE_UNITS)?;
+        self.ledger.begin(thread_number(), Extent { start, units: PAGE_UNITS }, Kind::LiveTablePage);
+        Some(start)
+    }
+
+    /// Frees the buffer of a value, or a page of an unordered table, of kind `from`.
     pub(crate) fn free_value(&self, extent: Extent, from: Kind) {
         self.ledger.end(thread_number(), extent, from);
         lock(&self.buddy.0).free(extent.start, extent.units);

@@ -11,6 +11,7 @@ use std::ops::Range;
 use crate::arena::{MappedByte, MappedSlice, MappingHints};
 use crate::error::MemoryError;
 use crate::sync::{AtomicI64, Ordering, Padded};
+use crate::table_page::PAGE_UNITS;
 
 /// The use of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,10 @@ pub(crate) enum Kind {
     LiveNode,
     /// The buffer of a retired node.
     RetiredNode,
+    /// A page of an unordered table.
+    LiveTablePage,
+    /// A retired page of an unordered table.
+    RetiredTablePage,
     /// The buffer of a value during its construction. The kinds of values come last.
     PrivateValue,
     /// The buffer of a value in use.
@@ -174,6 +179,12 @@ impl Ledger {
         };
         !is(&self.kinds[slot], &[Kind::FreeNode, Kind::PrivateNode])
             && self.kinds[units].iter().all(is_of_value)
+    }
+
+    /// Whether a unit belongs to a page of an unordered table, live or retired.
+    pub(crate) fn is_in_table_page(&self, unit: usize) -> bool {
+        let kind = self.kinds[unit - unit % PAGE_UNITS].load(Ordering::Relaxed);
+        kind == Kind::LiveTablePage as u8 || kind == Kind::RetiredTablePage as u8
     }
 
     fn inner(&self, extent: Extent) -> &[MappedByte] {

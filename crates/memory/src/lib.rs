@@ -6,6 +6,9 @@
 //! for the fields that the lock-and-size word protects ([`Node`], [`LockedNode`]). At last it is retired, and
 //! reclaimed after every operation that can reach it has ended ([`Pin`], [`Lease`], [`Device`]).
 //!
+//! Unordered tables have *pages*, which all threads access as atomic words ([`PageWords`]), and sequence locks
+//! ([`SequenceLock`]) to detect words of different moments.
+//!
 //! This is the only crate of the index that may contain `unsafe` code. Its API is safe under one rule that
 //! types cannot express: no operation that begins after a call of [`Memory::retire`] may reach the retired
 //! buffer or LID.
@@ -42,7 +45,9 @@ mod numa;
 mod page_table;
 mod prefetch;
 mod retire;
+mod sequence_lock;
 pub mod sync;
+mod table_page;
 mod versions;
 
 pub use accounting::Accounting;
@@ -60,4 +65,6 @@ pub use lock_word::LockAndSize;
 pub use memory::Memory;
 pub use node::{LINE_BYTES, LockedNode, Node, Published};
 pub use retire::Retired;
+pub use sequence_lock::{SequenceGuard, SequenceLock};
+pub use table_page::{PAGE_BYTES, PageWords};
 pub use versions::{VERSION_RING, Version, Versions};
