@@ -9,9 +9,8 @@
 use crate::buddy::Buddy;
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
-use crate::ledger::{Extent, Kind, Ledger};
+use crate::ledger::{Extent, Kind, Ledger, PAGE_UNITS};
 use crate::sync::{AtomicU32, Mutex, Padded, lock, thread_number};
-use crate::table_page::PAGE_UNITS;
 
 /// Number of node buffers that move from the buddy system to a free list at once.
 const REFILL: usize = 8;

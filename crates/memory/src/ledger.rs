@@ -8,10 +8,11 @@
 
 use std::ops::Range;
 
+use honeycomb_layout as layout;
+
 use crate::arena::{MappedByte, MappedSlice, MappingHints};
 use crate::error::MemoryError;
 use crate::sync::{AtomicI64, Ordering, Padded};
-use crate::table_page::PAGE_UNITS;
 
 /// The use of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,9 @@ pub(crate) enum Kind {
     /// The buffer of a retired value.
     RetiredValue,
 }
+
+/// Units of a page of an unordered table.
+pub(crate) const PAGE_UNITS: usize = layout::TABLE_PAGE_BYTES / layout::ALLOCATION_UNIT_BYTES;
 
 const KINDS: usize = Kind::RetiredValue as usize + 1;
 

@@ -29,10 +29,10 @@ use crate::faults::Faults;
 use crate::lease::Lease;
 use crate::ledger::{Extent, Kind, Ledger};
 use crate::node::Node;
+use crate::page_set::{PAGE_BYTES, TablePages};
 use crate::page_table::{PageTable, State};
 use crate::retire::{RetireLists, Retired};
 use crate::sync::{Arc, AtomicU64, Ordering, Padded, thread_number};
-use crate::table_page::{PAGE_BYTES, TablePages};
 
 /// Arena, page table, allocator and epochs. Dropping it returns all memory to the system.
 // Fields that change often are padded, here and in the parts: readers use the other fields all the time.

@@ -1,12 +1,13 @@
 //! Sequence locks: a writer excludes other writers, and a reader notices that a writer has interfered.
 //!
-//! 1. An even number: unlocked. Any thread may lock it: a compare-and-swap to the next number, with acquire,
-//!    and then a release fence. The fence orders the number before every word that the holder stores.
+//! 1. An even number: unlocked. Any thread may lock it: a compare-and-swap to the next number, with
+//!    acquire, and then a release fence. The fence orders the number before every word that the holder
+//!    stores.
 //! 2. An odd number: only the holder may store the words that the lock protects, relaxed. It unlocks by a
 //!    release store of the next even number.
-//! 3. A reader loads the number with acquire until it is even, loads words, relaxed, has an acquire fence, and
-//!    loads the number again. If it is unchanged, then all these words are of one moment: if one of them were
-//!    stored by a later holder, the fences would make the number of that holder visible.
+//! 3. A reader loads the number with acquire until it is even, loads words, relaxed, has an acquire fence,
+//!    and loads the number again. If it is unchanged, then all these words are of one moment: if one of
+//!    them were stored by a later holder, the fences would make the number of that holder visible.
 //!
 //! A reader waits while a writer holds the lock. A holder executes a bounded number of instructions, so a
 //! reader waits no longer than that, except if the system has stopped the holder: then it waits until the

@@ -1,18 +1,18 @@
 //! Pages of unordered tables: memory that many threads read and write as atomic words.
 //!
-//! Nodes and values are published once. The buckets and slabs of a table change all the time, and readers do
-//! not lock them. So every access to the bytes of a page is an access to an atomic word, and a reader that
-//! has loaded words of two moments is not undefined behaviour: the table detects it with a
+//! Nodes and values are published once. The buckets and slabs of a table change all the time, and readers
+//! do not lock them. So every access to the bytes of a page is an access to an atomic word, and a reader
+//! that has loaded words of two moments is not undefined behaviour: the table detects it with a
 //! [`SequenceLock`](crate::SequenceLock).
 //!
-//! 1. A page is a buffer of the arena of 64 KiB at a multiple of 64 KiB. While it is live, the bit of the page
-//!    is set in `bits`. Only [`Memory::allocate_table_page`] sets the bit, when no other thread can access the
-//!    page, with release: the zeros of the page come first.
-//! 2. Any thread with a pin may load and store the words of a page whose bit it has found set, with acquire,
-//!    until the pin ends.
-//! 3. The thread that retires a page clears the bit before the page receives its stamp. So the stamp contains
-//!    every pin under which a thread has found the bit set (see `epochs`), and the memory of the page is
-//!    reused only after these pins have ended.
+//! 1. A page is a buffer of the arena of 64 KiB at a multiple of 64 KiB. While it is live, the bit of the
+//!    page is set in `bits`. Only [`Memory::allocate_table_page`] sets the bit, when no other thread can
+//!    access the page, with release: the zeros of the page come first.
+//! 2. Any thread with a pin may load and store the words of a page whose bit it has found set, with
+//!    acquire, until the pin ends.
+//! 3. The thread that retires a page clears the bit before the page receives its stamp. So the stamp
+//!    contains every pin under which a thread has found the bit set (see `epochs`), and the memory of the
+//!    page is reused only after these pins have ended.
 //!
 //! These rules hold for any address that a thread has loaded, even an invalid one. So the functions of this
 //! module are safe without any rule for the caller.
@@ -23,59 +23,16 @@ use std::slice;
 use honeycomb_layout as layout;
 
 use crate::address::BusAddress;
-use crate::arena::{MappedSlice, MappedWord, MappingHints};
+use crate::arena::MappedWord;
 use crate::epochs::Pin;
 use crate::error::MemoryError;
-use crate::ledger::{Extent, Kind};
+use crate::ledger::{Extent, Kind, PAGE_UNITS};
 use crate::memory::{Memory, UNIT};
+use crate::page_set::{PAGE_BYTES, PAGES_MAX};
 use crate::prefetch::prefetch_line;
 use crate::sync::Ordering;
 
-/// Bytes of a page.
-pub const PAGE_BYTES: usize = layout::TABLE_PAGE_BYTES;
-/// Units of a page.
-pub(crate) const PAGE_UNITS: usize = PAGE_BYTES / UNIT;
 const WORD: usize = size_of::<u64>();
-/// Addresses of slabs have 31 bits, in units of 32 bytes.
-const PAGES_MAX: usize = (layout::SLAB_UNIT_BYTES << layout::slot::ADDRESS_BITS) / PAGE_BYTES;
-
-/// The set of live pages of an arena.
-#[derive(Debug)]
-pub(crate) struct TablePages {
-    bits: MappedSlice<MappedWord>,
-}
-
-impl TablePages {
-    pub(crate) fn new(arena_bytes: usize) -> Result<Self, MemoryError> {
-        let pages = (arena_bytes / PAGE_BYTES).clamp(1, PAGES_MAX);
-        Ok(Self { bits: MappedSlice::new(pages.div_ceil(u64::BITS as usize), MappingHints::default())? })
-    }
-
-    /// Whether a page is live. False for a page outside the arena.
-    #[inline]
-    pub(crate) fn contains(&self, page: usize) -> bool {
-        let word = self.bits.get(page / u64::BITS as usize);
-        // Acquire: the counterpart of the release in `insert`.
-        word.is_some_and(|word| word.load(Ordering::Acquire) >> (page % u64::BITS as usize) & 1 == 1)
-    }
-
-    fn insert(&self, page: usize) {
-        self.bits[page / u64::BITS as usize].fetch_or(1 << (page % u64::BITS as usize), Ordering::Release);
-    }
-
-    /// Removes a page. Returns whether it was a member. The caller has a full fence between this call and its
-    /// next stamp.
-    fn remove(&self, page: usize) -> bool {
-        let bit = 1 << (page % u64::BITS as usize);
-        let Some(word) = self.bits.get(page / u64::BITS as usize) else { return false };
-        word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
-    }
-
-    pub(crate) fn overhead_bytes(&self) -> usize {
-        self.bits.bytes()
-    }
-}
-
 /// Atomic words of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageWords<'p>(&'p [MappedWord]);
@@ -172,6 +129,14 @@ impl Memory {
         unsafe { self.at(unit * UNIT).write_bytes(0, PAGE_BYTES) };
         self.table_pages.insert(page);
         Ok(BusAddress::of_unit(unit))
+    }
+
+    /// Counts an allocation within the pages of a table, so that tests can make it fail.
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] if [`Faults`](crate::Faults) say so.
+    pub fn count_slab_allocation(&self, wanted_bytes: usize) -> Result<(), MemoryError> {
+        if self.faults.hit() { Err(self.exhausted("slab", wanted_bytes)) } else { Ok(()) }
     }
 
     /// Returns words of a page, from the slab with this address on, in units of 32 bytes. `None` if the words
