@@ -4,7 +4,8 @@
 //! cargo run --release -p honeycomb-hashtable --example throughput -- get 20000000 8
 //! ```
 //! Arguments: kind (`get`, `put`, `increment`, `one-get`, `one-put`), number of pairs, bytes of key and of
-//! value (8 or more), number of threads, fill in percent, longest inline pair.
+//! value (8 or more), number of threads, fill in percent, longest inline pair, number of operations. With the
+//! last one, `valgrind --tool=callgrind --toggle-collect="*Workload*batch*"` counts instructions.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,7 +15,7 @@ use honeycomb_memory::{Memory, MemoryConfig};
 
 /// Operations of a batch.
 const BATCH: usize = 256;
-/// Operations of a thread.
+/// Operations of a thread by default.
 const OPERATIONS: u64 = 8_000_000;
 
 type TestTable<'m> = Table<&'m Memory>;
@@ -48,6 +49,7 @@ impl Workload {
         sum
     }
 
+    #[inline(never)]
     fn batch(&self, table: &TestTable<'_>, keys: &[Vec<u8>], answers: &mut Answers) -> u64 {
         let one = [1, 0, 0, 0, 0, 0, 0, 0];
         let function = BuiltIn::Add.number(Element::U64);
@@ -66,7 +68,7 @@ impl Workload {
         }
         let requests: Vec<_> = keys.iter().map(|key| Request { key, operation: operation(key) }).collect();
         table.execute(&requests, answers);
-        answers.bytes.len() as u64
+        answers.bytes().len() as u64
     }
 }
 
@@ -91,7 +93,7 @@ fn main() {
     };
     let kind = arguments.first().map_or("get", String::as_str).to_string();
     let workload = Workload { kind, pairs: number(1, 1_000_000), bytes: number(2, 8) as usize };
-    let threads = number(3, 1);
+    let (threads, operations) = (number(3, 1), number(6, OPERATIONS));
     let arena_bytes = (workload.pairs as usize * (160 + 4 * workload.bytes)).max(64 << 20);
     let memory = Memory::new(MemoryConfig { arena_bytes, ..MemoryConfig::default() }).unwrap();
     let config = TableConfig {
@@ -107,16 +109,16 @@ fn main() {
         let put = |key| Request { key, operation: Operation::Put(key) };
         let requests: Vec<_> = keys.iter().map(|key| put(&key[..])).collect();
         table.execute(&requests, &mut answers);
-        assert!(answers.outcomes.iter().all(Result::is_ok));
+        answers.outcomes().unwrap();
     }
     let start = Instant::now();
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let (workload, table) = (&workload, &table);
-            scope.spawn(move || black_box(workload.run(table, thread * 77 + 1, OPERATIONS)));
+            scope.spawn(move || black_box(workload.run(table, thread * 77 + 1, operations)));
         }
     });
-    let rate = (threads * OPERATIONS) as f64 / start.elapsed().as_secs_f64() / 1e6;
+    let rate = (threads * operations) as f64 / start.elapsed().as_secs_f64() / 1e6;
     let statistics = table.statistics();
     let bytes = (statistics.bucket_page_bytes + statistics.slabs.page_bytes) as f64;
     let lines = random_lines();

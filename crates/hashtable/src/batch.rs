@@ -11,10 +11,11 @@
 //! its bucket once.
 
 use crate::access::Access;
+use crate::directory::number_of;
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
-use crate::operation::{Effect, Operation, Outcome, Request, decide};
+use crate::operation::{Effect, Operation, Outcome, Request, Scratch, decide};
 use crate::station::{Group, STATION, Station};
 
 /// Groups between the first and the second step.
@@ -25,16 +26,50 @@ const TO_EXECUTE: usize = 24;
 /// The answers to a batch. Reuse one for many batches: it keeps its memory.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// The outcome of each operation, in the order of the batch.
-    pub outcomes: Vec<Result<Outcome, Error>>,
+    /// The outcome of each operation, or `Absent` if it has failed.
+    outcomes: Vec<Outcome>,
+    /// The errors of the operations that have failed, with their indices.
+    errors: Vec<(usize, Error)>,
     /// The values that outcomes refer to.
-    pub bytes: Vec<u8>,
+    bytes: Vec<u8>,
     station: Station,
-    current: Vec<u8>,
-    computed: Vec<u8>,
+    scratch: Scratch,
 }
 
 impl Answers {
+    /// Number of operations of the batch.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "the length of a batch, not of a collection")]
+    pub fn len(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// The outcome of an operation, by its index in the batch.
+    ///
+    /// # Errors
+    /// Why the operation has failed.
+    ///
+    /// # Panics
+    /// If the batch has no such operation.
+    pub fn outcome(&self, index: usize) -> Result<Outcome, &Error> {
+        let failed = self.errors.binary_search_by_key(&index, |(failed, _)| *failed);
+        failed.map_or(Ok(self.outcomes[index]), |at| Err(&self.errors[at].1))
+    }
+
+    /// The outcomes of a batch of which no operation has failed.
+    ///
+    /// # Errors
+    /// Why the first operation that has failed did so.
+    pub fn outcomes(&self) -> Result<&[Outcome], &Error> {
+        self.errors.first().map_or(Ok(&self.outcomes), |(_, error)| Err(error))
+    }
+
+    /// The bytes of all values.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The value of a span of an outcome.
     ///
     /// # Panics
@@ -44,8 +79,16 @@ impl Answers {
         &self.bytes[span.start..span.end]
     }
 
+    fn set(&mut self, index: usize, result: Result<Outcome, Error>) {
+        match result {
+            Ok(outcome) => self.outcomes[index] = outcome,
+            Err(error) => self.errors.push((index, error)),
+        }
+    }
+
     fn clear(&mut self) {
         self.outcomes.clear();
+        self.errors.clear();
         self.bytes.clear();
     }
 }
@@ -54,135 +97,133 @@ impl Index {
     /// Executes a batch, a station of operations at a time.
     pub(crate) fn execute(&self, access: Access<'_>, requests: &[Request<'_>], answers: &mut Answers) {
         answers.clear();
-        for requests in requests.chunks(STATION) {
-            self.execute_station(access, requests, answers);
+        answers.outcomes.resize(requests.len(), Outcome::Absent);
+        for (number, requests) in requests.chunks(STATION).enumerate() {
+            let station = StationRun { index: self, access, requests, first: number * STATION };
+            station.execute(answers);
         }
+        answers.errors.sort_unstable_by_key(|(index, _)| *index);
     }
+}
 
-    fn execute_station(&self, access: Access<'_>, requests: &[Request<'_>], answers: &mut Answers) {
-        let first = answers.outcomes.len();
-        let mut groups = Vec::with_capacity(requests.len());
-        self.group(access, requests, &mut groups, answers);
+/// The execution of the operations in the station.
+struct StationRun<'r> {
+    index: &'r Index,
+    access: Access<'r>,
+    requests: &'r [Request<'r>],
+    /// The index in the batch of the first operation.
+    first: usize,
+}
+
+impl<'r> StationRun<'r> {
+    fn execute(&self, answers: &mut Answers) {
+        let count = self.index.directory.count();
+        let mut groups = self.group(count, answers);
         for at in 0..groups.len() + TO_EXECUTE {
-            if let Some(group) = groups.get(at + TO_SEARCH) {
-                access.memory.prefetch_slab(self.directory.address_of(group.key.hash));
+            if let Some(group) = groups.get(at) {
+                self.access.memory.prefetch_slab(group.bucket);
             }
-            if let Some(group) = groups.get_mut(at) {
-                self.search(access, requests, group, first, answers);
+            if let Some(group) = at.checked_sub(TO_SEARCH).and_then(|at| groups.get_mut(at)) {
+                self.search(count, group, answers);
             }
-            if let Some(group) = at.checked_sub(TO_EXECUTE - TO_SEARCH).and_then(|at| groups.get(at))
+            if let Some(group) = at.checked_sub(TO_EXECUTE).and_then(|at| groups.get(at))
                 && !group.done
             {
-                self.execute_group(access, requests, group, first, answers);
+                self.execute_group(group, answers);
             }
         }
     }
 
-    /// Groups the valid operations by key, and prefetches the first buckets. Invalid operations end here.
-    fn group<'r>(
-        &self,
-        access: Access<'_>,
-        requests: &[Request<'r>],
-        groups: &mut Vec<Group<'r>>,
-        answers: &mut Answers,
-    ) {
-        let slots = answers.station.clear(requests.len());
-        for (index, request) in requests.iter().enumerate() {
-            let checked = check_key(request.key).and_then(|()| request.operation.check(&self.functions));
-            if checked.is_ok() {
-                let key = HashedKey::new(self.config.seed, request.key);
-                answers.station.add(groups, slots, key, index, request);
+    /// Groups the valid operations by key. Invalid operations end here.
+    fn group(&self, count: u64, answers: &mut Answers) -> Vec<Group<'r>> {
+        let mut groups = Vec::with_capacity(self.requests.len());
+        let slots = answers.station.clear(self.requests.len());
+        for (index, request) in self.requests.iter().enumerate() {
+            match check_key(request.key).and_then(|()| request.operation.check(&self.index.functions)) {
+                Ok(()) => {
+                    let key = HashedKey::new(self.index.config.seed, request.key);
+                    let bucket = self.index.directory.address(number_of(key.hash, count));
+                    answers.station.add(&mut groups, slots, key, bucket, index, &request.operation);
+                }
+                Err(error) => answers.set(self.first + index, Err(error)),
             }
-            answers.outcomes.push(checked.map(|()| Outcome::Absent));
         }
-        for group in groups.iter().take(TO_SEARCH) {
-            access.memory.prefetch_slab(self.directory.address_of(group.key.hash));
-        }
+        groups
     }
 
     /// Searches the bucket of a group. Executes a get of an inline pair; otherwise prefetches the slab.
     #[inline]
-    fn search(
-        &self,
-        access: Access<'_>,
-        requests: &[Request<'_>],
-        group: &mut Group<'_>,
-        first: usize,
-        answers: &mut Answers,
-    ) {
-        let index = usize::from(group.first);
-        let is_get = group.count == 1 && requests[index].operation == Operation::Get;
-        if is_get && let Some(found) = self.get_inline(access, &group.key, &mut answers.bytes) {
-            answers.outcomes[first + index] = Ok(found.map_or(Outcome::Absent, Outcome::Found));
+    fn search(&self, count: u64, group: &mut Group<'_>, answers: &mut Answers) {
+        if !group.is_get {
+            return self.index.prefetch_slab(self.access, group.bucket, &group.key);
+        }
+        let found = self.index.get_inline(self.access, (group.bucket, count), &group.key, &mut answers.bytes);
+        if let Some(found) = found {
+            let index = self.first + usize::from(group.first);
+            answers.outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
             group.done = true;
-        } else if !is_get {
-            self.prefetch_slab(access, &group.key);
         }
     }
 
-    fn execute_group(
-        &self,
-        access: Access<'_>,
-        requests: &[Request<'_>],
-        group: &Group<'_>,
-        first: usize,
-        answers: &mut Answers,
-    ) {
+    fn execute_group(&self, group: &Group<'_>, answers: &mut Answers) {
         if group.count == 1 {
-            let index = usize::from(group.first);
-            answers.outcomes[first + index] =
-                self.execute_one(access, &group.key, &requests[index], &mut answers.bytes);
-            return;
+            return self.execute_one(&group.key, usize::from(group.first), answers);
         }
         let start = answers.bytes.len();
-        if self.forward(access, requests, group, first, answers).is_err() {
+        if self.forward(group, answers).is_err() {
             // There is no room for the last value. Perhaps there is room for some of the others.
             answers.bytes.truncate(start);
-            let Answers { station, outcomes, bytes, .. } = answers;
-            for index in station.members(group) {
-                outcomes[first + index] = self.execute_one(access, &group.key, &requests[index], bytes);
-            }
+            let members: Vec<usize> = answers.station.members(group).collect();
+            members.into_iter().for_each(|index| self.execute_one(&group.key, index, answers));
         }
     }
 
-    fn execute_one(
-        &self,
-        access: Access<'_>,
-        key: &HashedKey<'_>,
-        request: &Request<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<Outcome, Error> {
-        match request.operation {
-            Operation::Get => Ok(self.get(access, key, out).map_or(Outcome::Absent, Outcome::Found)),
-            operation => self.apply(access, key, &operation, out),
-        }
+    fn execute_one(&self, key: &HashedKey<'_>, index: usize, answers: &mut Answers) {
+        let Answers { bytes, scratch, .. } = answers;
+        let result = match &self.requests[index].operation {
+            Operation::Get => {
+                Ok(self.index.get(self.access, key, bytes).map_or(Outcome::Absent, Outcome::Found))
+            }
+            operation => self.index.apply(self.access, key, operation, scratch, bytes),
+        };
+        answers.set(self.first + index, result);
     }
 
     /// Executes the operations of a group on a copy of the value, and stores the last result.
-    fn forward(
-        &self,
-        access: Access<'_>,
-        requests: &[Request<'_>],
-        group: &Group<'_>,
-        first: usize,
-        answers: &mut Answers,
-    ) -> Result<(), Error> {
-        let Answers { outcomes, bytes, station, current, computed } = answers;
-        current.clear();
-        let stripe = self.stripe(group.key.hash);
+    fn forward(&self, group: &Group<'_>, answers: &mut Answers) -> Result<(), Error> {
+        let (index, key) = (self.index, &group.key);
+        answers.scratch.current.clear();
+        let stripe = index.stripe(key.hash);
         let guard = group.writes.then(|| stripe.lock.lock());
         let (found, existed) = if group.writes {
-            let found = self.find(access, &group.key, Some(current));
+            let found = index.find(self.access, key, Some(&mut answers.scratch.current));
             (found, found.is_some())
         } else {
-            (None, self.get(access, &group.key, current).is_some())
+            (None, index.get(self.access, key, &mut answers.scratch.current).is_some())
         };
-        let (mut exists, mut changed) = (existed, false);
-        for index in station.members(group) {
+        let last = self.forward_members(group, existed, answers);
+        match (found, last) {
+            (_, Last::Unchanged) | (None, Last::Absent) => {}
+            (Some(found), Last::Absent) => index.remove(self.access, key, &found),
+            (found, Last::Changed) => index.store(self.access, key, found, &answers.scratch.current)?,
+        }
+        drop(guard);
+        if !existed && last == Last::Changed {
+            index.grow_if_full(self.access, stripe);
+        }
+        Ok(())
+    }
+
+    /// Executes the operations of a group on the current value. Returns what is left to do.
+    fn forward_members(&self, group: &Group<'_>, existed: bool, answers: &mut Answers) -> Last {
+        let Answers { outcomes, bytes, station, scratch, .. } = answers;
+        let Scratch { current, computed } = scratch;
+        let (mut exists, mut last) = (existed, Last::Unchanged);
+        for member in station.members(group) {
             let value = exists.then_some(&current[..]);
-            let (effect, outcome) =
-                decide(&requests[index].operation, value, &self.functions, computed, bytes);
-            outcomes[first + index] = Ok(outcome);
+            let operation = &self.requests[member].operation;
+            let (effect, outcome) = decide(operation, value, &self.index.functions, computed, bytes);
+            outcomes[self.first + member] = outcome;
             match effect {
                 Effect::Nothing => continue,
                 Effect::Store(value) => {
@@ -192,18 +233,17 @@ impl Index {
                 Effect::StoreComputed => std::mem::swap(current, computed),
                 Effect::Delete => current.clear(),
             }
-            (exists, changed) = (effect != Effect::Delete, true);
+            exists = effect != Effect::Delete;
+            last = if exists { Last::Changed } else { Last::Absent };
         }
-        match found {
-            _ if !changed => {}
-            Some(found) if !exists => self.remove(access, &group.key, &found),
-            found if exists => self.store(access, &group.key, found, current)?,
-            _ => {}
-        }
-        drop(guard);
-        if exists && !existed {
-            self.grow_if_full(access, stripe);
-        }
-        Ok(())
+        last
     }
+}
+
+/// The state of a pair after the operations of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Unchanged,
+    Changed,
+    Absent,
 }

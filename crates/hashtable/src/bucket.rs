@@ -17,6 +17,21 @@ const STATE: usize = bucket::STATE_OFFSET / 8;
 /// The lowest bit of each three-bit type.
 const TYPES_LOW: u32 = 0o1_111_111_111;
 const TYPE_BITS: usize = 3;
+/// The offset of the slot whose type begins at a bit.
+const OFFSETS: [u8; 32] = {
+    let (mut offsets, mut bit) = ([0; 32], 0);
+    while bit <= TYPE_BITS * BUCKET_SLOTS {
+        offsets[bit] = (bit / TYPE_BITS * SLOT) as u8;
+        bit += 1;
+    }
+    offsets
+};
+
+#[inline(always)]
+fn offset_of(bit: usize) -> usize {
+    usize::from(OFFSETS[bit % OFFSETS.len()])
+}
+
 const MARKS_LOW_BITS: usize = 8 * bucket::MARKS_BYTES;
 const _: () =
     assert!(bucket::MARKS_OFFSET == BUCKET_SLOTS * SLOT && bucket::STATE_OFFSET + 8 == bucket::SIZE);
@@ -28,11 +43,23 @@ pub(crate) struct Bucket(pub(crate) [u64; WORDS]);
 /// The place of an inline pair in a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InlinePair {
-    pub(crate) slot: usize,
-    pub(crate) slots: usize,
+    /// Offset of its first slot.
+    pub(crate) offset: usize,
+    /// Offset after its last slot.
+    end: usize,
     /// Offset of the value in the bucket.
     pub(crate) value: usize,
     pub(crate) value_length: usize,
+}
+
+impl InlinePair {
+    pub(crate) fn slot(&self) -> usize {
+        self.offset / SLOT
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        (self.end - self.offset) / SLOT
+    }
 }
 
 /// A reference to a slab.
@@ -135,9 +162,22 @@ impl Bucket {
     /// The eight bytes at an offset, which is below 56.
     #[inline]
     pub(crate) fn word_at(&self, offset: usize) -> u64 {
-        let (word, shift) = (offset / 8 % (WORDS - 1), offset % 8 * 8);
-        let high = if shift == 0 { 0 } else { self.0[word + 1] << (64 - shift) };
-        self.0[word] >> shift | high
+        let (word, shift) = (offset / 8 % WORDS, offset % 8 * 8);
+        let both = u128::from(self.0[word]) | u128::from(self.0[(word + 1) % WORDS]) << 64;
+        (both >> shift) as u64
+    }
+
+    /// Replaces bytes of slots from an offset on. The bytes are within the slots.
+    #[inline]
+    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (word, at) = (offset / 8 % WORDS, offset % 8);
+            let (now, later) = rest.split_at(rest.len().min(8 - at));
+            let mask = u64::MAX >> (64 - 8 * now.len()) << (8 * at);
+            self.0[word] = self.0[word] & !mask | word_at(now, 0) << (8 * at) & mask;
+            (rest, offset) = (later, offset + now.len());
+        }
     }
 
     /// The address of the next bucket of the chain.
@@ -178,44 +218,39 @@ impl Bucket {
         (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
     }
 
-    /// Number of slots of the inline pair that starts at a slot.
-    #[inline]
-    fn inline_length(&self, start: usize) -> usize {
+    /// The inline pair whose first slot has its type at a bit, if the bytes are valid, and the length of
+    /// its key.
+    #[inline(always)]
+    fn inline_at(&self, bit: usize) -> Option<(InlinePair, usize)> {
         let types = self.types();
-        let continued = types >> 2 & types >> 1 & types & TYPES_LOW;
-        // The bits of the slots after `start`, then the first that is not continued.
-        let after = !(continued >> (TYPE_BITS * (start + 1))) & TYPES_LOW;
-        let run = if after == 0 { BUCKET_SLOTS } else { after.trailing_zeros() as usize / TYPE_BITS };
-        (1 + run).min(BUCKET_SLOTS - start)
-    }
-
-    /// The inline pair that starts at a slot, if the bytes are valid, and the length of its key.
-    #[inline]
-    fn inline_at(&self, start: usize) -> Option<(InlinePair, usize)> {
-        let (slots, at) = (self.inline_length(start), start * SLOT);
-        let marks = self.marks() >> at & marks_below(slots);
-        let key_length = marks.trailing_zeros() as usize + 1;
-        if key_length > slots * SLOT {
+        let continued = types >> 2 & types >> 1 & types;
+        // The first slot after it that is not continued, or the end of the slots.
+        let after = (!continued & TYPES_LOW | 1 << (TYPE_BITS * BUCKET_SLOTS)) & u32::MAX << 1 << bit;
+        let (offset, end) = (offset_of(bit), offset_of(after.trailing_zeros() as usize));
+        let marks = (self.marks() & ((1 << end) - 1)) >> offset;
+        if marks == 0 {
             return None;
         }
+        let key_length = marks.trailing_zeros() as usize + 1;
         let value_marks = marks >> key_length;
         let value_length = if value_marks == 0 { 0 } else { value_marks.trailing_zeros() as usize + 1 };
-        Some((InlinePair { slot: start, slots, value: at + key_length, value_length }, key_length))
+        Some((InlinePair { offset, end, value: offset + key_length, value_length }, key_length))
     }
 
     /// Finds the inline pair of a key.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find_inline(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
         let (length, head) = (key.bytes.len(), key.head);
-        let mask = if length < 8 { (1 << (8 * length)) - 1 } else { u64::MAX };
+        let mask = u64::MAX >> (64 - 8 * length.min(8));
         let mut starts = self.inline_starts();
         while starts != 0 {
-            let start = starts.trailing_zeros() as usize / TYPE_BITS;
+            let bit = starts.trailing_zeros() as usize;
+            let offset = offset_of(bit);
             starts &= starts - 1;
-            if (self.word_at(start * SLOT) ^ head) & mask == 0
-                && let Some((pair, key_length)) = self.inline_at(start)
+            if (self.word_at(offset) ^ head) & mask == 0
+                && let Some((pair, key_length)) = self.inline_at(bit)
                 && key_length == length
-                && (length <= 8 || self.has_rest(start * SLOT, key.bytes))
+                && (length <= 8 || self.has_rest(offset, key.bytes))
             {
                 return Some(pair);
             }
@@ -260,7 +295,7 @@ impl Bucket {
         (0..BUCKET_SLOTS).filter_map(move |at| {
             let bit = 1 << (TYPE_BITS * at);
             if starts & bit != 0 {
-                let (pair, key_length) = self.inline_at(at)?;
+                let (pair, key_length) = self.inline_at(TYPE_BITS * at)?;
                 return Some(Stored::Inline(pair, key_length));
             }
             (slabs & bit != 0).then(|| Stored::Slab(self.slab_at(at)))
@@ -322,7 +357,7 @@ impl Stored {
     /// The first slot, and the number of slots.
     pub(crate) fn slots(&self) -> (usize, usize) {
         match self {
-            Self::Inline(pair, _) => (pair.slot, pair.slots),
+            Self::Inline(pair, _) => (pair.slot(), pair.slots()),
             Self::Slab(slab) => (slab.slot, 1),
         }
     }

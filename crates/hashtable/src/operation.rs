@@ -112,6 +112,15 @@ pub enum Outcome {
     },
 }
 
+/// Memory for values during an operation.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// The current value.
+    pub(crate) current: Vec<u8>,
+    /// The value of [`Effect::StoreComputed`].
+    pub(crate) computed: Vec<u8>,
+}
+
 /// What an operation does to the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect<'o> {

@@ -5,7 +5,7 @@
 //! keys, so they may execute in any order.
 
 use crate::hash::HashedKey;
-use crate::operation::Request;
+use crate::operation::Operation;
 
 /// Maximum number of operations in the station.
 pub(crate) const STATION: usize = 1024;
@@ -17,9 +17,13 @@ const NONE: u16 = u16::MAX;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group<'r> {
     pub(crate) key: HashedKey<'r>,
+    /// The address of the bucket when the group was formed.
+    pub(crate) bucket: u32,
     pub(crate) first: u16,
     last: u16,
     pub(crate) count: u16,
+    /// Whether the only operation is a get.
+    pub(crate) is_get: bool,
     /// Whether an operation can change the pair.
     pub(crate) writes: bool,
     /// Whether the operations are executed already.
@@ -54,11 +58,12 @@ impl Station {
         groups: &mut Vec<Group<'r>>,
         slots: usize,
         key: HashedKey<'r>,
+        bucket: u32,
         index: usize,
-        request: &Request<'_>,
+        operation: &Operation<'_>,
     ) {
         let index = index as u16;
-        let writes = request.operation.writes();
+        let writes = operation.writes();
         self.next[usize::from(index)] = NONE;
         // Bits of the hash that choose neither the bucket of most tables nor the second hash.
         let mut slot = (key.hash >> 32) as usize & (slots - 1);
@@ -67,13 +72,15 @@ impl Station {
                 self.next[usize::from(group.last)] = index;
                 group.last = index;
                 group.count += 1;
+                group.is_get = false;
                 group.writes |= writes;
                 return;
             }
             slot = (slot + 1) & (slots - 1);
         }
         self.slots[slot] = groups.len() as u16;
-        groups.push(Group { key, first: index, last: index, count: 1, writes, done: false });
+        let is_get = *operation == Operation::Get;
+        groups.push(Group { key, bucket, first: index, last: index, count: 1, is_get, writes, done: false });
     }
 
     /// The operations of a group, in the order of their arrival.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::functions::Functions;
 use crate::hash::HashedKey;
 use crate::index::{Index, Stripe, check_key};
-use crate::operation::{Operation, Outcome, Request};
+use crate::operation::{Operation, Outcome, Request, Scratch};
 use crate::slabs::SlabUsage;
 use crate::verify::Census;
 
@@ -69,7 +69,7 @@ impl<M: Deref<Target = Memory>> Table<M> {
             return Ok(self.index.get(access, &key, out).map_or(Outcome::Absent, Outcome::Found));
         }
         operation.check(&self.index.functions)?;
-        self.index.apply(access, &key, &operation, out)
+        self.index.apply(access, &key, &operation, &mut Scratch::default(), out)
     }
 
     /// Counts pairs, buckets and memory.

@@ -105,7 +105,7 @@ impl Index {
                 walk.census.inline_pairs += 1;
                 walk.census.pair_bytes += (key_length + pair.value_length) as u64;
                 check(key_length + pair.value_length <= self.config.inline_pair_bytes_max, || {
-                    format!("slot {} has a pair that is too long for a bucket", pair.slot)
+                    format!("slot {} has a pair that is too long for a bucket", pair.slot())
                 })?;
                 return Ok(bucket.bytes()[pair.value - key_length..pair.value].to_vec());
             }

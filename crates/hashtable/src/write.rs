@@ -9,7 +9,7 @@ use crate::bucket::{Bucket, Entry, Stored, inline_slots};
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::Index;
-use crate::operation::{Effect, Operation, Outcome, append, decide};
+use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
 use crate::read::append_inline;
 use crate::record::{Record, Reference, SlabValue, class_of};
 
@@ -42,24 +42,26 @@ impl Index {
         access: Access<'_>,
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
+        scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Outcome, Error> {
-        let (mut current, mut computed) = (Vec::new(), Vec::new());
+        let Scratch { current, computed } = scratch;
+        current.clear();
         if !operation.writes() {
-            let found = self.get(access, key, &mut current);
+            let found = self.get(access, key, current);
             let current = found.map(|_| &current[..]);
-            return Ok(decide(operation, current, &self.functions, &mut computed, out).1);
+            return Ok(decide(operation, current, &self.functions, computed, out).1);
         }
         let stripe = self.stripe(key.hash);
         let (start, guard) = (out.len(), stripe.lock.lock());
-        let wanted = operation.needs_value().then_some(&mut current);
+        let wanted = operation.needs_value().then_some(&mut *current);
         let found = self.find(access, key, wanted);
         let (effect, outcome) =
-            decide(operation, found.map(|_| &current[..]), &self.functions, &mut computed, out);
+            decide(operation, found.map(|_| &current[..]), &self.functions, computed, out);
         let result = match effect {
             Effect::Nothing => Ok(()),
             Effect::Store(value) => self.store(access, key, found, value),
-            Effect::StoreComputed => self.store(access, key, found, &computed),
+            Effect::StoreComputed => self.store(access, key, found, computed),
             Effect::Delete => found.map_or(Ok(()), |found| {
                 self.remove(access, key, &found);
                 Ok(())
@@ -157,9 +159,15 @@ impl Index {
         let length = key.bytes.len() + value.len();
         let is_inline = length <= self.config.inline_pair_bytes_max;
         match found.stored {
-            Stored::Inline(pair, _) if is_inline && inline_slots(length) == pair.slots => {
+            Stored::Inline(pair, _) if pair.value_length == value.len() => {
                 let mut bucket = found.bucket;
-                bucket.replace(pair.slot, &Entry::inline(key.bytes, value));
+                bucket.patch(pair.value, value);
+                access.store_bucket(found.address, &bucket);
+                Ok(true)
+            }
+            Stored::Inline(pair, _) if is_inline && inline_slots(length) == pair.slots() => {
+                let mut bucket = found.bucket;
+                bucket.replace(pair.slot(), &Entry::inline(key.bytes, value));
                 access.store_bucket(found.address, &bucket);
                 Ok(true)
             }

@@ -94,10 +94,11 @@ fn client(
         let borrowed = operation.borrow(&numbers);
         let answer = if random.chance(50) {
             let mut out = Vec::new();
-            answer(&table.apply(&key_bytes, borrowed, &mut out), &out)
+            let outcome = table.apply(&key_bytes, borrowed, &mut out);
+            answer(outcome.as_ref().copied(), &out)
         } else {
             table.execute(&[Request { key: &key_bytes, operation: borrowed }], &mut answers);
-            answer(&answers.outcomes[0], &answers.bytes)
+            answer(answers.outcome(0), answers.bytes())
         };
         let ended = clock.fetch_add(1, Ordering::SeqCst);
         histories[key].push(Event { operation, began, ended, answer });
@@ -141,7 +142,7 @@ fn increments_are_atomic() {
             let batch = vec![Request { key: b"counter", operation: increment }; 100];
             for _ in 0..100 {
                 table.execute(&batch, &mut answers);
-                all.extend(answers.bytes.chunks(4).map(<[u8]>::to_vec));
+                all.extend(answers.bytes().chunks(4).map(<[u8]>::to_vec));
             }
             all
         };

@@ -278,9 +278,9 @@ fn updated(function: TestFunction, value: &[u8], operands: &[u8]) -> Vec<u8> {
 }
 
 /// The answer with its value.
-pub(crate) fn answer(outcome: &Result<Outcome, Error>, bytes: &[u8]) -> Answer {
-    let value = |span: &honeycomb_hashtable::Span| bytes[span.start..span.end].to_vec();
-    match outcome.as_ref().unwrap() {
+pub(crate) fn answer(outcome: Result<Outcome, &Error>, bytes: &[u8]) -> Answer {
+    let value = |span: honeycomb_hashtable::Span| bytes[span.start..span.end].to_vec();
+    match outcome.unwrap() {
         Outcome::Found(span) => Answer::Found(value(span)),
         Outcome::Absent => Answer::Absent,
         Outcome::Inserted => Answer::Inserted,
@@ -289,7 +289,7 @@ pub(crate) fn answer(outcome: &Result<Outcome, Error>, bytes: &[u8]) -> Answer {
         Outcome::Exists => Answer::Exists,
         Outcome::Mismatch(span) => Answer::Mismatch(value(span)),
         Outcome::Original(span) => Answer::Original(value(span)),
-        Outcome::NotElements { bytes } => Answer::NotElements(*bytes),
+        Outcome::NotElements { bytes } => Answer::NotElements(bytes),
     }
 }
 
@@ -297,7 +297,7 @@ pub(crate) fn assert_agrees(
     model: &mut Model,
     key: &[u8],
     operation: &OwnedOperation,
-    outcome: &Result<Outcome, Error>,
+    outcome: Result<Outcome, &Error>,
     bytes: &[u8],
 ) {
     let found = answer(outcome, bytes);
