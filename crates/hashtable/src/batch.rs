@@ -1,10 +1,11 @@
 //! The execution of batches: the paper's out-of-order engine as code (KV-Direct, section 3.3.3).
 //!
-//! The operations are grouped by key. Each group takes three steps, and the steps of up to 24 groups are
-//! interleaved, so that the memory responds to many of them at once:
-//! 1. prefetch the bucket;
-//! 2. search the bucket; a get of an inline pair ends here, others prefetch the slab;
-//! 3. execute the operations.
+//! The operations are grouped by key. The groups execute in windows, each in three steps:
+//! 1. prefetch the buckets of the next window;
+//! 2. search the buckets of this window; a get of an inline pair ends here, others prefetch the slab;
+//! 3. execute the other operations of this window.
+//!
+//! So the memory responds to 16 to 32 groups at once.
 //!
 //! The operations of a group execute on a copy of the value, each on the result of the previous one (data
 //! forwarding), and the last result is stored once. So a thousand increments of one counter load and store
@@ -18,10 +19,8 @@ use crate::index::{Index, check_key};
 use crate::operation::{Effect, Operation, Outcome, Request, Scratch, decide};
 use crate::station::{Group, STATION, Station};
 
-/// Groups between the first and the second step.
-const TO_SEARCH: usize = 16;
-/// Groups between the first and the third step.
-const TO_EXECUTE: usize = 24;
+/// Groups of a window.
+const WINDOW: usize = 16;
 
 /// The answers to a batch. Reuse one for many batches: it keeps its memory.
 #[derive(Debug, Default)]
@@ -119,18 +118,26 @@ impl<'r> StationRun<'r> {
     fn execute(&self, answers: &mut Answers) {
         let count = self.index.directory.count();
         let mut groups = self.group(count, answers);
-        for at in 0..groups.len() + TO_EXECUTE {
-            if let Some(group) = groups.get(at) {
-                self.access.memory.prefetch_slab(group.bucket);
-            }
-            if let Some(group) = at.checked_sub(TO_SEARCH).and_then(|at| groups.get_mut(at)) {
+        let mut windows = groups.chunks_mut(WINDOW);
+        let mut window = windows.next();
+        self.prefetch(window.as_deref());
+        while let Some(current) = window {
+            window = windows.next();
+            self.prefetch(window.as_deref());
+            for group in &mut *current {
                 self.search(count, group, answers);
             }
-            if let Some(group) = at.checked_sub(TO_EXECUTE).and_then(|at| groups.get(at))
-                && !group.done
-            {
+            for group in current.iter().filter(|group| !group.done) {
                 self.execute_group(group, answers);
             }
+        }
+    }
+
+    /// Prefetches the buckets of groups.
+    #[inline]
+    fn prefetch(&self, groups: Option<&[Group<'_>]>) {
+        for group in groups.into_iter().flatten() {
+            self.access.memory.prefetch_slab(group.bucket);
         }
     }
 
@@ -139,7 +146,7 @@ impl<'r> StationRun<'r> {
         let mut groups = Vec::with_capacity(self.requests.len());
         let slots = answers.station.clear(self.requests.len());
         for (index, request) in self.requests.iter().enumerate() {
-            match check_key(request.key).and_then(|()| request.operation.check(&self.index.functions)) {
+            match self.check(request) {
                 Ok(()) => {
                     let key = HashedKey::new(self.index.config.seed, request.key);
                     let bucket = self.index.directory.address(number_of(key.hash, count));
@@ -149,6 +156,15 @@ impl<'r> StationRun<'r> {
             }
         }
         groups
+    }
+
+    #[inline]
+    fn check(&self, request: &Request<'_>) -> Result<(), Error> {
+        check_key(request.key)?;
+        match request.operation {
+            Operation::Get => Ok(()),
+            operation => operation.check(&self.index.functions),
+        }
     }
 
     /// Searches the bucket of a group. Executes a get of an inline pair; otherwise prefetches the slab.

@@ -218,15 +218,39 @@ impl Bucket {
         (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
     }
 
-    /// The inline pair whose first slot has its type at a bit, if the bytes are valid, and the length of
-    /// its key.
+    /// The offset after the last slot of the inline pair whose first slot has its type at a bit.
     #[inline(always)]
-    fn inline_at(&self, bit: usize) -> Option<(InlinePair, usize)> {
+    fn inline_end(&self, bit: usize) -> usize {
         let types = self.types();
         let continued = types >> 2 & types >> 1 & types;
         // The first slot after it that is not continued, or the end of the slots.
         let after = (!continued & TYPES_LOW | 1 << (TYPE_BITS * BUCKET_SLOTS)) & u32::MAX << 1 << bit;
-        let (offset, end) = (offset_of(bit), offset_of(after.trailing_zeros() as usize));
+        offset_of(after.trailing_zeros() as usize)
+    }
+
+    /// As [`inline_at`](Self::inline_at), but `None` if the key has another length.
+    #[inline(always)]
+    fn inline_with_key(&self, bit: usize, key_length: usize) -> Option<InlinePair> {
+        let (offset, end) = (offset_of(bit), self.inline_end(bit));
+        let value = offset + key_length;
+        if value > end {
+            return None;
+        }
+        let marks = self.marks();
+        // The first mark is that of the last byte of the key, which has 1 to 50 bytes.
+        if marks >> offset << (u64::BITS as usize - key_length) != 1 << 63 {
+            return None;
+        }
+        let value_marks = (marks & ((1 << end) - 1)) >> value | 1 << 63;
+        let value_length = (value_marks.trailing_zeros() as usize + 1) % 64;
+        Some(InlinePair { offset, end, value, value_length })
+    }
+
+    /// The inline pair whose first slot has its type at a bit, if the bytes are valid, and the length of
+    /// its key.
+    #[inline(always)]
+    fn inline_at(&self, bit: usize) -> Option<(InlinePair, usize)> {
+        let (offset, end) = (offset_of(bit), self.inline_end(bit));
         let marks = (self.marks() & ((1 << end) - 1)) >> offset;
         if marks == 0 {
             return None;
@@ -248,8 +272,7 @@ impl Bucket {
             let offset = offset_of(bit);
             starts &= starts - 1;
             if (self.word_at(offset) ^ head) & mask == 0
-                && let Some((pair, key_length)) = self.inline_at(bit)
-                && key_length == length
+                && let Some(pair) = self.inline_with_key(bit, length)
                 && (length <= 8 || self.has_rest(offset, key.bytes))
             {
                 return Some(pair);

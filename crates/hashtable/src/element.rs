@@ -82,7 +82,8 @@ macro_rules! bytes {
 
         #[inline]
         fn read(bytes: &[u8]) -> Self {
-            Self::from_le_bytes(std::array::from_fn(|at| bytes[at]))
+            // The lengths of values and operands are checked, so there are enough bytes.
+            bytes.first_chunk().map_or(Self::default(), |bytes| Self::from_le_bytes(*bytes))
         }
 
         #[inline]

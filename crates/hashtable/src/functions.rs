@@ -89,19 +89,11 @@ impl Functions {
     }
 
     /// Returns the function of a number, if it is an update and not a predicate, or the reverse.
+    #[inline]
     fn get(&self, number: u32, predicate: bool) -> Result<Function<'_>, Error> {
-        let built_in = BuiltIn::of_number(number).map(|(function, element)| {
-            let (operands, body) = (function.operands(), Body::BuiltIn(function));
-            (function.is_predicate(), Function { number, element, operands, body })
-        });
-        let registered = || {
-            let registered = self.registered.get(number.checked_sub(FIRST_REGISTERED)? as usize)?;
-            let Registered { element, operands, ref kind } = *registered;
-            let function = Function { number, element, operands, body: Body::Registered(registered) };
-            Some((matches!(kind, Kind::Predicate(_)), function))
-        };
         let (is_predicate, function) =
-            built_in.or_else(registered).ok_or(Error::UnknownFunction { number })?;
+            if number < FIRST_REGISTERED { self.built_in(number) } else { self.registered(number) }
+                .ok_or(Error::UnknownFunction { number })?;
         if is_predicate != predicate {
             let allowed = if predicate { "a predicate" } else { "an update" };
             return Err(Error::WrongFunction { number, allowed });
@@ -109,6 +101,21 @@ impl Functions {
         Ok(function)
     }
 
+    #[inline]
+    fn built_in(&self, number: u32) -> Option<(bool, Function<'_>)> {
+        let (function, element) = BuiltIn::of_number(number)?;
+        let (operands, body) = (function.operands(), Body::BuiltIn(function));
+        Some((function.is_predicate(), Function { number, element, operands, body }))
+    }
+
+    fn registered(&self, number: u32) -> Option<(bool, Function<'_>)> {
+        let registered = self.registered.get(number.checked_sub(FIRST_REGISTERED)? as usize)?;
+        let Registered { element, operands, ref kind } = *registered;
+        let function = Function { number, element, operands, body: Body::Registered(registered) };
+        Some((matches!(kind, Kind::Predicate(_)), function))
+    }
+
+    #[inline]
     pub(crate) fn update(&self, number: u32) -> Result<Function<'_>, Error> {
         self.get(number, false)
     }

@@ -23,6 +23,16 @@ impl<'k> HashedKey<'k> {
         Self { bytes, hash: hash(seed, bytes), head: word_at(bytes, 0) }
     }
 
+    /// Whether the keys are equal. Both have been hashed with the same seed.
+    #[inline]
+    pub(crate) fn equals(&self, other: &HashedKey<'_>) -> bool {
+        let length = self.bytes.len();
+        self.hash == other.hash
+            && self.head == other.head
+            && length == other.bytes.len()
+            && (length <= 8 || self.bytes == other.bytes)
+    }
+
     /// The second hash, which a slot contains.
     #[inline]
     pub(crate) fn second(&self) -> u64 {

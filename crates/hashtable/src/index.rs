@@ -46,6 +46,7 @@ pub(crate) struct Stripe {
 const STRIPES_MAX: usize = 1024;
 
 /// Checks the length of a key.
+#[inline]
 pub(crate) fn check_key(key: &[u8]) -> Result<(), Error> {
     if (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()) {
         return Ok(());

@@ -68,7 +68,7 @@ impl Station {
         // Bits of the hash that choose neither the bucket of most tables nor the second hash.
         let mut slot = (key.hash >> 32) as usize & (slots - 1);
         while let Some(group) = groups.get_mut(usize::from(self.slots[slot])) {
-            if group.key.hash == key.hash && group.key.bytes == key.bytes {
+            if group.key.equals(&key) {
                 self.next[usize::from(group.last)] = index;
                 group.last = index;
                 group.count += 1;
