@@ -58,10 +58,8 @@ impl Counters for dashmap::DashMap<Key, Counter, FxBuildHasher> {
 
 /// Measures increments of 1 to 5 counters by two threads. Returns a table.
 pub(super) fn measure(rounds: usize, time: Duration) -> Result<String, Failure> {
-    let mut text = String::from(
-        "two threads, million increments a second, medians:\n| counters | honeycomb | papaya | scc | dashmap |\n\
-         |---|---|---|---|---|\n",
-    );
+    let mut text = String::from("two threads, million increments a second, medians:\n");
+    text += "| counters | honeycomb | papaya | scc | dashmap |\n|---|---|---|---|---|\n";
     for count in 1..=5_u64 {
         let keys: Vec<Key> = (0..count).map(|number| number.to_le_bytes()).collect();
         let honeycomb = Honeycomb::new(1, 8, true)?;

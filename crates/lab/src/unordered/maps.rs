@@ -1,7 +1,7 @@
 //! Concurrent hash maps behind one interface: the unordered index and its peers.
 //!
-//! Keys and values have the same fixed size. The peers use a fast hash without a seed, and receive a batch one
-//! operation at a time. The unordered index hashes with a seed.
+//! Keys and values have the same fixed size. The peers use a fast hash without a seed, and receive a batch
+//! one operation at a time. The unordered index hashes with a seed.
 
 use std::cell::RefCell;
 use std::hint::black_box;
