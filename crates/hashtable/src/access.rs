@@ -5,6 +5,7 @@ use honeycomb_memory::{Memory, PageWords, Pin};
 
 use crate::bucket::{Bucket, SlabSlot, WORDS};
 use crate::record::{Record, Reference, class_bytes};
+use crate::slab_words::SlabWords;
 
 /// The class of a slab with a chained bucket.
 pub(crate) const BUCKET_CLASS: usize = 1;
@@ -32,6 +33,12 @@ impl<'a> Access<'a> {
         Some(Bucket(self.words(address, bucket::SIZE)?.load_array::<WORDS>()))
     }
 
+    /// The words of a slab. `None` if the address is torn.
+    #[inline]
+    pub(crate) fn try_slab(&self, class: usize, address: u32) -> Option<SlabWords<'a>> {
+        self.words(address, class_bytes(class)).map(SlabWords)
+    }
+
     /// Loads the record of a slab. `None` if the address is torn.
     #[inline]
     pub(crate) fn try_record(&self, slab: SlabSlot) -> Option<Record> {
@@ -44,6 +51,12 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn bucket(&self, address: u32) -> Bucket {
         self.try_bucket(address).expect(VALID)
+    }
+
+    /// The words of a slab of a stripe that the caller has locked.
+    #[inline]
+    pub(crate) fn slab(&self, slab: SlabSlot) -> SlabWords<'a> {
+        self.try_slab(slab.class, slab.address).expect(VALID)
     }
 
     /// Loads a slab of a stripe that the caller has locked.

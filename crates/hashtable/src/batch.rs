@@ -173,15 +173,25 @@ impl<'r> StationRun<'r> {
         if !group.is_get {
             return self.index.prefetch_slab(self.access, group.bucket, &group.key);
         }
-        let found = self.index.get_inline(self.access, (group.bucket, count), &group.key, &mut answers.bytes);
-        if let Some(found) = found {
-            let index = self.first + usize::from(group.first);
-            answers.outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
-            group.done = true;
+        let Answers { outcomes, bytes, .. } = answers;
+        match self.index.begin_get(self.access, (group.bucket, count), &group.key, bytes) {
+            Ok(found) => {
+                let index = self.first + usize::from(group.first);
+                outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
+                group.done = true;
+            }
+            Err(pending) => group.pending = pending,
         }
     }
 
     fn execute_group(&self, group: &Group<'_>, answers: &mut Answers) {
+        if group.is_get {
+            let Answers { outcomes, bytes, .. } = answers;
+            let found = self.index.finish_get(self.access, group.pending, &group.key, bytes);
+            let index = self.first + usize::from(group.first);
+            outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
+            return;
+        }
         if group.count == 1 {
             return self.execute_one(&group.key, usize::from(group.first), answers);
         }

@@ -23,6 +23,7 @@ mod operation;
 mod page_map;
 mod read;
 mod record;
+mod slab_words;
 mod slabs;
 mod station;
 mod table;

@@ -7,14 +7,15 @@
 //! moment after the pin began is not reclaimed before the pin ends.
 
 use crate::access::Access;
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, SlabSlot};
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Span, append};
 use crate::record::SlabValue;
+use crate::slab_words::Match;
 
 /// The words were of two moments: the reader must start again.
-pub(crate) struct Torn;
+struct Torn;
 
 impl Index {
     /// Appends the value of a key. `None` if the key is absent.
@@ -30,23 +31,32 @@ impl Index {
 
     /// As `get`, once. Appends nothing if it fails.
     #[inline]
-    fn try_get(
+    fn try_get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Read {
+        let number = self.stripe(key.hash).lock.begin();
+        self.try_chain(access, key, (number, self.directory.address_of(key.hash)), out)
+    }
+
+    /// Searches a chain from a bucket on. The reader has begun with `number`.
+    fn try_chain(
         &self,
         access: Access<'_>,
         key: &HashedKey<'_>,
+        (number, mut address): (u64, u32),
         out: &mut Vec<u8>,
-    ) -> Result<Option<Span>, Torn> {
+    ) -> Read {
         let lock = &self.stripe(key.hash).lock;
-        let number = lock.begin();
-        let mut address = self.directory.address_of(key.hash);
         loop {
             let bucket = access.try_bucket(address).ok_or(Torn)?;
             if let Some(pair) = bucket.find_inline(key) {
                 let span = append_inline(&bucket, pair.value, pair.value_length, out);
                 return if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) };
             }
-            if let Some(span) = self.try_slabs(access, &bucket, key, number, out)? {
-                return Ok(Some(span));
+            let mut after = 0;
+            while let Some(slab) = bucket.find_slab(key.second(), after) {
+                after = slab.slot + 1;
+                if let Some(span) = self.try_slab(access, key, number, slab, out)? {
+                    return Ok(Some(span));
+                }
             }
             if !lock.unchanged(number) {
                 return Err(Torn);
@@ -56,66 +66,110 @@ impl Index {
         }
     }
 
-    /// Searches the slabs of a bucket whose second hash is that of the key.
-    fn try_slabs(
+    /// Appends the value of a slab, if it has the key.
+    #[inline]
+    fn try_slab(
         &self,
         access: Access<'_>,
-        bucket: &Bucket,
         key: &HashedKey<'_>,
         number: u64,
+        slab: SlabSlot,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Span>, Torn> {
+    ) -> Read {
         let lock = &self.stripe(key.hash).lock;
-        let mut after = 0;
-        while let Some(slab) = bucket.find_slab(key.second(), after) {
-            after = slab.slot + 1;
-            let record = access.try_record(slab).ok_or(Torn)?;
-            let pair = record.pair().ok_or(Torn)?;
-            if pair.key != key.bytes {
-                continue;
+        let words = access.try_slab(slab.class, slab.address).ok_or(Torn)?;
+        match words.compare(key).ok_or(Torn)? {
+            Match::Other => Ok(None),
+            Match::Value(length) => {
+                let span = words.append_value(key.bytes.len(), length, out);
+                if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) }
             }
-            return match pair.value {
-                SlabValue::InSlab(value) => {
-                    let span = append(out, value);
-                    if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) }
+            Match::Overflow => {
+                let record = access.try_record(slab).ok_or(Torn)?;
+                match record.pair().ok_or(Torn)?.value {
+                    SlabValue::Overflow(reference) if lock.unchanged(number) => {
+                        Ok(Some(append(out, access.overflow(reference))))
+                    }
+                    _ => Err(Torn),
                 }
-                SlabValue::Overflow(_) if !lock.unchanged(number) => Err(Torn),
-                SlabValue::Overflow(reference) => Ok(Some(append(out, access.overflow(reference)))),
-            };
+            }
         }
-        Ok(None)
     }
+}
+
+/// The span of a value, or `None` if the key is absent.
+type Read = Result<Option<Span>, Torn>;
+
+/// Where a get in a batch goes on after its first bucket.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pending {
+    /// The number of the sequence lock at its beginning.
+    number: u64,
+    next: Next,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Next {
+    /// At the beginning: a writer has interfered.
+    #[default]
+    Beginning,
+    Slab(SlabSlot),
+    Chained(u32),
 }
 
 impl Index {
     /// The second step of a get in a batch, with the address of the bucket and the number of buckets in the
-    /// first step. Appends the value if the first bucket of the key contains it. Returns `Some(None)` if
-    /// the key is absent, and prefetches the slab if the pair may be in one. `None`: the get goes on in the
-    /// third step.
+    /// first step. Returns the outcome if the first bucket shows it. Otherwise prefetches what the third step
+    /// reads.
     #[inline]
-    pub(crate) fn get_inline(
+    pub(crate) fn begin_get(
         &self,
         access: Access<'_>,
         (bucket, count): (u32, u64),
         key: &HashedKey<'_>,
         out: &mut Vec<u8>,
-    ) -> Option<Option<Span>> {
+    ) -> Result<Option<Span>, Pending> {
         let lock = &self.stripe(key.hash).lock;
         let number = lock.begin();
         if count != self.directory.count() {
-            return None;
+            return Err(Pending::default());
         }
-        let bucket = access.try_bucket(bucket)?;
+        let Some(bucket) = access.try_bucket(bucket) else { return Err(Pending::default()) };
         if let Some(pair) = bucket.find_inline(key) {
             let span = append_inline(&bucket, pair.value, pair.value_length, out);
             if lock.unchanged(number) {
-                return Some(Some(span));
+                return Ok(Some(span));
             }
             out.truncate(span.start);
-            return None;
+            return Err(Pending::default());
         }
-        let absent = !prefetch_next(access, &bucket, key) && lock.unchanged(number);
-        absent.then_some(None)
+        let next = prefetch_next(access, &bucket, key);
+        if !lock.unchanged(number) {
+            return Err(Pending::default());
+        }
+        next.map_or(Ok(None), |next| Err(Pending { number, next }))
+    }
+
+    /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if the
+    /// number of the lock is still the same.
+    #[inline]
+    pub(crate) fn finish_get(
+        &self,
+        access: Access<'_>,
+        pending: Pending,
+        key: &HashedKey<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Span> {
+        let result = match pending.next {
+            Next::Beginning => Err(Torn),
+            Next::Chained(address) => self.try_chain(access, key, (pending.number, address), out),
+            // If the slab has another key with the same second hash, the search starts again.
+            Next::Slab(slab) => match self.try_slab(access, key, pending.number, slab, out) {
+                Ok(None) => Err(Torn),
+                result => result,
+            },
+        };
+        result.unwrap_or_else(|Torn| self.get(access, key, out))
     }
 
     /// Prefetches the slab or chained bucket that the search for a key reads after the first bucket.
@@ -127,22 +181,21 @@ impl Index {
     }
 }
 
-/// Prefetches what a search reads after a bucket. Returns whether there is anything.
+/// Prefetches what a search reads after a bucket, if there is anything.
 #[inline]
-fn prefetch_next(access: Access<'_>, bucket: &Bucket, key: &HashedKey<'_>) -> bool {
-    let slab = bucket.find_slab(key.second(), 0);
+fn prefetch_next(access: Access<'_>, bucket: &Bucket, key: &HashedKey<'_>) -> Option<Next> {
+    let (slab, next) = (bucket.find_slab(key.second(), 0), bucket.next());
     if let Some(slab) = slab {
         // A pair in a larger slab has further lines, which the processor prefetches: they are adjacent.
         access.memory.prefetch_slab(slab.address);
     }
-    let next = bucket.next();
     if let Some(next) = next {
         access.memory.prefetch_slab(next);
     }
-    slab.is_some() || next.is_some()
+    slab.map(Next::Slab).or(next.map(Next::Chained))
 }
 
-fn discard(span: Span, out: &mut Vec<u8>) -> Result<Option<Span>, Torn> {
+fn discard(span: Span, out: &mut Vec<u8>) -> Read {
     out.truncate(span.start);
     Err(Torn)
 }

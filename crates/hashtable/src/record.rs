@@ -19,6 +19,16 @@ pub(crate) const fn class_bytes(class: usize) -> usize {
 const _: () = assert!(class_bytes(SLAB_CLASSES - 1) == SLAB_BYTES_MAX);
 const _: () = assert!(SLAB_BYTES_MAX / 2 <= u8::MAX as usize + 1, "a slack fits into a byte");
 
+/// The length of the value, or of the reference, in a slab with a header. `None` if the header is invalid.
+#[inline]
+pub(crate) fn slab_value_length(header: u64, slab_bytes: usize, last_byte: usize) -> Option<usize> {
+    let slack = match slab_header::slack(header) as usize {
+        LONG_SLACK => last_byte,
+        short => short,
+    };
+    slab_bytes.checked_sub(slack + HEADER + slab_header::pair_key_length(header) as usize)
+}
+
 /// The class of the smallest slab that has room for a pair. `None` if the value needs a buffer of its own.
 #[inline]
 pub(crate) fn class_of(key_length: usize, value_length: usize) -> Option<usize> {
@@ -114,12 +124,9 @@ impl Record {
     pub(crate) fn pair(&self) -> Option<Pair<'_>> {
         let bytes = self.bytes();
         let header = u64::from(u16::from_le_bytes([bytes[0], bytes[1]]));
-        let slack = match slab_header::slack(header) as usize {
-            LONG_SLACK => usize::from(bytes[bytes.len() - 1]),
-            short => short,
-        };
-        let content = bytes.get(HEADER..bytes.len().checked_sub(slack)?)?;
-        let (key, payload) = content.split_at_checked(slab_header::pair_key_length(header) as usize)?;
+        let length = slab_value_length(header, bytes.len(), usize::from(bytes[bytes.len() - 1]))?;
+        let (key, rest) = bytes[HEADER..].split_at_checked(slab_header::pair_key_length(header) as usize)?;
+        let payload = rest.get(..length)?;
         let value = if slab_header::pair_overflow(header) == 0 {
             SlabValue::InSlab(payload)
         } else {

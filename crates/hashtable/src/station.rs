@@ -6,6 +6,7 @@
 
 use crate::hash::HashedKey;
 use crate::operation::Operation;
+use crate::read::Pending;
 
 /// Maximum number of operations in the station.
 pub(crate) const STATION: usize = 1024;
@@ -26,6 +27,8 @@ pub(crate) struct Group<'r> {
     pub(crate) is_get: bool,
     /// Whether an operation can change the pair.
     pub(crate) writes: bool,
+    /// Where the get goes on.
+    pub(crate) pending: Pending,
     /// Whether the operations are executed already.
     pub(crate) done: bool,
 }
@@ -80,7 +83,17 @@ impl Station {
         }
         self.slots[slot] = groups.len() as u16;
         let is_get = *operation == Operation::Get;
-        groups.push(Group { key, bucket, first: index, last: index, count: 1, is_get, writes, done: false });
+        groups.push(Group {
+            key,
+            bucket,
+            first: index,
+            last: index,
+            count: 1,
+            is_get,
+            writes,
+            pending: Pending::default(),
+            done: false,
+        });
     }
 
     /// The operations of a group, in the order of their arrival.

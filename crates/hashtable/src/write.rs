@@ -5,13 +5,14 @@ use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_memory::{Retired, ValueBuffer};
 
 use crate::access::{Access, BUCKET_CLASS};
-use crate::bucket::{Bucket, Entry, Stored, inline_slots};
+use crate::bucket::{Bucket, Entry, SlabSlot, Stored, inline_slots};
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
 use crate::read::append_inline;
 use crate::record::{Record, Reference, SlabValue, class_of};
+use crate::slab_words::Match;
 
 /// A pair that a writer has found.
 #[derive(Debug, Clone, Copy)]
@@ -94,9 +95,15 @@ impl Index {
             let mut after = 0;
             while let Some(slab) = bucket.find_slab(key.second(), after) {
                 after = slab.slot + 1;
-                let record = access.record(slab);
-                let Some(pair) = record.pair().filter(|pair| pair.key == key.bytes) else { continue };
-                let reference = copy_value(access, pair.value, value.take());
+                let words = access.slab(slab);
+                let reference = match words.compare(key) {
+                    Some(Match::Value(length)) => {
+                        value.take().map(|value| words.append_value(key.bytes.len(), length, value));
+                        None
+                    }
+                    Some(Match::Overflow) => copy_overflow(access, slab, value.take()),
+                    _ => continue,
+                };
                 return Some(Found { address, previous, bucket, stored: Stored::Slab(slab), reference });
             }
             previous = Some(address);
@@ -299,16 +306,14 @@ impl Drop for Prepared<'_> {
     }
 }
 
-/// Copies a value into `into`. Returns the reference to an overflow value.
-fn copy_value(access: Access<'_>, value: SlabValue<'_>, into: Option<&mut Vec<u8>>) -> Option<Reference> {
-    let (bytes, reference) = match value {
-        SlabValue::InSlab(bytes) => (bytes, None),
-        SlabValue::Overflow(reference) => (access.overflow(reference), Some(reference)),
-    };
+/// Copies an overflow value into `into`. Returns its reference.
+fn copy_overflow(access: Access<'_>, slab: SlabSlot, into: Option<&mut Vec<u8>>) -> Option<Reference> {
+    let record = access.record(slab);
+    let SlabValue::Overflow(reference) = record.pair()?.value else { return None };
     if let Some(into) = into {
-        append(into, bytes);
+        append(into, access.overflow(reference));
     }
-    reference
+    Some(reference)
 }
 
 /// Changes a count of a stripe that the caller has locked.
