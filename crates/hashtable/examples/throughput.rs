@@ -59,10 +59,10 @@ impl Workload {
             _ => Operation::Put(key),
         };
         if self.kind.starts_with("one") {
-            let mut out = Vec::new();
+            let (mut out, mut session) = (Vec::new(), table.session());
             for key in keys {
                 out.clear();
-                black_box(table.apply(key, operation(key), &mut out).unwrap());
+                black_box(session.apply(key, operation(key), &mut out).unwrap());
             }
             return out.len() as u64;
         }

@@ -38,5 +38,5 @@ pub use error::Error;
 pub use functions::{Bits, FIRST_REGISTERED, Functions, Predicate, Update};
 pub use operation::{Operation, Outcome, Request, Span};
 pub use slabs::SlabUsage;
-pub use table::{Table, TableStatistics};
+pub use table::{Session, Table, TableStatistics};
 pub use verify::Census;

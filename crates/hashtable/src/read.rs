@@ -150,8 +150,8 @@ impl Index {
         next.map_or(Ok(None), |next| Err(Pending { number, next }))
     }
 
-    /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if the
-    /// number of the lock is still the same.
+    /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if
+    /// the number of the lock is still the same.
     #[inline]
     pub(crate) fn finish_get(
         &self,

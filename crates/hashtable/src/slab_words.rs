@@ -47,7 +47,7 @@ impl SlabWords<'_> {
         slab_value_length(header, self.0.len() * 8, last_byte).map(Match::Value)
     }
 
-    /// Appends the value of the slab: so many bytes after a key of a length.
+    /// Appends a value of `length` bytes, which follows a key of `key_length` bytes.
     #[inline]
     pub(crate) fn append_value(&self, key_length: usize, length: usize, out: &mut Vec<u8>) -> Span {
         let span = Span { start: out.len(), end: out.len() + length };

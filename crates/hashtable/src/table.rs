@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-use honeycomb_memory::Memory;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
+use honeycomb_memory::{Memory, Pin};
 
 use crate::access::Access;
 use crate::batch::Answers;
@@ -61,15 +61,19 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// [`Error`] if the arguments are invalid or the memory is full.
     #[inline]
     pub fn apply(&self, key: &[u8], operation: Operation<'_>, out: &mut Vec<u8>) -> Result<Outcome, Error> {
-        check_key(key)?;
-        let key = HashedKey::new(self.index.config.seed, key);
-        let pin = self.memory.pin();
-        let access = Access { memory: &self.memory, pin: &pin };
-        if operation == Operation::Get {
-            return Ok(self.index.get(access, &key, out).map_or(Outcome::Absent, Outcome::Found));
+        self.session().apply(key, operation, out)
+    }
+
+    /// Begins a session: several operations, one at a time, under one pin. While it exists, no replaced value
+    /// and no page of the memory is reclaimed, so it should be short.
+    #[inline]
+    pub fn session(&self) -> Session<'_> {
+        Session {
+            memory: &self.memory,
+            index: &self.index,
+            pin: self.memory.pin(),
+            scratch: Scratch::default(),
         }
-        operation.check(&self.index.functions)?;
-        self.index.apply(access, &key, &operation, &mut Scratch::default(), out)
     }
 
     /// Counts pairs, buckets and memory.
@@ -106,6 +110,39 @@ impl<M: Deref<Target = Memory>> Table<M> {
     pub fn execute(&self, requests: &[Request<'_>], answers: &mut Answers) {
         let pin = self.memory.pin();
         self.index.execute(Access { memory: &self.memory, pin: &pin }, requests, answers);
+    }
+}
+
+/// Several operations under one pin. The processor overlaps the gets of a session, which it cannot do if each
+/// has a pin of its own: a pin is a full fence.
+#[derive(Debug)]
+pub struct Session<'t> {
+    memory: &'t Memory,
+    index: &'t Index,
+    pin: Pin<'t>,
+    scratch: Scratch,
+}
+
+impl Session<'_> {
+    /// Executes one operation, as [`Table::apply`].
+    ///
+    /// # Errors
+    /// [`Error`] if the arguments are invalid or the memory is full.
+    #[inline]
+    pub fn apply(
+        &mut self,
+        key: &[u8],
+        operation: Operation<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Outcome, Error> {
+        check_key(key)?;
+        let key = HashedKey::new(self.index.config.seed, key);
+        let access = Access { memory: self.memory, pin: &self.pin };
+        if operation == Operation::Get {
+            return Ok(self.index.get(access, &key, out).map_or(Outcome::Absent, Outcome::Found));
+        }
+        operation.check(&self.index.functions)?;
+        self.index.apply(access, &key, &operation, &mut self.scratch, out)
     }
 }
 

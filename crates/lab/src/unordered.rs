@@ -5,6 +5,7 @@ mod maps;
 
 use std::fmt::Write;
 use std::hint::black_box;
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -38,6 +39,9 @@ pub struct UnorderedArguments {
     /// Seconds of a measurement
     #[arg(long, default_value_t = 0.5)]
     seconds: f64,
+    /// Only load the map of this index, and print its bytes a pair
+    #[arg(long, hide = true)]
+    size_of: Option<usize>,
 }
 
 /// A name and a map.
@@ -54,7 +58,9 @@ pub fn run(arguments: &UnorderedArguments) -> Result<String, Failure> {
             other => return Err(format!("--bytes {other}: 8 or 16").into()),
         };
     }
-    text += &atomics::measure(arguments.rounds, time)?;
+    if arguments.size_of.is_none() {
+        text += &atomics::measure(arguments.rounds, time)?;
+    }
     Ok(text)
 }
 
@@ -71,15 +77,19 @@ fn compare<const N: usize>(arguments: &UnorderedArguments, time: Duration) -> Re
         ("scc", &scc),
         ("dashmap", &dash),
     ];
-    for (_, map) in maps {
+    if let Some(index) = arguments.size_of {
+        let (_, map) = maps.get(index).ok_or("no map has this index")?;
         let before = resident_bytes()?;
-        load(map, pairs)?;
-        sizes.push((resident_bytes()?.saturating_sub(before)) as f64 / pairs as f64);
+        load(*map, pairs)?;
+        return Ok(format!("{:.1}", (resident_bytes()? - before) as f64 / pairs as f64));
+    }
+    for (index, (_, map)) in maps.iter().enumerate() {
+        sizes.push(size_in_process::<N>(pairs, index)?);
+        load(*map, pairs)?;
     }
     let mut text = format!("{pairs} pairs of {N} + {N} bytes, million operations a second, medians:\n");
     let names: Vec<_> = maps.iter().map(|(name, _)| *name).collect();
     writeln!(text, "| | {} | random lines |\n|---|{}", names.join(" | "), "---|".repeat(maps.len() + 1))?;
-    let sizes: Vec<_> = sizes.iter().map(|size| format!("{size:.1}")).collect();
     writeln!(text, "| bytes a pair | {} | |", sizes.join(" | "))?;
     for threads in &arguments.threads {
         for distribution in Distribution::DEFAULT {
@@ -90,6 +100,21 @@ fn compare<const N: usize>(arguments: &UnorderedArguments, time: Duration) -> Re
         }
     }
     Ok(text + "\n")
+}
+
+/// Loads a map in a process of its own, because maps in one process reuse the memory of each other. Returns
+/// the bytes a pair.
+fn size_in_process<const N: usize>(pairs: u64, index: usize) -> Result<String, Failure> {
+    let arguments =
+        [("--pairs", pairs.to_string()), ("--bytes", N.to_string()), ("--size-of", index.to_string())];
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("unordered");
+    arguments.iter().for_each(|(name, value)| _ = command.args([*name, value]));
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn load<const N: usize>(map: &dyn UnorderedMap<N>, pairs: u64) -> Result<(), Failure> {

@@ -54,10 +54,10 @@ impl Honeycomb {
     ) -> Result<usize, Failure> {
         let is_found = |outcome: &Outcome| matches!(outcome, Outcome::Found(_));
         if !self.together {
-            let (mut out, mut found) = (Vec::with_capacity(64), 0);
+            let (mut out, mut found, mut session) = (Vec::with_capacity(64), 0, self.table.session());
             for key in keys {
                 out.clear();
-                found += usize::from(is_found(&self.table.apply(key, operation(key), &mut out)?));
+                found += usize::from(is_found(&session.apply(key, operation(key), &mut out)?));
             }
             return Ok(found);
         }
