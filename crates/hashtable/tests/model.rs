@@ -7,12 +7,12 @@ use honeycomb_testing::{Random, seed};
 
 use common::{Model, OwnedOperation, memory, operation, table};
 
-/// One at a time, and in batches, with every threshold and number of buckets.
+/// Five million operations, one at a time and in batches, with every threshold and number of buckets.
 #[test]
 fn agrees_with_a_map() {
     let mut random = Random::new(seed());
     let steps = std::env::var("HONEYCOMB_MODEL_STEPS").ok().and_then(|text| text.parse().ok());
-    let steps = steps.unwrap_or(20_000);
+    let steps = steps.unwrap_or(140_000);
     for buckets in [1, 2, 16] {
         for fill_percent in [None, Some(40), Some(90)] {
             for inline_pair_bytes_max in [0, 10, 30, 50] {

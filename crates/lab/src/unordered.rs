@@ -81,7 +81,7 @@ fn compare<const N: usize>(arguments: &UnorderedArguments, time: Duration) -> Re
         let (_, map) = maps.get(index).ok_or("no map has this index")?;
         let before = resident_bytes()?;
         load(*map, pairs)?;
-        return Ok(format!("{:.1}", (resident_bytes()? - before) as f64 / pairs as f64));
+        return Ok(format!("{:.1}", resident_bytes()?.saturating_sub(before) as f64 / pairs as f64));
     }
     for (index, (_, map)) in maps.iter().enumerate() {
         sizes.push(size_in_process::<N>(pairs, index)?);
