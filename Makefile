@@ -55,10 +55,11 @@ neon: ## compare the vector code of 64-bit ARM with plain code, on an emulator
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
 		cargo test -p honeycomb-memory --test heads --target aarch64-unknown-linux-gnu
 
-soak: ## random concurrent histories, checked for linearizability, half an hour each: trees, reads, simulation, server
-	for package in btree accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
+soak: ## random concurrent histories, checked for linearizability, half an hour each: indexes, reads, simulation, server
+	for package in btree hashtable accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
 	HONEYCOMB_SOAK_ROUNDS=200 cargo test --release -p honeycomb-cli --test kill -- --nocapture killed
+	HONEYCOMB_MODEL_STEPS=10000000 cargo test --release -p honeycomb-hashtable --test model -- --nocapture
 	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture
 	HONEYCOMB_SOAK_SECONDS=300 cargo test --release -p honeycomb-server --test memory -- --nocapture
 	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-log --test crashes -- --nocapture random
@@ -180,6 +181,7 @@ smoke: setup
 	$(python) -m honeycomb_plots bench out/smoke/bench.json
 	cargo run --release -p honeycomb-lab -- figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
+	cargo run --release -p honeycomb-lab -- unordered --pairs 20000 --rounds 1 --seconds 0.002
 
 .venv/installed: requirements.txt
 	$(call install,$(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \

@@ -132,6 +132,35 @@ COLUMN_HEADS_OFFSET = 192
 # Columns: binary logarithm of the smallest number of heads in a group.
 COLUMN_GROUP_BITS_MIN = 4
 
+# Granularity in which unordered tables take memory from the arena: a page has buckets or slabs, and
+# begins at a multiple of its size.
+TABLE_PAGE_BYTES = 65536
+
+# Unit of the addresses of slabs and chained buckets, and size of the smallest slab.
+SLAB_UNIT_BYTES = 32
+
+# Size of the largest slab; each class has twice the size of the previous one.
+SLAB_BYTES_MAX = 512
+
+# Classes of slabs: 32, 64, 128, 256 and 512 bytes.
+SLAB_CLASSES = 5
+
+# Slots of a bucket.
+BUCKET_SLOTS = 10
+
+# Longest pair that a bucket can contain: all its slots.
+INLINE_PAIR_BYTES_MAX = 50
+
+# Slot type: free; a type from 1 to slab_classes is that of a slot that refers to a slab: 1 for 32
+# bytes.
+SLOT_FREE = 0
+
+# Slot type: the first slot of an inline pair: its key, then its value.
+SLOT_INLINE = 6
+
+# Slot type: a further slot of the inline pair before it.
+SLOT_CONTINUED = 7
+
 # Tables that an accelerator knows the roots of.
 TABLES_MAX = 65536
 
@@ -685,6 +714,38 @@ class LogEntryHeader(_Record):
     order_hint: int = 0
     # Write version of the entry minus node_version.
     version_delta: int = 0
+
+
+@dataclass(frozen=True)
+class Bucket(_Record):
+    """A bucket of an unordered table; its slots in use come first.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..48                                                                                 |
+    | slots[10]                                                                             |
+    +---------------------+-----------------------------------------------------------------+
+    | 48..50              | 50..56                                                          |
+    | slots[10]           | marks                                                           |
+    +---------------------+-----------------------------------------------------------------+
+    | 56..64                                                                                |
+    | state                                                                                 |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 64
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "slots": Field(0, 40, 10, 0xffffffffff),
+        "marks": Field(400, 48, None, 0xffffffffffff),
+        "state": Field(448, 64, None, 0xffffffffffffffff),
+    }
+
+    # Word slot, or bytes of an inline pair.
+    slots: tuple[int, ...] = (0,) * 10
+    # One bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
+    # byte of its value if the value is not empty; bits 48 and 49 are in bucket_state.
+    marks: int = 0
+    # Word bucket_state.
+    state: int = 0
 
 
 @dataclass(frozen=True)
@@ -1468,6 +1529,81 @@ class ItemHeader(_Record):
     repeats: int = 0
     # Zero.
     padding: int = 0
+
+
+@dataclass(frozen=True)
+class Slot(_Record):
+    """A reference to a pair in a slab.
+
+    +-------------+---------+
+    | 39:31       | 30:0    |
+    | second_hash | address |
+    +-------------+---------+
+    """
+
+    SIZE: ClassVar[int] = 5
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "address": Field(0, 31, None, 0x7fffffff),
+        "second_hash": Field(31, 9, None, 0x1ff),
+    }
+
+    # Bus address of the slab, in units of slab_unit_bytes.
+    address: int = 0
+    # Bits of the hash of the key that do not choose the bucket.
+    second_hash: int = 0
+
+
+@dataclass(frozen=True)
+class BucketState(_Record):
+    """Types of the slots, and the chain.
+
+    +---------+-------+-------+------------+
+    | 63      | 62:32 | 31:2  | 1:0        |
+    | chained | chain | types | marks_high |
+    +---------+-------+-------+------------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "marks_high": Field(0, 2, None, 0x3),
+        "types": Field(2, 30, None, 0x3fffffff),
+        "chain": Field(32, 31, None, 0x7fffffff),
+        "chained": Field(63, 1, None, 0x1),
+    }
+
+    # Bits 48 and 49 of the marks.
+    marks_high: int = 0
+    # Three bits a slot, the first slot lowest: slot_free to slot_continued.
+    types: int = 0
+    # Bus address of the next bucket of the chain, in units of slab_unit_bytes.
+    chain: int = 0
+    # The chain goes on at that address.
+    chained: int = 0
+
+
+@dataclass(frozen=True)
+class SlabHeader(_Record):
+    """The first two bytes of a pair in a slab; its key and its value follow.
+
+    +-------+---------------+-----------------+
+    | 15:10 | 9             | 8:0             |
+    | slack | pair_overflow | pair_key_length |
+    +-------+---------------+-----------------+
+    """
+
+    SIZE: ClassVar[int] = 2
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "pair_key_length": Field(0, 9, None, 0x1ff),
+        "pair_overflow": Field(9, 1, None, 0x1),
+        "slack": Field(10, 6, None, 0x3f),
+    }
+
+    # Bytes of the key.
+    pair_key_length: int = 0
+    # The value is a value_reference.
+    pair_overflow: int = 0
+    # Bytes of the slab after the value; 63: their number, at least 63, is in the last byte of the slab.
+    slack: int = 0
 
 
 @dataclass(frozen=True)

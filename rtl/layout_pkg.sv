@@ -62,6 +62,35 @@ package layout_pkg;
   // columns: binary logarithm of the smallest number of heads in a group
   localparam int unsigned ColumnGroupBitsMin = 4;
 
+  // granularity in which unordered tables take memory from the arena: a page has buckets or slabs,
+  // and begins at a multiple of its size
+  localparam int unsigned TablePageBytes = 65536;
+
+  // unit of the addresses of slabs and chained buckets, and size of the smallest slab
+  localparam int unsigned SlabUnitBytes = 32;
+
+  // size of the largest slab; each class has twice the size of the previous one
+  localparam int unsigned SlabBytesMax = 512;
+
+  // classes of slabs: 32, 64, 128, 256 and 512 bytes
+  localparam int unsigned SlabClasses = 5;
+
+  // slots of a bucket
+  localparam int unsigned BucketSlots = 10;
+
+  // longest pair that a bucket can contain: all its slots
+  localparam int unsigned InlinePairBytesMax = 50;
+
+  // slot type: free; a type from 1 to slab_classes is that of a slot that refers to a slab: 1 for 32
+  // bytes
+  localparam int unsigned SlotFree = 0;
+
+  // slot type: the first slot of an inline pair: its key, then its value
+  localparam int unsigned SlotInline = 6;
+
+  // slot type: a further slot of the inline pair before it
+  localparam int unsigned SlotContinued = 7;
+
   // tables that an accelerator knows the roots of
   localparam int unsigned TablesMax = 65536;
 
@@ -612,6 +641,37 @@ package layout_pkg;
     // columns: its index, sorted_count: none
     logic [15:0] back_pointer;
   } log_entry_header_t;
+
+  // bucket: a bucket of an unordered table; its slots in use come first
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..48                                                                                 |
+  // | slots[10]                                                                             |
+  // +---------------------+-----------------------------------------------------------------+
+  // | 48..50              | 50..56                                                          |
+  // | slots[10]           | marks                                                           |
+  // +---------------------+-----------------------------------------------------------------+
+  // | 56..64                                                                                |
+  // | state                                                                                 |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned BucketSize = 64;
+  localparam int unsigned BucketSlotsOffset = 0;
+  localparam int unsigned BucketSlotsBytes = 5;
+  localparam int unsigned BucketSlotsCount = 10;
+  localparam int unsigned BucketMarksOffset = 50;
+  localparam int unsigned BucketMarksBytes = 6;
+  localparam int unsigned BucketStateOffset = 56;
+  localparam int unsigned BucketStateBytes = 8;
+
+  typedef struct packed {
+    // word bucket_state
+    logic [63:0] state;
+    // one bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
+    // byte of its value if the value is not empty; bits 48 and 49 are in bucket_state
+    logic [47:0] marks;
+    // word slot, or bytes of an inline pair
+    logic [9:0][39:0] slots;
+  } bucket_t;
 
   // request: a read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow
   //
@@ -1424,6 +1484,75 @@ package layout_pkg;
     // bytes of the key after the node's prefix
     logic [8:0] suffix_length;
   } item_header_t;
+
+  // slot: a reference to a pair in a slab
+  //
+  // +-------------+---------+
+  // | 39:31       | 30:0    |
+  // | second_hash | address |
+  // +-------------+---------+
+  localparam int unsigned SlotBits = 40;
+  localparam int unsigned SlotAddressShift = 0;
+  localparam int unsigned SlotAddressBits = 31;
+  localparam int unsigned SlotSecondHashShift = 31;
+  localparam int unsigned SlotSecondHashBits = 9;
+
+  typedef struct packed {
+    // bits of the hash of the key that do not choose the bucket
+    logic [8:0] second_hash;
+    // bus address of the slab, in units of slab_unit_bytes
+    logic [30:0] address;
+  } slot_t;
+
+  // bucket_state: types of the slots, and the chain
+  //
+  // +---------+-------+-------+------------+
+  // | 63      | 62:32 | 31:2  | 1:0        |
+  // | chained | chain | types | marks_high |
+  // +---------+-------+-------+------------+
+  localparam int unsigned BucketStateBits = 64;
+  localparam int unsigned BucketStateMarksHighShift = 0;
+  localparam int unsigned BucketStateMarksHighBits = 2;
+  localparam int unsigned BucketStateTypesShift = 2;
+  localparam int unsigned BucketStateTypesBits = 30;
+  localparam int unsigned BucketStateChainShift = 32;
+  localparam int unsigned BucketStateChainBits = 31;
+  localparam int unsigned BucketStateChainedShift = 63;
+  localparam int unsigned BucketStateChainedBits = 1;
+
+  typedef struct packed {
+    // the chain goes on at that address
+    logic chained;
+    // bus address of the next bucket of the chain, in units of slab_unit_bytes
+    logic [30:0] chain;
+    // three bits a slot, the first slot lowest: slot_free to slot_continued
+    logic [29:0] types;
+    // bits 48 and 49 of the marks
+    logic [1:0] marks_high;
+  } bucket_state_t;
+
+  // slab_header: the first two bytes of a pair in a slab; its key and its value follow
+  //
+  // +-------+---------------+-----------------+
+  // | 15:10 | 9             | 8:0             |
+  // | slack | pair_overflow | pair_key_length |
+  // +-------+---------------+-----------------+
+  localparam int unsigned SlabHeaderBits = 16;
+  localparam int unsigned SlabHeaderPairKeyLengthShift = 0;
+  localparam int unsigned SlabHeaderPairKeyLengthBits = 9;
+  localparam int unsigned SlabHeaderPairOverflowShift = 9;
+  localparam int unsigned SlabHeaderPairOverflowBits = 1;
+  localparam int unsigned SlabHeaderSlackShift = 10;
+  localparam int unsigned SlabHeaderSlackBits = 6;
+
+  typedef struct packed {
+    // bytes of the slab after the value; 63: their number, at least 63, is in the last byte of the slab
+    logic [5:0] slack;
+    // the value is a value_reference
+    logic pair_overflow;
+    // bytes of the key
+    logic [8:0] pair_key_length;
+  } slab_header_t;
 
   // request_flags: options of a scan; all zero for a get
   //

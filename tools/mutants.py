@@ -34,7 +34,7 @@ RULES = ROOT / "docs/design/rules.md"
 SCRATCH = ROOT / "target/mutants"
 CRATES = (
     "layout", "log", "memory", "btree", "accelerator", "store", "simulator", "protocol", "client", "server",
-    "testing",
+    "testing", "hashtable",
 )
 
 # A race may not show in every run: a mutant has survived if its test passes this often.

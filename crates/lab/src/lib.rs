@@ -23,4 +23,5 @@ pub mod runner;
 pub mod slice;
 pub mod summary;
 pub mod table;
+pub mod unordered;
 pub mod worker;

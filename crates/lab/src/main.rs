@@ -15,6 +15,7 @@ use honeycomb_lab::memory::available_bytes;
 use honeycomb_lab::open_loop::Disturbance;
 use honeycomb_lab::plan::Plan;
 use honeycomb_lab::report::Report;
+use honeycomb_lab::unordered::{self, UnorderedArguments};
 use honeycomb_lab::{figure_text, figures, runner, table, worker};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 use mimalloc::MiMalloc;
@@ -56,6 +57,8 @@ enum Command {
     Run(Box<RunArguments>),
     /// Measure figures of the paper, or our own
     Figure(Box<FigureArguments>),
+    /// Compare the unordered index with other hash maps
+    Unordered(UnorderedArguments),
     /// Run the worker process of one map
     #[command(hide = true)]
     Worker { peer: Peer, pairs: u64, sizes: Sizes },
@@ -151,6 +154,7 @@ fn main() -> ExitCode {
     let result = match command {
         Some(Command::Run(arguments)) => run(*arguments),
         Some(Command::Figure(arguments)) => figure(*arguments),
+        Some(Command::Unordered(arguments)) => unordered::run(&arguments).and_then(|text| print(&text)),
         Some(Command::Limits { request }) => print_limits(&request),
         Some(Command::Worker { peer, pairs, sizes }) => worker::serve(peer, Contents { pairs, sizes }),
         None => compare_files(&compare, json),

@@ -66,6 +66,35 @@ pub const COLUMN_HEADS_OFFSET: usize = 192;
 /// Columns: binary logarithm of the smallest number of heads in a group.
 pub const COLUMN_GROUP_BITS_MIN: usize = 4;
 
+/// Granularity in which unordered tables take memory from the arena: a page has buckets or slabs,
+/// and begins at a multiple of its size.
+pub const TABLE_PAGE_BYTES: usize = 65536;
+
+/// Unit of the addresses of slabs and chained buckets, and size of the smallest slab.
+pub const SLAB_UNIT_BYTES: usize = 32;
+
+/// Size of the largest slab; each class has twice the size of the previous one.
+pub const SLAB_BYTES_MAX: usize = 512;
+
+/// Classes of slabs: 32, 64, 128, 256 and 512 bytes.
+pub const SLAB_CLASSES: usize = 5;
+
+/// Slots of a bucket.
+pub const BUCKET_SLOTS: usize = 10;
+
+/// Longest pair that a bucket can contain: all its slots.
+pub const INLINE_PAIR_BYTES_MAX: usize = 50;
+
+/// Slot type: free; a type from 1 to slab_classes is that of a slot that refers to a slab: 1 for 32
+/// bytes.
+pub const SLOT_FREE: usize = 0;
+
+/// Slot type: the first slot of an inline pair: its key, then its value.
+pub const SLOT_INLINE: usize = 6;
+
+/// Slot type: a further slot of the inline pair before it.
+pub const SLOT_CONTINUED: usize = 7;
+
 /// Tables that an accelerator knows the roots of.
 pub const TABLES_MAX: usize = 65536;
 
@@ -704,6 +733,51 @@ pub mod log_entry_header {
         let end = end + ORDER_HINT_BYTES;
         assert!(VERSION_DELTA_OFFSET == end);
         let end = end + VERSION_DELTA_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// A bucket of an unordered table; its slots in use come first.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..48                                                                                 |
+/// | slots[10]                                                                             |
+/// +---------------------+-----------------------------------------------------------------+
+/// | 48..50              | 50..56                                                          |
+/// | slots[10]           | marks                                                           |
+/// +---------------------+-----------------------------------------------------------------+
+/// | 56..64                                                                                |
+/// | state                                                                                 |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod bucket {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 64;
+    /// Word slot, or bytes of an inline pair.
+    pub const SLOTS_OFFSET: usize = 0;
+    /// Bytes of one of `slots`.
+    pub const SLOTS_BYTES: usize = 5;
+    /// How many `slots` there are.
+    pub const SLOTS_COUNT: usize = 10;
+    /// One bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
+    /// byte of its value if the value is not empty; bits 48 and 49 are in bucket_state.
+    pub const MARKS_OFFSET: usize = 50;
+    /// Bytes of `marks`.
+    pub const MARKS_BYTES: usize = 6;
+    /// Word bucket_state.
+    pub const STATE_OFFSET: usize = 56;
+    /// Bytes of `state`.
+    pub const STATE_BYTES: usize = 8;
+
+    const _: () = {
+        let end = 0;
+        assert!(SLOTS_OFFSET == end);
+        let end = end + SLOTS_BYTES * SLOTS_COUNT;
+        assert!(MARKS_OFFSET == end);
+        let end = end + MARKS_BYTES;
+        assert!(STATE_OFFSET == end);
+        let end = end + STATE_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -2180,6 +2254,241 @@ pub mod item_header {
     #[inline]
     pub const fn with_padding(word: u64, value: u64) -> u64 {
         super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// A reference to a pair in a slab.
+///
+/// ```text
+/// +-------------+---------+
+/// | 39:31       | 30:0    |
+/// | second_hash | address |
+/// +-------------+---------+
+/// ```
+pub mod slot {
+    /// Bits of the whole.
+    pub const BITS: u32 = 40;
+    /// Lowest bit of `address`.
+    pub const ADDRESS_SHIFT: u32 = 0;
+    /// Bits of `address`.
+    pub const ADDRESS_BITS: u32 = 31;
+    /// The largest `address`: the mask after the shift.
+    pub const ADDRESS_MASK: u64 = 0x7fffffff;
+    /// Lowest bit of `second_hash`.
+    pub const SECOND_HASH_SHIFT: u32 = 31;
+    /// Bits of `second_hash`.
+    pub const SECOND_HASH_BITS: u32 = 9;
+    /// The largest `second_hash`: the mask after the shift.
+    pub const SECOND_HASH_MASK: u64 = 0x1ff;
+
+    const _: () = {
+        let end = 0;
+        assert!(ADDRESS_SHIFT == end);
+        let end = end + ADDRESS_BITS;
+        assert!(SECOND_HASH_SHIFT == end);
+        let end = end + SECOND_HASH_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Bus address of the slab, in units of slab_unit_bytes.
+    #[inline]
+    pub const fn address(word: u64) -> u64 {
+        super::extract(word, ADDRESS_SHIFT, ADDRESS_MASK)
+    }
+
+    /// `word` with another `address`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_address(word: u64, value: u64) -> u64 {
+        super::replace(word, ADDRESS_SHIFT, ADDRESS_MASK, value)
+    }
+
+    /// Bits of the hash of the key that do not choose the bucket.
+    #[inline]
+    pub const fn second_hash(word: u64) -> u64 {
+        super::extract(word, SECOND_HASH_SHIFT, SECOND_HASH_MASK)
+    }
+
+    /// `word` with another `second_hash`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_second_hash(word: u64, value: u64) -> u64 {
+        super::replace(word, SECOND_HASH_SHIFT, SECOND_HASH_MASK, value)
+    }
+}
+
+/// Types of the slots, and the chain.
+///
+/// ```text
+/// +---------+-------+-------+------------+
+/// | 63      | 62:32 | 31:2  | 1:0        |
+/// | chained | chain | types | marks_high |
+/// +---------+-------+-------+------------+
+/// ```
+pub mod bucket_state {
+    /// Bits of the whole.
+    pub const BITS: u32 = 64;
+    /// Lowest bit of `marks_high`.
+    pub const MARKS_HIGH_SHIFT: u32 = 0;
+    /// Bits of `marks_high`.
+    pub const MARKS_HIGH_BITS: u32 = 2;
+    /// The largest `marks_high`: the mask after the shift.
+    pub const MARKS_HIGH_MASK: u64 = 0x3;
+    /// Lowest bit of `types`.
+    pub const TYPES_SHIFT: u32 = 2;
+    /// Bits of `types`.
+    pub const TYPES_BITS: u32 = 30;
+    /// The largest `types`: the mask after the shift.
+    pub const TYPES_MASK: u64 = 0x3fffffff;
+    /// Lowest bit of `chain`.
+    pub const CHAIN_SHIFT: u32 = 32;
+    /// Bits of `chain`.
+    pub const CHAIN_BITS: u32 = 31;
+    /// The largest `chain`: the mask after the shift.
+    pub const CHAIN_MASK: u64 = 0x7fffffff;
+    /// Lowest bit of `chained`.
+    pub const CHAINED_SHIFT: u32 = 63;
+    /// Bits of `chained`.
+    pub const CHAINED_BITS: u32 = 1;
+    /// The largest `chained`: the mask after the shift.
+    pub const CHAINED_MASK: u64 = 0x1;
+
+    const _: () = {
+        let end = 0;
+        assert!(MARKS_HIGH_SHIFT == end);
+        let end = end + MARKS_HIGH_BITS;
+        assert!(TYPES_SHIFT == end);
+        let end = end + TYPES_BITS;
+        assert!(CHAIN_SHIFT == end);
+        let end = end + CHAIN_BITS;
+        assert!(CHAINED_SHIFT == end);
+        let end = end + CHAINED_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Bits 48 and 49 of the marks.
+    #[inline]
+    pub const fn marks_high(word: u64) -> u64 {
+        super::extract(word, MARKS_HIGH_SHIFT, MARKS_HIGH_MASK)
+    }
+
+    /// `word` with another `marks_high`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_marks_high(word: u64, value: u64) -> u64 {
+        super::replace(word, MARKS_HIGH_SHIFT, MARKS_HIGH_MASK, value)
+    }
+
+    /// Three bits a slot, the first slot lowest: slot_free to slot_continued.
+    #[inline]
+    pub const fn types(word: u64) -> u64 {
+        super::extract(word, TYPES_SHIFT, TYPES_MASK)
+    }
+
+    /// `word` with another `types`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_types(word: u64, value: u64) -> u64 {
+        super::replace(word, TYPES_SHIFT, TYPES_MASK, value)
+    }
+
+    /// Bus address of the next bucket of the chain, in units of slab_unit_bytes.
+    #[inline]
+    pub const fn chain(word: u64) -> u64 {
+        super::extract(word, CHAIN_SHIFT, CHAIN_MASK)
+    }
+
+    /// `word` with another `chain`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_chain(word: u64, value: u64) -> u64 {
+        super::replace(word, CHAIN_SHIFT, CHAIN_MASK, value)
+    }
+
+    /// The chain goes on at that address.
+    #[inline]
+    pub const fn chained(word: u64) -> u64 {
+        super::extract(word, CHAINED_SHIFT, CHAINED_MASK)
+    }
+
+    /// `word` with another `chained`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_chained(word: u64, value: u64) -> u64 {
+        super::replace(word, CHAINED_SHIFT, CHAINED_MASK, value)
+    }
+}
+
+/// The first two bytes of a pair in a slab; its key and its value follow.
+///
+/// ```text
+/// +-------+---------------+-----------------+
+/// | 15:10 | 9             | 8:0             |
+/// | slack | pair_overflow | pair_key_length |
+/// +-------+---------------+-----------------+
+/// ```
+pub mod slab_header {
+    /// Bits of the whole.
+    pub const BITS: u32 = 16;
+    /// Lowest bit of `pair_key_length`.
+    pub const PAIR_KEY_LENGTH_SHIFT: u32 = 0;
+    /// Bits of `pair_key_length`.
+    pub const PAIR_KEY_LENGTH_BITS: u32 = 9;
+    /// The largest `pair_key_length`: the mask after the shift.
+    pub const PAIR_KEY_LENGTH_MASK: u64 = 0x1ff;
+    /// Lowest bit of `pair_overflow`.
+    pub const PAIR_OVERFLOW_SHIFT: u32 = 9;
+    /// Bits of `pair_overflow`.
+    pub const PAIR_OVERFLOW_BITS: u32 = 1;
+    /// The largest `pair_overflow`: the mask after the shift.
+    pub const PAIR_OVERFLOW_MASK: u64 = 0x1;
+    /// Lowest bit of `slack`.
+    pub const SLACK_SHIFT: u32 = 10;
+    /// Bits of `slack`.
+    pub const SLACK_BITS: u32 = 6;
+    /// The largest `slack`: the mask after the shift.
+    pub const SLACK_MASK: u64 = 0x3f;
+
+    const _: () = {
+        let end = 0;
+        assert!(PAIR_KEY_LENGTH_SHIFT == end);
+        let end = end + PAIR_KEY_LENGTH_BITS;
+        assert!(PAIR_OVERFLOW_SHIFT == end);
+        let end = end + PAIR_OVERFLOW_BITS;
+        assert!(SLACK_SHIFT == end);
+        let end = end + SLACK_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Bytes of the key.
+    #[inline]
+    pub const fn pair_key_length(word: u64) -> u64 {
+        super::extract(word, PAIR_KEY_LENGTH_SHIFT, PAIR_KEY_LENGTH_MASK)
+    }
+
+    /// `word` with another `pair_key_length`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_pair_key_length(word: u64, value: u64) -> u64 {
+        super::replace(word, PAIR_KEY_LENGTH_SHIFT, PAIR_KEY_LENGTH_MASK, value)
+    }
+
+    /// The value is a value_reference.
+    #[inline]
+    pub const fn pair_overflow(word: u64) -> u64 {
+        super::extract(word, PAIR_OVERFLOW_SHIFT, PAIR_OVERFLOW_MASK)
+    }
+
+    /// `word` with another `pair_overflow`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_pair_overflow(word: u64, value: u64) -> u64 {
+        super::replace(word, PAIR_OVERFLOW_SHIFT, PAIR_OVERFLOW_MASK, value)
+    }
+
+    /// Bytes of the slab after the value; 63: their number, at least 63, is in the last byte of the
+    /// slab.
+    #[inline]
+    pub const fn slack(word: u64) -> u64 {
+        super::extract(word, SLACK_SHIFT, SLACK_MASK)
+    }
+
+    /// `word` with another `slack`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_slack(word: u64, value: u64) -> u64 {
+        super::replace(word, SLACK_SHIFT, SLACK_MASK, value)
     }
 }
 

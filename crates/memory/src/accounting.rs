@@ -37,6 +37,10 @@ pub struct Accounting {
     pub retired_value_bytes: usize,
     /// Retired value buffers.
     pub retired_values: usize,
+    /// Bytes of the pages of unordered tables.
+    pub live_table_page_bytes: usize,
+    /// Bytes of retired pages of unordered tables.
+    pub retired_table_page_bytes: usize,
     /// LIDs that can be reserved.
     pub free_lids: usize,
     /// Reserved LIDs that are not live yet.
@@ -69,6 +73,8 @@ impl Accounting {
             self.private_value_bytes,
             self.live_value_bytes,
             self.retired_value_bytes,
+            self.live_table_page_bytes,
+            self.retired_table_page_bytes,
         ];
         let sum: usize = uses.iter().sum();
         assert_eq!(sum, self.arena_bytes, "the sum of all uses is not the size of the arena: {self:#?}");

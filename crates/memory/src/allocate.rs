@@ -56,7 +56,7 @@ impl Memory {
         Ok(ValueBuffer::new(self, Extent { start, units }, bytes))
     }
 
-    fn allocate<T>(
+    pub(crate) fn allocate<T>(
         &self,
         what: &'static str,
         wanted_bytes: usize,
@@ -67,7 +67,11 @@ impl Memory {
             allocate()
         };
         let allocated = if self.faults.hit() { None } else { allocate().or_else(retry) };
-        allocated.ok_or(MemoryError::Exhausted { what, wanted_bytes, arena_bytes: self.arena.bytes() })
+        allocated.ok_or_else(|| self.exhausted(what, wanted_bytes))
+    }
+
+    pub(crate) fn exhausted(&self, what: &'static str, wanted_bytes: usize) -> MemoryError {
+        MemoryError::Exhausted { what, wanted_bytes, arena_bytes: self.arena.bytes() }
     }
 
     /// Publishes a node: maps the LID to this buffer.

@@ -9,7 +9,7 @@
 use crate::buddy::Buddy;
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
-use crate::ledger::{Extent, Kind, Ledger};
+use crate::ledger::{Extent, Kind, Ledger, PAGE_UNITS};
 use crate::sync::{AtomicU32, Mutex, Padded, lock, thread_number};
 
 /// Number of node buffers that move from the buddy system to a free list at once.
@@ -62,7 +62,14 @@ impl Allocator {
         Some(start)
     }
 
-    /// Frees the buffer of a value, of kind `from`.
+    /// Allocates a page of an unordered table, of kind `LiveTablePage`. Returns its first unit.
+    pub(crate) fn allocate_table_page(&self) -> Option<usize> {
+        let start = lock(&self.buddy.0).allocate(PAGE_UNITS)?;
+        self.ledger.begin(thread_number(), Extent { start, units: PAGE_UNITS }, Kind::LiveTablePage);
+        Some(start)
+    }
+
+    /// Frees the buffer of a value, or a page of an unordered table, of kind `from`.
     pub(crate) fn free_value(&self, extent: Extent, from: Kind) {
         self.ledger.end(thread_number(), extent, from);
         lock(&self.buddy.0).free(extent.start, extent.units);

@@ -6,6 +6,7 @@
 //! 3. The other bytes of a node below the published size are copied: they do not change. Only the lock holder
 //!    accesses the bytes past that size, so the device receives a filler instead.
 //! 4. The bytes of values do not change.
+//! 5. A device reads no page of an unordered table, live or retired.
 //!
 //! A device loads the lock-and-size word, or the line that contains it, before the other lines of a node, and
 //! uses no byte past the size in it. It needs no other order, and the bytes of a read need not be from one
@@ -65,6 +66,9 @@ impl Memory {
     /// Reads bytes between two consecutive multiples of the node size: bytes of one node, or of values.
     fn read_in_slot(&self, slot: usize, offset: usize, into: &mut [u8]) -> Option<()> {
         let ledger = self.ledger();
+        if ledger.is_in_table_page(slot / UNIT) {
+            return None;
+        }
         if !ledger.is_node(slot / UNIT) {
             let units = offset / UNIT..(offset + into.len()).div_ceil(UNIT);
             return ledger.are_parts_of_values(slot / UNIT, units).then(|| self.copy(offset, into));

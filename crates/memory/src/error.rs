@@ -22,7 +22,7 @@ pub enum MemoryError {
     /// The arena has no room, even after reclaiming.
     #[error("no room for a {what} of {wanted_bytes} bytes in an arena of {arena_bytes} bytes")]
     Exhausted {
-        /// Node, value or LID.
+        /// Node, value, LID, table page or slab.
         what: &'static str,
         /// Requested bytes.
         wanted_bytes: usize,

@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use honeycomb_layout as layout;
+
 use crate::arena::{MappedByte, MappedSlice, MappingHints};
 use crate::error::MemoryError;
 use crate::sync::{AtomicI64, Ordering, Padded};
@@ -26,6 +28,10 @@ pub(crate) enum Kind {
     LiveNode,
     /// The buffer of a retired node.
     RetiredNode,
+    /// A page of an unordered table.
+    LiveTablePage,
+    /// A retired page of an unordered table.
+    RetiredTablePage,
     /// The buffer of a value during its construction. The kinds of values come last.
     PrivateValue,
     /// The buffer of a value in use.
@@ -33,6 +39,9 @@ pub(crate) enum Kind {
     /// The buffer of a retired value.
     RetiredValue,
 }
+
+/// Units of a page of an unordered table.
+pub(crate) const PAGE_UNITS: usize = layout::TABLE_PAGE_BYTES / layout::ALLOCATION_UNIT_BYTES;
 
 const KINDS: usize = Kind::RetiredValue as usize + 1;
 
@@ -174,6 +183,12 @@ impl Ledger {
         };
         !is(&self.kinds[slot], &[Kind::FreeNode, Kind::PrivateNode])
             && self.kinds[units].iter().all(is_of_value)
+    }
+
+    /// Whether a unit belongs to a page of an unordered table, live or retired.
+    pub(crate) fn is_in_table_page(&self, unit: usize) -> bool {
+        let kind = self.kinds[unit - unit % PAGE_UNITS].load(Ordering::Relaxed);
+        kind == Kind::LiveTablePage as u8 || kind == Kind::RetiredTablePage as u8
     }
 
     fn inner(&self, extent: Extent) -> &[MappedByte] {

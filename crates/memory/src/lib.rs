@@ -2,9 +2,13 @@
 //!
 //! Nodes and overflow values are in *buffers* of the arena, each with a bus address. Nodes refer to each
 //! other by LID, and the page table maps a LID to the bus address of the node's current buffer. A buffer is
-//! private during its construction ([`NodeBuffer`], [`ValueBuffer`]). Once published, it is immutable, except
-//! for the fields that the lock-and-size word protects ([`Node`], [`LockedNode`]). At last it is retired, and
-//! reclaimed after every operation that can reach it has ended ([`Pin`], [`Lease`], [`Device`]).
+//! private during its construction ([`NodeBuffer`], [`ValueBuffer`]). Once published, it is immutable,
+//! except for the fields that the lock-and-size word protects ([`Node`], [`LockedNode`]). At last it is
+//! retired, and reclaimed after every operation that can reach it has ended ([`Pin`], [`Lease`],
+//! [`Device`]).
+//!
+//! Unordered tables have *pages*, which all threads access as atomic words ([`PageWords`]), and sequence
+//! locks ([`SequenceLock`]) to detect words of different moments.
 //!
 //! This is the only crate of the index that may contain `unsafe` code. Its API is safe under one rule that
 //! types cannot express: no operation that begins after a call of [`Memory::retire`] may reach the retired
@@ -39,11 +43,14 @@ mod memory;
 mod node;
 #[cfg(target_os = "linux")]
 mod numa;
+mod page_set;
 mod page_table;
 mod prefetch;
 mod retire;
+mod sequence_lock;
 mod sleeper;
 pub mod sync;
+mod table_page;
 mod versions;
 
 pub use accounting::Accounting;
@@ -60,6 +67,9 @@ pub use lease::{Lease, LeaseUse};
 pub use lock_word::LockAndSize;
 pub use memory::Memory;
 pub use node::{LINE_BYTES, LockedNode, Node, Published};
+pub use page_set::PAGE_BYTES;
 pub use retire::Retired;
+pub use sequence_lock::{SequenceGuard, SequenceLock};
 pub use sleeper::Sleeper;
+pub use table_page::PageWords;
 pub use versions::{VERSION_RING, Version, Versions};

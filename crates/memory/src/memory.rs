@@ -29,6 +29,7 @@ use crate::faults::Faults;
 use crate::lease::Lease;
 use crate::ledger::{Extent, Kind, Ledger};
 use crate::node::Node;
+use crate::page_set::{PAGE_BYTES, TablePages};
 use crate::page_table::{PageTable, State};
 use crate::retire::{RetireLists, Retired};
 use crate::sync::{Arc, AtomicU64, Ordering, Padded, thread_number};
@@ -46,6 +47,7 @@ pub struct Memory {
     retire_lists: RetireLists,
     retired_bytes: Padded<AtomicU64>,
     pub(crate) faults: Faults,
+    pub(crate) table_pages: TablePages,
 }
 
 pub(crate) const UNIT: usize = layout::ALLOCATION_UNIT_BYTES;
@@ -84,6 +86,7 @@ impl Memory {
             retire_lists: RetireLists::new(stripes),
             retired_bytes: Padded(AtomicU64::new(0)),
             faults: config.faults,
+            table_pages: TablePages::new(arena_bytes)?,
         })
     }
 
@@ -223,12 +226,16 @@ impl Memory {
             live_values: count(Kind::LiveValue),
             retired_value_bytes: bytes(Kind::RetiredValue),
             retired_values: count(Kind::RetiredValue),
+            live_table_page_bytes: bytes(Kind::LiveTablePage),
+            retired_table_page_bytes: bytes(Kind::RetiredTablePage),
             free_lids: self.page_table.count(State::Free),
             reserved_lids: self.page_table.count(State::Reserved),
             live_lids: self.page_table.count(State::Live),
             retired_lids: self.page_table.count(State::Retired),
             page_table_bytes: self.page_table.used_bytes(),
-            overhead_bytes: self.allocator.overhead_bytes() + self.page_table.overhead_bytes(),
+            overhead_bytes: self.allocator.overhead_bytes()
+                + self.page_table.overhead_bytes()
+                + self.table_pages.overhead_bytes(),
         }
     }
 
@@ -248,6 +255,10 @@ impl Memory {
                 self.page_table.change(lid, State::Live, State::Retired);
                 0
             }
+            Retired::TablePage(address) => {
+                self.change(self.close_table_page(address), Kind::LiveTablePage, Kind::RetiredTablePage);
+                PAGE_BYTES
+            }
         }
     }
 
@@ -265,6 +276,10 @@ impl Memory {
             Retired::Lid(lid) => {
                 self.page_table.free(lid, State::Retired);
                 0
+            }
+            Retired::TablePage(address) => {
+                self.free_table_page(address);
+                PAGE_BYTES
             }
         };
         batch.into_iter().map(free).sum()

@@ -22,6 +22,8 @@ pub enum Retired {
     Lid(Lid),
     /// The buffer of a value, and the value's length in bytes.
     Value(BusAddress, usize),
+    /// A page of an unordered table.
+    TablePage(BusAddress),
 }
 
 /// A batch with this number of entries is full.

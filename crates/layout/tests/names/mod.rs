@@ -19,6 +19,15 @@ names! {
         log_entries_max: LOG_ENTRIES_MAX,
         column_heads_offset: COLUMN_HEADS_OFFSET,
         column_group_bits_min: COLUMN_GROUP_BITS_MIN,
+        table_page_bytes: TABLE_PAGE_BYTES,
+        slab_unit_bytes: SLAB_UNIT_BYTES,
+        slab_bytes_max: SLAB_BYTES_MAX,
+        slab_classes: SLAB_CLASSES,
+        bucket_slots: BUCKET_SLOTS,
+        inline_pair_bytes_max: INLINE_PAIR_BYTES_MAX,
+        slot_free: SLOT_FREE,
+        slot_inline: SLOT_INLINE,
+        slot_continued: SLOT_CONTINUED,
         tables_max: TABLES_MAX,
         opcode_get: OPCODE_GET,
         opcode_scan: OPCODE_SCAN,
@@ -173,6 +182,11 @@ names! {
             order_hint: ORDER_HINT_OFFSET, ORDER_HINT_BYTES, 1,
             version_delta: VERSION_DELTA_OFFSET, VERSION_DELTA_BYTES, 1,
         }
+        bucket {
+            slots: SLOTS_OFFSET, SLOTS_BYTES, SLOTS_COUNT,
+            marks: MARKS_OFFSET, MARKS_BYTES, 1,
+            state: STATE_OFFSET, STATE_BYTES, 1,
+        }
         request {
             identifier: IDENTIFIER_OFFSET, IDENTIFIER_BYTES, 1,
             read_version: READ_VERSION_OFFSET, READ_VERSION_BYTES, 1,
@@ -326,6 +340,21 @@ names! {
             replaces, with_replaces: REPLACES_SHIFT, REPLACES_BITS, REPLACES_MASK,
             repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        slot {
+            address, with_address: ADDRESS_SHIFT, ADDRESS_BITS, ADDRESS_MASK,
+            second_hash, with_second_hash: SECOND_HASH_SHIFT, SECOND_HASH_BITS, SECOND_HASH_MASK,
+        }
+        bucket_state {
+            marks_high, with_marks_high: MARKS_HIGH_SHIFT, MARKS_HIGH_BITS, MARKS_HIGH_MASK,
+            types, with_types: TYPES_SHIFT, TYPES_BITS, TYPES_MASK,
+            chain, with_chain: CHAIN_SHIFT, CHAIN_BITS, CHAIN_MASK,
+            chained, with_chained: CHAINED_SHIFT, CHAINED_BITS, CHAINED_MASK,
+        }
+        slab_header {
+            pair_key_length, with_pair_key_length: PAIR_KEY_LENGTH_SHIFT, PAIR_KEY_LENGTH_BITS, PAIR_KEY_LENGTH_MASK,
+            pair_overflow, with_pair_overflow: PAIR_OVERFLOW_SHIFT, PAIR_OVERFLOW_BITS, PAIR_OVERFLOW_MASK,
+            slack, with_slack: SLACK_SHIFT, SLACK_BITS, SLACK_MASK,
         }
         request_flags {
             lower_excluded, with_lower_excluded: LOWER_EXCLUDED_SHIFT, LOWER_EXCLUDED_BITS, LOWER_EXCLUDED_MASK,

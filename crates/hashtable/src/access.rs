@@ -1,0 +1,85 @@
+//! Loads and stores of buckets and slabs, under a pin.
+
+use honeycomb_layout::bucket;
+use honeycomb_memory::{Memory, PageWords, Pin};
+
+use crate::bucket::{Bucket, SlabSlot, WORDS};
+use crate::record::{Record, Reference, class_bytes};
+use crate::slab_words::SlabWords;
+
+/// The class of a slab with a chained bucket.
+pub(crate) const BUCKET_CLASS: usize = 1;
+const _: () = assert!(class_bytes(BUCKET_CLASS) == bucket::SIZE);
+
+/// The pages of a memory during an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) pin: &'a Pin<'a>,
+}
+
+/// Why the holder of a stripe may rely on an address.
+const VALID: &str = "the buckets of a locked stripe have valid addresses";
+
+impl<'a> Access<'a> {
+    #[inline]
+    fn words(&self, address: u32, bytes: usize) -> Option<PageWords<'a>> {
+        self.memory.page_words(self.pin, address, bytes)
+    }
+
+    /// Loads a bucket. `None` if the address is torn.
+    #[inline]
+    pub(crate) fn try_bucket(&self, address: u32) -> Option<Bucket> {
+        Some(Bucket(self.words(address, bucket::SIZE)?.load_array::<WORDS>()))
+    }
+
+    /// The words of a slab. `None` if the address is torn.
+    #[inline]
+    pub(crate) fn try_slab(&self, class: usize, address: u32) -> Option<SlabWords<'a>> {
+        self.words(address, class_bytes(class)).map(SlabWords)
+    }
+
+    /// Loads the record of a slab. `None` if the address is torn.
+    #[inline]
+    pub(crate) fn try_record(&self, slab: SlabSlot) -> Option<Record> {
+        let mut record = Record::empty(slab.class);
+        self.words(slab.address, class_bytes(slab.class))?.load_bytes(record.bytes_mut());
+        Some(record)
+    }
+
+    /// Loads a bucket of a stripe that the caller has locked.
+    #[inline]
+    pub(crate) fn bucket(&self, address: u32) -> Bucket {
+        self.try_bucket(address).expect(VALID)
+    }
+
+    /// The words of a slab of a stripe that the caller has locked.
+    #[inline]
+    pub(crate) fn slab(&self, slab: SlabSlot) -> SlabWords<'a> {
+        self.try_slab(slab.class, slab.address).expect(VALID)
+    }
+
+    /// Loads a slab of a stripe that the caller has locked.
+    #[inline]
+    pub(crate) fn record(&self, slab: SlabSlot) -> Record {
+        self.try_record(slab).expect(VALID)
+    }
+
+    /// Stores a bucket of a stripe that the caller has locked.
+    #[inline]
+    pub(crate) fn store_bucket(&self, address: u32, bucket: &Bucket) {
+        self.words(address, bucket::SIZE).expect(VALID).store(&bucket.0);
+    }
+
+    /// Stores a slab that the caller owns, or of a stripe that it has locked.
+    #[inline]
+    pub(crate) fn store_record(&self, address: u32, record: &Record) {
+        self.words(address, record.bytes().len()).expect(VALID).store_bytes(record.bytes());
+    }
+
+    /// An overflow value, whose reference the caller has loaded from a consistent slab.
+    #[inline]
+    pub(crate) fn overflow(&self, reference: Reference) -> &'a [u8] {
+        self.memory.value(self.pin, reference.address, reference.length)
+    }
+}

@@ -1,0 +1,275 @@
+//! The execution of batches: the paper's out-of-order engine as code (KV-Direct, section 3.3.3).
+//!
+//! The operations are grouped by key. The groups execute in windows, each in three steps:
+//! 1. prefetch the buckets of the next window;
+//! 2. search the buckets of this window; a get of an inline pair ends here, others prefetch the slab;
+//! 3. execute the other operations of this window.
+//!
+//! So the memory responds to 16 to 32 groups at once.
+//!
+//! The operations of a group execute on a copy of the value, each on the result of the previous one (data
+//! forwarding), and the last result is stored once. So a thousand increments of one counter load and store
+//! its bucket once.
+
+use crate::access::Access;
+use crate::directory::number_of;
+use crate::error::Error;
+use crate::hash::HashedKey;
+use crate::index::{Index, check_key};
+use crate::operation::{Effect, Operation, Outcome, Request, Scratch, decide};
+use crate::station::{Group, STATION, Station};
+
+/// Groups of a window.
+const WINDOW: usize = 16;
+
+/// The answers to a batch. Reuse one for many batches: it keeps its memory.
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// The outcome of each operation, or `Absent` if it has failed.
+    outcomes: Vec<Outcome>,
+    /// The errors of the operations that have failed, with their indices.
+    errors: Vec<(usize, Error)>,
+    /// The values that outcomes refer to.
+    bytes: Vec<u8>,
+    station: Station,
+    scratch: Scratch,
+}
+
+impl Answers {
+    /// Number of operations of the batch.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "the length of a batch, not of a collection")]
+    pub fn len(&self) -> usize {
+        self.outcomes.len()
+    }
+
+    /// The outcome of an operation, by its index in the batch.
+    ///
+    /// # Errors
+    /// Why the operation has failed.
+    ///
+    /// # Panics
+    /// If the batch has no such operation.
+    pub fn outcome(&self, index: usize) -> Result<Outcome, &Error> {
+        let failed = self.errors.binary_search_by_key(&index, |(failed, _)| *failed);
+        failed.map_or(Ok(self.outcomes[index]), |at| Err(&self.errors[at].1))
+    }
+
+    /// The outcomes of a batch of which no operation has failed.
+    ///
+    /// # Errors
+    /// Why the first operation that has failed did so.
+    pub fn outcomes(&self) -> Result<&[Outcome], &Error> {
+        self.errors.first().map_or(Ok(&self.outcomes), |(_, error)| Err(error))
+    }
+
+    /// The bytes of all values.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The value of a span of an outcome.
+    ///
+    /// # Panics
+    /// If the span is not of the latest batch.
+    #[must_use]
+    pub fn value(&self, span: crate::Span) -> &[u8] {
+        &self.bytes[span.start..span.end]
+    }
+
+    fn set(&mut self, index: usize, result: Result<Outcome, Error>) {
+        match result {
+            Ok(outcome) => self.outcomes[index] = outcome,
+            Err(error) => self.errors.push((index, error)),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.outcomes.clear();
+        self.errors.clear();
+        self.bytes.clear();
+    }
+}
+
+impl Index {
+    /// Executes a batch, a station of operations at a time.
+    pub(crate) fn execute(&self, access: Access<'_>, requests: &[Request<'_>], answers: &mut Answers) {
+        answers.clear();
+        answers.outcomes.resize(requests.len(), Outcome::Absent);
+        for (number, requests) in requests.chunks(STATION).enumerate() {
+            let station = StationRun { index: self, access, requests, first: number * STATION };
+            station.execute(answers);
+        }
+        answers.errors.sort_unstable_by_key(|(index, _)| *index);
+    }
+}
+
+/// The execution of the operations in the station.
+struct StationRun<'r> {
+    index: &'r Index,
+    access: Access<'r>,
+    requests: &'r [Request<'r>],
+    /// The index in the batch of the first operation.
+    first: usize,
+}
+
+impl<'r> StationRun<'r> {
+    fn execute(&self, answers: &mut Answers) {
+        let count = self.index.directory.count();
+        let mut groups = self.group(count, answers);
+        let mut windows = groups.chunks_mut(WINDOW);
+        let mut window = windows.next();
+        self.prefetch(window.as_deref());
+        while let Some(current) = window {
+            window = windows.next();
+            self.prefetch(window.as_deref());
+            for group in &mut *current {
+                self.search(count, group, answers);
+            }
+            for group in current.iter().filter(|group| !group.done) {
+                self.execute_group(group, answers);
+            }
+        }
+    }
+
+    /// Prefetches the buckets of groups.
+    #[inline]
+    fn prefetch(&self, groups: Option<&[Group<'_>]>) {
+        for group in groups.into_iter().flatten() {
+            self.access.memory.prefetch_slab(group.bucket);
+        }
+    }
+
+    /// Groups the valid operations by key. Invalid operations end here.
+    fn group(&self, count: u64, answers: &mut Answers) -> Vec<Group<'r>> {
+        let mut groups = Vec::with_capacity(self.requests.len());
+        let slots = answers.station.clear(self.requests.len());
+        for (index, request) in self.requests.iter().enumerate() {
+            match self.check(request) {
+                Ok(()) => {
+                    let key = HashedKey::new(self.index.config.seed, request.key);
+                    let bucket = self.index.directory.address(number_of(key.hash, count));
+                    answers.station.add(&mut groups, slots, key, bucket, index, &request.operation);
+                }
+                Err(error) => answers.set(self.first + index, Err(error)),
+            }
+        }
+        groups
+    }
+
+    #[inline]
+    fn check(&self, request: &Request<'_>) -> Result<(), Error> {
+        check_key(request.key)?;
+        match request.operation {
+            Operation::Get => Ok(()),
+            operation => operation.check(&self.index.functions),
+        }
+    }
+
+    /// Searches the bucket of a group. Executes a get of an inline pair; otherwise prefetches the slab.
+    #[inline]
+    fn search(&self, count: u64, group: &mut Group<'_>, answers: &mut Answers) {
+        if !group.is_get {
+            return self.index.prefetch_slab(self.access, group.bucket, &group.key);
+        }
+        let Answers { outcomes, bytes, .. } = answers;
+        match self.index.begin_get(self.access, (group.bucket, count), &group.key, bytes) {
+            Ok(found) => {
+                let index = self.first + usize::from(group.first);
+                outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
+                group.done = true;
+            }
+            Err(pending) => group.pending = pending,
+        }
+    }
+
+    fn execute_group(&self, group: &Group<'_>, answers: &mut Answers) {
+        if group.is_get {
+            let Answers { outcomes, bytes, .. } = answers;
+            let found = self.index.finish_get(self.access, group.pending, &group.key, bytes);
+            let index = self.first + usize::from(group.first);
+            outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
+            return;
+        }
+        if group.count == 1 {
+            return self.execute_one(&group.key, usize::from(group.first), answers);
+        }
+        let start = answers.bytes.len();
+        if self.forward(group, answers).is_err() {
+            // There is no room for the last value. Perhaps there is room for some of the others.
+            answers.bytes.truncate(start);
+            let members: Vec<usize> = answers.station.members(group).collect();
+            members.into_iter().for_each(|index| self.execute_one(&group.key, index, answers));
+        }
+    }
+
+    fn execute_one(&self, key: &HashedKey<'_>, index: usize, answers: &mut Answers) {
+        let Answers { bytes, scratch, .. } = answers;
+        let result = match &self.requests[index].operation {
+            Operation::Get => {
+                Ok(self.index.get(self.access, key, bytes).map_or(Outcome::Absent, Outcome::Found))
+            }
+            operation => self.index.apply(self.access, key, operation, scratch, bytes),
+        };
+        answers.set(self.first + index, result);
+    }
+
+    /// Executes the operations of a group on a copy of the value, and stores the last result.
+    fn forward(&self, group: &Group<'_>, answers: &mut Answers) -> Result<(), Error> {
+        let (index, key) = (self.index, &group.key);
+        answers.scratch.current.clear();
+        let stripe = index.stripe(key.hash);
+        let guard = group.writes.then(|| stripe.lock.lock());
+        let (found, existed) = if group.writes {
+            let found = index.find(self.access, key, Some(&mut answers.scratch.current));
+            (found, found.is_some())
+        } else {
+            (None, index.get(self.access, key, &mut answers.scratch.current).is_some())
+        };
+        let last = self.forward_members(group, existed, answers);
+        match (found, last) {
+            (_, Last::Unchanged) | (None, Last::Absent) => {}
+            (Some(found), Last::Absent) => index.remove(self.access, key, &found),
+            (found, Last::Changed) => index.store(self.access, key, found, &answers.scratch.current)?,
+        }
+        drop(guard);
+        if !existed && last == Last::Changed {
+            index.grow_if_full(self.access, stripe);
+        }
+        Ok(())
+    }
+
+    /// Executes the operations of a group on the current value. Returns what is left to do.
+    fn forward_members(&self, group: &Group<'_>, existed: bool, answers: &mut Answers) -> Last {
+        let Answers { outcomes, bytes, station, scratch, .. } = answers;
+        let Scratch { current, computed } = scratch;
+        let (mut exists, mut last) = (existed, Last::Unchanged);
+        for member in station.members(group) {
+            let value = exists.then_some(&current[..]);
+            let operation = &self.requests[member].operation;
+            let (effect, outcome) = decide(operation, value, &self.index.functions, computed, bytes);
+            outcomes[self.first + member] = outcome;
+            match effect {
+                Effect::Nothing => continue,
+                Effect::Store(value) => {
+                    current.clear();
+                    current.extend_from_slice(value);
+                }
+                Effect::StoreComputed => std::mem::swap(current, computed),
+                Effect::Delete => current.clear(),
+            }
+            exists = effect != Effect::Delete;
+            last = if exists { Last::Changed } else { Last::Absent };
+        }
+        last
+    }
+}
+
+/// The state of a pair after the operations of its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Unchanged,
+    Changed,
+    Absent,
+}

@@ -1,0 +1,389 @@
+//! The image of a bucket: what a thread has loaded from 64 bytes of a page, or will store there.
+//!
+//! A reader may have loaded words of two moments. So every function returns some result for any 64 bytes, and
+//! does not panic; the reader discards the result later. See `read`.
+
+use honeycomb_layout::{
+    BUCKET_SLOTS, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket, bucket_state, slot,
+};
+
+use crate::hash::{HashedKey, word_at};
+
+/// Words of a bucket.
+pub(crate) const WORDS: usize = bucket::SIZE / 8;
+/// Bytes of a slot.
+pub(crate) const SLOT: usize = bucket::SLOTS_BYTES;
+const STATE: usize = bucket::STATE_OFFSET / 8;
+/// The lowest bit of each three-bit type.
+const TYPES_LOW: u32 = 0o1_111_111_111;
+const TYPE_BITS: usize = 3;
+/// The offset of the slot whose type begins at a bit.
+const OFFSETS: [u8; 32] = {
+    let (mut offsets, mut bit) = ([0; 32], 0);
+    while bit <= TYPE_BITS * BUCKET_SLOTS {
+        offsets[bit] = (bit / TYPE_BITS * SLOT) as u8;
+        bit += 1;
+    }
+    offsets
+};
+
+#[inline(always)]
+fn offset_of(bit: usize) -> usize {
+    usize::from(OFFSETS[bit % OFFSETS.len()])
+}
+
+const MARKS_LOW_BITS: usize = 8 * bucket::MARKS_BYTES;
+const _: () =
+    assert!(bucket::MARKS_OFFSET == BUCKET_SLOTS * SLOT && bucket::STATE_OFFSET + 8 == bucket::SIZE);
+
+/// A bucket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Bucket(pub(crate) [u64; WORDS]);
+
+/// The place of an inline pair in a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InlinePair {
+    /// Offset of its first slot.
+    pub(crate) offset: usize,
+    /// Offset after its last slot.
+    end: usize,
+    /// Offset of the value in the bucket.
+    pub(crate) value: usize,
+    pub(crate) value_length: usize,
+}
+
+impl InlinePair {
+    pub(crate) fn slot(&self) -> usize {
+        self.offset / SLOT
+    }
+
+    pub(crate) fn slots(&self) -> usize {
+        (self.end - self.offset) / SLOT
+    }
+}
+
+/// A reference to a slab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SlabSlot {
+    pub(crate) slot: usize,
+    pub(crate) class: usize,
+    pub(crate) address: u32,
+}
+
+/// The contents of the slots of one pair.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    bytes: [u8; BUCKET_SLOTS * SLOT],
+    pub(crate) slots: usize,
+    marks: u64,
+    types: u32,
+}
+
+impl Entry {
+    /// An inline pair, whose key and value together are not empty and fit into a bucket.
+    pub(crate) fn inline(key: &[u8], value: &[u8]) -> Self {
+        let length = key.len() + value.len();
+        let slots = inline_slots(length);
+        let mut bytes = [0; BUCKET_SLOTS * SLOT];
+        bytes[..key.len()].copy_from_slice(key);
+        bytes[key.len()..length].copy_from_slice(value);
+        let marks = 1 << (key.len() - 1) | 1 << (length - 1);
+        let continued = (TYPES_LOW * SLOT_CONTINUED as u32) & types_below(slots) & !types_below(1);
+        Self { bytes, slots, marks, types: SLOT_INLINE as u32 | continued }
+    }
+
+    /// A reference to a slab.
+    pub(crate) fn slab(class: usize, address: u32, second_hash: u64) -> Self {
+        let word = slot::with_second_hash(slot::with_address(0, u64::from(address)), second_hash);
+        let mut bytes = [0; BUCKET_SLOTS * SLOT];
+        bytes[..SLOT].copy_from_slice(&word.to_le_bytes()[..SLOT]);
+        Self { bytes, slots: 1, marks: 0, types: class as u32 + 1 }
+    }
+}
+
+/// Number of slots of an inline pair of `length` bytes.
+#[inline]
+pub(crate) fn inline_slots(length: usize) -> usize {
+    length.div_ceil(SLOT)
+}
+
+#[inline]
+fn types_below(slots: usize) -> u32 {
+    ((1_u64 << (TYPE_BITS * slots)) - 1) as u32
+}
+
+#[inline]
+fn marks_below(slots: usize) -> u64 {
+    (1 << (SLOT * slots)) - 1
+}
+
+impl Bucket {
+    #[inline]
+    fn state(&self) -> u64 {
+        self.0[STATE]
+    }
+
+    #[inline]
+    fn types(&self) -> u32 {
+        bucket_state::types(self.state()) as u32
+    }
+
+    #[inline]
+    fn marks(&self) -> u64 {
+        self.0[STATE - 1] >> (64 - MARKS_LOW_BITS) | bucket_state::marks_high(self.state()) << MARKS_LOW_BITS
+    }
+
+    fn set(&mut self, bytes: &[u8; BUCKET_SLOTS * SLOT], types: u32, marks: u64) {
+        let mut whole = [0; bucket::SIZE];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        whole[bucket::MARKS_OFFSET..][..bucket::MARKS_BYTES]
+            .copy_from_slice(&marks.to_le_bytes()[..bucket::MARKS_BYTES]);
+        let state = bucket_state::with_marks_high(self.state(), marks >> MARKS_LOW_BITS);
+        let state = bucket_state::with_types(state, u64::from(types));
+        whole[bucket::STATE_OFFSET..].copy_from_slice(&state.to_le_bytes());
+        self.0 = std::array::from_fn(|word| word_at(&whole, word * 8));
+    }
+
+    /// The bytes of all slots.
+    fn slot_bytes(&self) -> [u8; BUCKET_SLOTS * SLOT] {
+        let bytes = self.bytes();
+        std::array::from_fn(|at| bytes[at])
+    }
+
+    /// The bytes of the bucket.
+    pub(crate) fn bytes(&self) -> [u8; bucket::SIZE] {
+        let mut bytes = [0; bucket::SIZE];
+        for (word, eight) in self.0.iter().zip(bytes.chunks_exact_mut(8)) {
+            eight.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The eight bytes at an offset, which is below 56.
+    #[inline]
+    pub(crate) fn word_at(&self, offset: usize) -> u64 {
+        let (word, shift) = (offset / 8 % WORDS, offset % 8 * 8);
+        let both = u128::from(self.0[word]) | u128::from(self.0[(word + 1) % WORDS]) << 64;
+        (both >> shift) as u64
+    }
+
+    /// Replaces bytes of slots from an offset on. The bytes are within the slots.
+    #[inline]
+    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (word, at) = (offset / 8 % WORDS, offset % 8);
+            let (now, later) = rest.split_at(rest.len().min(8 - at));
+            let mask = u64::MAX >> (64 - 8 * now.len()) << (8 * at);
+            self.0[word] = self.0[word] & !mask | word_at(now, 0) << (8 * at) & mask;
+            (rest, offset) = (later, offset + now.len());
+        }
+    }
+
+    /// The address of the next bucket of the chain.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<u32> {
+        let chained = bucket_state::chained(self.state()) != 0;
+        chained.then(|| bucket_state::chain(self.state()) as u32)
+    }
+
+    /// Replaces the address of the next bucket.
+    pub(crate) fn set_next(&mut self, next: Option<u32>) {
+        let state = bucket_state::with_chain(self.state(), u64::from(next.unwrap_or(0)));
+        self.0[STATE] = bucket_state::with_chained(state, u64::from(next.is_some()));
+    }
+
+    /// Number of slots in use.
+    #[inline]
+    pub(crate) fn used(&self) -> usize {
+        (u32::BITS - self.types().leading_zeros()).div_ceil(TYPE_BITS as u32) as usize
+    }
+
+    /// Number of free slots.
+    #[inline]
+    pub(crate) fn free(&self) -> usize {
+        BUCKET_SLOTS - self.used().min(BUCKET_SLOTS)
+    }
+
+    /// Whether types that have all bits of a mask are in a slot: one bit for each slot, at its lowest bit.
+    #[inline]
+    fn inline_starts(&self) -> u32 {
+        let types = self.types();
+        types >> 2 & types >> 1 & !types & TYPES_LOW
+    }
+
+    #[inline]
+    fn slab_slots(&self) -> u32 {
+        let types = self.types();
+        (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
+    }
+
+    /// The offset after the last slot of the inline pair whose first slot has its type at a bit.
+    #[inline(always)]
+    fn inline_end(&self, bit: usize) -> usize {
+        let types = self.types();
+        let continued = types >> 2 & types >> 1 & types;
+        // The first slot after it that is not continued, or the end of the slots.
+        let after = (!continued & TYPES_LOW | 1 << (TYPE_BITS * BUCKET_SLOTS)) & u32::MAX << 1 << bit;
+        offset_of(after.trailing_zeros() as usize)
+    }
+
+    /// As [`inline_at`](Self::inline_at), but `None` if the key has another length.
+    #[inline(always)]
+    fn inline_with_key(&self, bit: usize, key_length: usize) -> Option<InlinePair> {
+        let (offset, end) = (offset_of(bit), self.inline_end(bit));
+        let value = offset + key_length;
+        if value > end {
+            return None;
+        }
+        let marks = self.marks();
+        // The first mark is that of the last byte of the key, which has 1 to 50 bytes.
+        if marks >> offset << (u64::BITS as usize - key_length) != 1 << 63 {
+            return None;
+        }
+        let value_marks = (marks & ((1 << end) - 1)) >> value | 1 << 63;
+        let value_length = (value_marks.trailing_zeros() as usize + 1) % 64;
+        Some(InlinePair { offset, end, value, value_length })
+    }
+
+    /// The inline pair whose first slot has its type at a bit, if the bytes are valid, and the length of
+    /// its key.
+    #[inline(always)]
+    fn inline_at(&self, bit: usize) -> Option<(InlinePair, usize)> {
+        let (offset, end) = (offset_of(bit), self.inline_end(bit));
+        let marks = (self.marks() & ((1 << end) - 1)) >> offset;
+        if marks == 0 {
+            return None;
+        }
+        let key_length = marks.trailing_zeros() as usize + 1;
+        let value_marks = marks >> key_length;
+        let value_length = if value_marks == 0 { 0 } else { value_marks.trailing_zeros() as usize + 1 };
+        Some((InlinePair { offset, end, value: offset + key_length, value_length }, key_length))
+    }
+
+    /// Finds the inline pair of a key.
+    #[inline(always)]
+    pub(crate) fn find_inline(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
+        let (length, head) = (key.bytes.len(), key.head);
+        let mask = u64::MAX >> (64 - 8 * length.min(8));
+        let mut starts = self.inline_starts();
+        while starts != 0 {
+            let bit = starts.trailing_zeros() as usize;
+            let offset = offset_of(bit);
+            starts &= starts - 1;
+            if (self.word_at(offset) ^ head) & mask == 0
+                && let Some(pair) = self.inline_with_key(bit, length)
+                && (length <= 8 || self.has_rest(offset, key.bytes))
+            {
+                return Some(pair);
+            }
+        }
+        None
+    }
+
+    /// Whether the bytes at an offset equal a key from its ninth byte on.
+    #[inline]
+    fn has_rest(&self, offset: usize, key: &[u8]) -> bool {
+        (8..key.len()).step_by(8).all(|at| {
+            let rest = key.len() - at;
+            let mask = if rest < 8 { (1 << (8 * rest)) - 1 } else { u64::MAX };
+            (self.word_at(offset + at) ^ word_at(key, at)) & mask == 0
+        })
+    }
+
+    /// Finds the next slab after some slots whose second hash is that of a key.
+    #[inline]
+    pub(crate) fn find_slab(&self, second_hash: u64, after: usize) -> Option<SlabSlot> {
+        let mut slots = self.slab_slots() & !types_below(after);
+        while slots != 0 {
+            let at = slots.trailing_zeros() as usize / TYPE_BITS;
+            slots &= slots - 1;
+            let word = self.word_at(at * SLOT) & ((1 << slot::BITS) - 1);
+            if slot::second_hash(word) == second_hash {
+                return Some(self.slab_at(at));
+            }
+        }
+        None
+    }
+
+    fn slab_at(&self, at: usize) -> SlabSlot {
+        let word = self.word_at(at * SLOT) & ((1 << slot::BITS) - 1);
+        let class = (self.types() >> (TYPE_BITS * at) & 7) as usize;
+        SlabSlot { slot: at, class: class.clamp(1, SLAB_CLASSES) - 1, address: slot::address(word) as u32 }
+    }
+
+    /// The slots of all pairs, as either an inline pair with its key, or a slab.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = Stored> {
+        let (starts, slabs) = (self.inline_starts(), self.slab_slots());
+        (0..BUCKET_SLOTS).filter_map(move |at| {
+            let bit = 1 << (TYPE_BITS * at);
+            if starts & bit != 0 {
+                let (pair, key_length) = self.inline_at(TYPE_BITS * at)?;
+                return Some(Stored::Inline(pair, key_length));
+            }
+            (slabs & bit != 0).then(|| Stored::Slab(self.slab_at(at)))
+        })
+    }
+
+    /// The contents of slots, to move them to another bucket.
+    pub(crate) fn entry(&self, at: usize, slots: usize) -> Entry {
+        let mut bytes = [0; BUCKET_SLOTS * SLOT];
+        bytes[..slots * SLOT].copy_from_slice(&self.slot_bytes()[at * SLOT..][..slots * SLOT]);
+        let marks = self.marks() >> (at * SLOT) & marks_below(slots);
+        let types = self.types() >> (at * TYPE_BITS) & types_below(slots);
+        Entry { bytes, slots, marks, types }
+    }
+
+    /// Appends an entry. The bucket has enough free slots.
+    pub(crate) fn push(&mut self, entry: &Entry) {
+        let used = self.used();
+        let mut bytes = self.slot_bytes();
+        bytes[used * SLOT..][..entry.slots * SLOT].copy_from_slice(&entry.bytes[..entry.slots * SLOT]);
+        let types = self.types() | entry.types << (used * TYPE_BITS);
+        self.set(&bytes, types, self.marks() | entry.marks << (used * SLOT));
+    }
+
+    /// Removes the entry at some slots. The later entries move to lower slots.
+    pub(crate) fn remove(&mut self, at: usize, slots: usize) {
+        let mut bytes = self.slot_bytes();
+        bytes.copy_within((at + slots) * SLOT.., at * SLOT);
+        bytes[(BUCKET_SLOTS - slots) * SLOT..].fill(0);
+        let (types, marks) = (self.types(), self.marks());
+        let types = types & types_below(at)
+            | (u64::from(types) >> ((at + slots) * TYPE_BITS) << (at * TYPE_BITS)) as u32;
+        let marks = marks & marks_below(at) | marks >> ((at + slots) * SLOT) << (at * SLOT);
+        self.set(&bytes, types, marks);
+    }
+
+    /// Replaces an entry by one with as many slots.
+    pub(crate) fn replace(&mut self, at: usize, entry: &Entry) {
+        let slots = entry.slots;
+        let mut bytes = self.slot_bytes();
+        bytes[at * SLOT..][..slots * SLOT].copy_from_slice(&entry.bytes[..slots * SLOT]);
+        let types =
+            self.types() & !(types_below(slots) << (at * TYPE_BITS)) | entry.types << (at * TYPE_BITS);
+        let marks = self.marks() & !(marks_below(slots) << (at * SLOT)) | entry.marks << (at * SLOT);
+        self.set(&bytes, types, marks);
+    }
+}
+
+/// A pair as its bucket stores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// An inline pair, and the length of its key.
+    Inline(InlinePair, usize),
+    /// A pair in a slab.
+    Slab(SlabSlot),
+}
+
+impl Stored {
+    /// The first slot, and the number of slots.
+    pub(crate) fn slots(&self) -> (usize, usize) {
+        match self {
+            Self::Inline(pair, _) => (pair.slot(), pair.slots()),
+            Self::Slab(slab) => (slab.slot, 1),
+        }
+    }
+}
+
+const _: () = assert!(SLOT_FREE == 0 && SLAB_CLASSES < SLOT_INLINE && SLOT_CONTINUED == SLOT_INLINE + 1);

@@ -1,0 +1,107 @@
+//! The parts of a table, and the stripes that coordinate threads.
+//!
+//! The lowest bits of the hash of a key choose its *stripe*. All versions of the directory place the keys
+//! of a bucket in one stripe, because a table has at least as many buckets as stripes.
+//!
+//! 1. The buckets and slabs of a stripe: the holder of its lock stores them, and any thread with a pin
+//!    loads them. A reader discards what it has loaded unless the lock is unchanged (see `read`).
+//! 2. `pairs` and `used_slots` of a stripe: only the holder of its lock stores them.
+//! 3. A thread holds at most one stripe. The holder of the growth lock may lock a stripe, and the holder of
+//!    a stripe may lock caches and pool of the slabs.
+
+use honeycomb_layout::{BUCKET_SLOTS, KEY_BYTES_MAX, KEY_BYTES_MIN};
+use honeycomb_memory::sync::{AtomicU64, Mutex, Ordering};
+use honeycomb_memory::{Memory, Retired, SequenceLock};
+
+use crate::access::Access;
+use crate::bucket::{Bucket, Stored};
+use crate::config::TableConfig;
+use crate::directory::Directory;
+use crate::error::Error;
+use crate::functions::Functions;
+use crate::record::SlabValue;
+use crate::slabs::Slabs;
+
+/// A table without its memory.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub(crate) directory: Directory,
+    pub(crate) stripes: Box<[Stripe]>,
+    pub(crate) slabs: Slabs,
+    pub(crate) functions: Functions,
+    pub(crate) config: TableConfig,
+    pub(crate) growth: Mutex<()>,
+}
+
+/// The keys whose hashes have equal lowest bits.
+#[derive(Debug, Default)]
+#[repr(align(32))]
+pub(crate) struct Stripe {
+    pub(crate) lock: SequenceLock,
+    pub(crate) pairs: AtomicU64,
+    pub(crate) used_slots: AtomicU64,
+}
+
+/// Maximum number of stripes.
+const STRIPES_MAX: usize = 1024;
+
+/// Checks the length of a key.
+#[inline]
+pub(crate) fn check_key(key: &[u8]) -> Result<(), Error> {
+    if (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()) {
+        return Ok(());
+    }
+    Err(Error::KeyLength { bytes: key.len(), min: KEY_BYTES_MIN, max: KEY_BYTES_MAX })
+}
+
+impl Index {
+    pub(crate) fn new(memory: &Memory, config: TableConfig, functions: Functions) -> Result<Self, Error> {
+        config.check()?;
+        let stripes = config.buckets.min(STRIPES_MAX);
+        Ok(Self {
+            directory: Directory::new(memory, config.buckets)?,
+            stripes: (0..stripes).map(|_| Stripe::default()).collect(),
+            slabs: Slabs::new(),
+            functions,
+            config,
+            growth: Mutex::new(()),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn stripe(&self, hash: u64) -> &Stripe {
+        &self.stripes[hash as usize & (self.stripes.len() - 1)]
+    }
+
+    /// Whether the share of used slots of a stripe calls for more buckets.
+    #[inline]
+    pub(crate) fn is_full(&self, stripe: &Stripe) -> bool {
+        let Some(percent) = self.config.fill_percent else { return false };
+        let slots = self.directory.count() * BUCKET_SLOTS as u64;
+        let used = stripe.used_slots.load(Ordering::Relaxed) * self.stripes.len() as u64;
+        used * 100 > slots * percent as u64
+    }
+
+    /// Visits the buckets of a chain, with their addresses. The caller has locked the stripe.
+    pub(crate) fn chain(access: Access<'_>, first: u32) -> impl Iterator<Item = (u32, Bucket)> {
+        let load = move |address: u32| (address, access.bucket(address));
+        std::iter::successors(Some(load(first)), move |(_, bucket)| bucket.next().map(load))
+    }
+
+    /// Retires the overflow values of all pairs. No other thread uses the table.
+    pub(crate) fn retire_values(&self, access: Access<'_>) {
+        for number in 0..self.directory.count() {
+            for (_, bucket) in Self::chain(access, self.directory.address(number)) {
+                let slabs = bucket.pairs().filter_map(|pair| match pair {
+                    Stored::Slab(slab) => Some(access.record(slab)),
+                    Stored::Inline(..) => None,
+                });
+                let values = slabs.filter_map(|record| match record.pair()?.value {
+                    SlabValue::Overflow(it) => Some(Retired::Value(it.address, it.length)),
+                    SlabValue::InSlab(_) => None,
+                });
+                access.memory.retire(values);
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The unordered index: KV-Direct's hash table, with atomic operations on scalars and vectors.
+//!
+//! A [`Table`] consists of buckets of 64 bytes. A short pair is *inline*, in the slots of its bucket; a
+//! longer pair is in a slab, to which a slot refers; a value that is longer than a slab has a buffer of its
+//! own. A full bucket continues in a chain. Threads write under the sequence lock of a stripe, and read
+//! without locks. `docs/design/hashtable.md` shows the structures, and what differs from the paper.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod batch;
+mod bucket;
+mod built_in;
+mod config;
+mod directory;
+mod element;
+mod error;
+mod functions;
+mod growth;
+mod hash;
+mod index;
+mod operation;
+mod page_map;
+mod read;
+mod record;
+mod slab_words;
+mod slabs;
+mod station;
+mod table;
+mod verify;
+mod write;
+
+pub use batch::Answers;
+pub use built_in::BuiltIn;
+pub use config::TableConfig;
+pub use element::Element;
+pub use error::Error;
+pub use functions::{Bits, FIRST_REGISTERED, Functions, Predicate, Update};
+pub use operation::{Operation, Outcome, Request, Span};
+pub use slabs::SlabUsage;
+pub use table::{Session, Table, TableStatistics};
+pub use verify::Census;

@@ -1,0 +1,221 @@
+//! Gets: optimistic reads under the sequence lock of the stripe.
+//!
+//! A reader loads the number of the lock, then buckets and slabs, and at last the number again. Until then,
+//! anything that it has loaded may be of two moments. So it follows the address of a chained bucket only
+//! after it has validated the bucket that contains it; this bounds the walk. It follows the reference to an
+//! overflow value only after it has validated the slab that contains it: a value that was referred to at a
+//! moment after the pin began is not reclaimed before the pin ends.
+
+use crate::access::Access;
+use crate::bucket::{Bucket, SlabSlot};
+use crate::hash::HashedKey;
+use crate::index::Index;
+use crate::operation::{Span, append};
+use crate::record::SlabValue;
+use crate::slab_words::Match;
+
+/// The words were of two moments: the reader must start again.
+struct Torn;
+
+impl Index {
+    /// Appends the value of a key. `None` if the key is absent.
+    #[inline]
+    pub(crate) fn get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Option<Span> {
+        loop {
+            match self.try_get(access, key, out) {
+                Ok(found) => return found,
+                Err(Torn) => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// As `get`, once. Appends nothing if it fails.
+    #[inline]
+    fn try_get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Read {
+        let number = self.stripe(key.hash).lock.begin();
+        self.try_chain(access, key, (number, self.directory.address_of(key.hash)), out)
+    }
+
+    /// Searches a chain from a bucket on. The reader has begun with `number`.
+    fn try_chain(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        (number, mut address): (u64, u32),
+        out: &mut Vec<u8>,
+    ) -> Read {
+        let lock = &self.stripe(key.hash).lock;
+        loop {
+            let bucket = access.try_bucket(address).ok_or(Torn)?;
+            if let Some(pair) = bucket.find_inline(key) {
+                let span = append_inline(&bucket, pair.value, pair.value_length, out);
+                return if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) };
+            }
+            let mut after = 0;
+            while let Some(slab) = bucket.find_slab(key.second(), after) {
+                after = slab.slot + 1;
+                if let Some(span) = self.try_slab(access, key, number, slab, out)? {
+                    return Ok(Some(span));
+                }
+            }
+            if !lock.unchanged(number) {
+                return Err(Torn);
+            }
+            let Some(next) = bucket.next() else { return Ok(None) };
+            address = next;
+        }
+    }
+
+    /// Appends the value of a slab, if it has the key.
+    #[inline]
+    fn try_slab(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        number: u64,
+        slab: SlabSlot,
+        out: &mut Vec<u8>,
+    ) -> Read {
+        let lock = &self.stripe(key.hash).lock;
+        let words = access.try_slab(slab.class, slab.address).ok_or(Torn)?;
+        match words.compare(key).ok_or(Torn)? {
+            Match::Other => Ok(None),
+            Match::Value(length) => {
+                let span = words.append_value(key.bytes.len(), length, out);
+                if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) }
+            }
+            Match::Overflow => {
+                let record = access.try_record(slab).ok_or(Torn)?;
+                match record.pair().ok_or(Torn)?.value {
+                    SlabValue::Overflow(reference) if lock.unchanged(number) => {
+                        Ok(Some(append(out, access.overflow(reference))))
+                    }
+                    _ => Err(Torn),
+                }
+            }
+        }
+    }
+}
+
+/// The span of a value, or `None` if the key is absent.
+type Read = Result<Option<Span>, Torn>;
+
+/// Where a get in a batch goes on after its first bucket.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pending {
+    /// The number of the sequence lock at its beginning.
+    number: u64,
+    next: Next,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Next {
+    /// At the beginning: a writer has interfered.
+    #[default]
+    Beginning,
+    Slab(SlabSlot),
+    Chained(u32),
+}
+
+impl Index {
+    /// The second step of a get in a batch, with the address of the bucket and the number of buckets in the
+    /// first step. Returns the outcome if the first bucket shows it. Otherwise prefetches what the third step
+    /// reads.
+    #[inline]
+    pub(crate) fn begin_get(
+        &self,
+        access: Access<'_>,
+        (bucket, count): (u32, u64),
+        key: &HashedKey<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Span>, Pending> {
+        let lock = &self.stripe(key.hash).lock;
+        let number = lock.begin();
+        if count != self.directory.count() {
+            return Err(Pending::default());
+        }
+        let Some(bucket) = access.try_bucket(bucket) else { return Err(Pending::default()) };
+        if let Some(pair) = bucket.find_inline(key) {
+            let span = append_inline(&bucket, pair.value, pair.value_length, out);
+            if lock.unchanged(number) {
+                return Ok(Some(span));
+            }
+            out.truncate(span.start);
+            return Err(Pending::default());
+        }
+        let next = prefetch_next(access, &bucket, key);
+        if !lock.unchanged(number) {
+            return Err(Pending::default());
+        }
+        next.map_or(Ok(None), |next| Err(Pending { number, next }))
+    }
+
+    /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if
+    /// the number of the lock is still the same.
+    #[inline]
+    pub(crate) fn finish_get(
+        &self,
+        access: Access<'_>,
+        pending: Pending,
+        key: &HashedKey<'_>,
+        out: &mut Vec<u8>,
+    ) -> Option<Span> {
+        let result = match pending.next {
+            Next::Beginning => Err(Torn),
+            Next::Chained(address) => self.try_chain(access, key, (pending.number, address), out),
+            // If the slab has another key with the same second hash, the search starts again.
+            Next::Slab(slab) => match self.try_slab(access, key, pending.number, slab, out) {
+                Ok(None) => Err(Torn),
+                result => result,
+            },
+        };
+        result.unwrap_or_else(|Torn| self.get(access, key, out))
+    }
+
+    /// Prefetches the slab or chained bucket that the search for a key reads after the first bucket.
+    #[inline]
+    pub(crate) fn prefetch_slab(&self, access: Access<'_>, bucket: u32, key: &HashedKey<'_>) {
+        if let Some(bucket) = access.try_bucket(bucket) {
+            prefetch_next(access, &bucket, key);
+        }
+    }
+}
+
+/// Prefetches what a search reads after a bucket, if there is anything.
+#[inline]
+fn prefetch_next(access: Access<'_>, bucket: &Bucket, key: &HashedKey<'_>) -> Option<Next> {
+    let (slab, next) = (bucket.find_slab(key.second(), 0), bucket.next());
+    if let Some(slab) = slab {
+        // A pair in a larger slab has further lines, which the processor prefetches: they are adjacent.
+        access.memory.prefetch_slab(slab.address);
+    }
+    if let Some(next) = next {
+        access.memory.prefetch_slab(next);
+    }
+    slab.map(Next::Slab).or(next.map(Next::Chained))
+}
+
+fn discard(span: Span, out: &mut Vec<u8>) -> Read {
+    out.truncate(span.start);
+    Err(Torn)
+}
+
+/// Appends bytes of a bucket, sixteen at a time.
+#[inline]
+pub(crate) fn append_inline(bucket: &Bucket, offset: usize, length: usize, out: &mut Vec<u8>) -> Span {
+    let span = Span { start: out.len(), end: out.len() + length };
+    if length <= 8 {
+        out.extend_from_slice(&bucket.word_at(offset).to_le_bytes());
+        out.truncate(span.end);
+        return span;
+    }
+    let mut at = 0;
+    while at < length {
+        let (low, high) = (bucket.word_at(offset + at), bucket.word_at(offset + at + 8));
+        let sixteen = u128::from(low) | u128::from(high) << 64;
+        out.extend_from_slice(&sixteen.to_le_bytes());
+        at += 16;
+    }
+    out.truncate(span.end);
+    span
+}

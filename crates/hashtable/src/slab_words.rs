@@ -1,0 +1,70 @@
+//! The comparison of a pair in a slab with a key, and the copy of its value, without a copy of the slab.
+//!
+//! The words may be of two moments, so every function returns some result for any words.
+
+use honeycomb_layout::slab_header;
+use honeycomb_memory::PageWords;
+
+use crate::hash::{HashedKey, word_at};
+use crate::operation::Span;
+use crate::record::{HEADER, slab_value_length};
+
+/// The words of a slab.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SlabWords<'p>(pub(crate) PageWords<'p>);
+
+/// What a slab has for a key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Match {
+    /// Another key.
+    Other,
+    /// The key, with a value of this length in the slab.
+    Value(usize),
+    /// The key, with an overflow value.
+    Overflow,
+}
+
+impl SlabWords<'_> {
+    /// Compares the key of the slab. `None` if the words are of two moments.
+    #[inline]
+    pub(crate) fn compare(&self, key: &HashedKey<'_>) -> Option<Match> {
+        let (first, length) = (self.0.load(0), key.bytes.len());
+        let header = first & ((1 << slab_header::BITS) - 1);
+        if slab_header::pair_key_length(header) as usize != length {
+            return Some(Match::Other);
+        }
+        let is_equal = (0..length).step_by(8).all(|at| {
+            let mask = u64::MAX >> (64 - 8 * (length - at).min(8));
+            (self.word_at(HEADER + at) ^ word_at(key.bytes, at)) & mask == 0
+        });
+        if !is_equal {
+            return Some(Match::Other);
+        }
+        if slab_header::pair_overflow(header) != 0 {
+            return Some(Match::Overflow);
+        }
+        let last_byte = (self.0.load(self.0.len() - 1) >> 56) as usize;
+        slab_value_length(header, self.0.len() * 8, last_byte).map(Match::Value)
+    }
+
+    /// Appends a value of `length` bytes, which follows a key of `key_length` bytes.
+    #[inline]
+    pub(crate) fn append_value(&self, key_length: usize, length: usize, out: &mut Vec<u8>) -> Span {
+        let span = Span { start: out.len(), end: out.len() + length };
+        let start = HEADER + key_length;
+        for at in (0..length).step_by(16) {
+            let (low, high) = (self.word_at(start + at), self.word_at(start + at + 8));
+            out.extend_from_slice(&(u128::from(low) | u128::from(high) << 64).to_le_bytes());
+        }
+        out.truncate(span.end);
+        span
+    }
+
+    /// The eight bytes at an offset, with zeros after the end of the slab.
+    #[inline]
+    fn word_at(&self, offset: usize) -> u64 {
+        let word = |index: usize| if index < self.0.len() { self.0.load(index) } else { 0 };
+        let both = u128::from(word(offset / 8)) | u128::from(word(offset / 8 + 1)) << 64;
+        (both >> (offset % 8 * 8)) as u64
+    }
+}

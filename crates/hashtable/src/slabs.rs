@@ -1,0 +1,321 @@
+//! The slab allocator of a table (KV-Direct, section 3.3.2).
+//!
+//! A *pool* contains the free slabs of all pages. Threads allocate from caches in front of it, which
+//! exchange slabs with the pool in groups, so that most allocations do not touch the pool. If the pool has
+//! no slab of a class, it splits a larger one; if it has none, it takes a page from the memory. Merging is
+//! lazy: each time a cache returns a group, the pool merges the free slabs of one page, and gives a page
+//! without slabs in use back to the memory.
+//!
+//! 1. `caches[i]`: only under its lock. A thread locks the cache of its number, and all in turn if the
+//!    memory is full.
+//! 2. `pool`: only under its lock. A thread that holds a cache may lock the pool, but not the reverse.
+//! 3. A caller that allocates a slab owns it, and frees it at most once, when no bucket refers to it. A
+//!    reader may still load its words: it discards them, because the sequence lock of the stripe has
+//!    changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
+
+use honeycomb_layout::{SLAB_CLASSES, SLAB_UNIT_BYTES, TABLE_PAGE_BYTES};
+use honeycomb_memory::sync::{Mutex, MutexGuard, Padded, thread_number};
+use honeycomb_memory::{BusAddress, Memory, MemoryError, Retired};
+
+use crate::page_map::{PAGE_UNITS, PageMap};
+use crate::record::class_bytes;
+
+/// Number of slabs that move between a cache and the pool at once.
+const GROUP: usize = 32;
+/// A cache with more free slabs of a class returns a group.
+const CACHE_MAX: usize = 2 * GROUP;
+/// Number of caches.
+const CACHES: usize = 16;
+
+/// The slabs of a table.
+#[derive(Debug)]
+pub(crate) struct Slabs {
+    pool: Padded<Mutex<Pool>>,
+    caches: Box<[Padded<Mutex<Cache>>]>,
+}
+
+/// The free slabs of some threads, by class.
+#[derive(Debug, Default)]
+struct Cache([Vec<u32>; SLAB_CLASSES]);
+
+#[derive(Debug, Default)]
+struct Pool {
+    /// The free slabs of each page, by the number of the page.
+    pages: BTreeMap<u32, Box<PageMap>>,
+    /// The pages that have free slabs of each class.
+    with_free: [BTreeSet<u32>; SLAB_CLASSES],
+    /// The page after which the next merge begins.
+    cursor: u32,
+}
+
+/// The bytes of the slabs of a table by their use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SlabUsage {
+    /// Bytes of all pages with slabs.
+    pub page_bytes: usize,
+    /// Bytes of free slabs in the pool.
+    pub pool_bytes: usize,
+    /// Bytes of free slabs in the caches of threads.
+    pub cached_bytes: usize,
+}
+
+impl SlabUsage {
+    /// Bytes of the slabs in use.
+    #[must_use]
+    pub fn live_bytes(&self) -> usize {
+        self.page_bytes - self.pool_bytes - self.cached_bytes
+    }
+}
+
+/// No thread leaves the data of these locks inconsistent: code under them panics only if a slab is freed
+/// twice, before it has changed anything.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slabs {
+    pub(crate) fn new() -> Self {
+        let caches = (0..CACHES).map(|_| Padded::default()).collect();
+        Self { pool: Padded::default(), caches }
+    }
+
+    /// Allocates a slab of a class. Its bytes are arbitrary.
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] if there is no room even after merging everything.
+    pub(crate) fn allocate(&self, memory: &Memory, class: usize) -> Result<u32, MemoryError> {
+        let mut cache = lock(self.cache());
+        if let Some(slab) = cache.0[class].pop() {
+            return Ok(slab);
+        }
+        memory.count_slab_allocation(class_bytes(class))?;
+        if let Ok(slab) = self.refill(memory, &mut cache.0[class], class) {
+            return Ok(slab);
+        }
+        drop(cache);
+        self.flush(memory);
+        // Merging may have returned pages to the memory, from which another class takes them.
+        let mut slabs = Vec::new();
+        self.refill(memory, &mut slabs, class).inspect(|_| lock(&self.pool.0).put_all(class, &slabs))
+    }
+
+    /// Frees a slab of a class.
+    pub(crate) fn free(&self, memory: &Memory, class: usize, slab: u32) {
+        let mut cache = lock(self.cache());
+        cache.0[class].push(slab);
+        if cache.0[class].len() > CACHE_MAX {
+            let group = cache.0[class].split_off(CACHE_MAX + 1 - GROUP);
+            drop(cache);
+            let mut pool = lock(&self.pool.0);
+            pool.put_all(class, &group);
+            pool.merge_next(memory);
+        }
+    }
+
+    /// Returns the slabs of all caches to the pool, merges all pages, and gives free pages back to the
+    /// memory.
+    pub(crate) fn flush(&self, memory: &Memory) {
+        for cache in &self.caches {
+            let cache = std::mem::take(&mut *lock(&cache.0));
+            let mut pool = lock(&self.pool.0);
+            for (class, slabs) in cache.0.iter().enumerate() {
+                pool.put_all(class, slabs);
+            }
+        }
+        let mut pool = lock(&self.pool.0);
+        for _ in 0..pool.pages.len() {
+            pool.merge_next(memory);
+        }
+    }
+
+    /// Counts the bytes by their use. Exact while no thread allocates or frees slabs.
+    pub(crate) fn usage(&self) -> SlabUsage {
+        let cached = |cache: &Padded<Mutex<Cache>>| {
+            let bytes = |(class, slabs): (usize, &Vec<u32>)| slabs.len() * class_bytes(class);
+            lock(&cache.0).0.iter().enumerate().map(bytes).sum::<usize>()
+        };
+        let cached_bytes = self.caches.iter().map(cached).sum();
+        let pool = lock(&self.pool.0);
+        SlabUsage {
+            page_bytes: pool.pages.len() * TABLE_PAGE_BYTES,
+            pool_bytes: pool.pages.values().map(|map| map.free_bytes()).sum(),
+            cached_bytes,
+        }
+    }
+
+    /// Retires all pages. The caller uses no slab any more.
+    pub(crate) fn retire_all(&mut self, memory: &Memory) {
+        let pages = std::mem::take(&mut *lock(&self.pool.0)).pages;
+        memory.retire(pages.into_keys().map(retired));
+    }
+
+    fn cache(&self) -> &Mutex<Cache> {
+        &self.caches[thread_number() % CACHES].0
+    }
+
+    /// Takes a group of slabs from the pool: one for the caller, the others for the cache.
+    fn refill(&self, memory: &Memory, cache: &mut Vec<u32>, class: usize) -> Result<u32, MemoryError> {
+        let mut pool = lock(&self.pool.0);
+        let slab = match pool.take(class) {
+            Some(slab) => slab,
+            None => {
+                pool.add_page(memory)?;
+                pool.take(class).expect("a new page has slabs of the largest class")
+            }
+        };
+        cache.extend(std::iter::from_fn(|| pool.take(class)).take(GROUP - 1));
+        Ok(slab)
+    }
+}
+
+/// The page that contains a slab, to retire it.
+fn retired(page: u32) -> Retired {
+    let address = BusAddress::new(u64::from(page) * TABLE_PAGE_BYTES as u64);
+    Retired::TablePage(address.expect("page 0 contains the reserved unit"))
+}
+
+impl Pool {
+    fn add_page(&mut self, memory: &Memory) -> Result<(), MemoryError> {
+        let address = memory.allocate_table_page()?;
+        let page = (address.get() / TABLE_PAGE_BYTES as u64) as u32;
+        self.pages.insert(page, Box::new(PageMap::new()));
+        self.with_free[SLAB_CLASSES - 1].insert(page);
+        Ok(())
+    }
+
+    /// Takes a slab, of the page with the lowest address. Splits a larger one if there is none of the class.
+    fn take(&mut self, class: usize) -> Option<u32> {
+        let from = (class..SLAB_CLASSES).find(|&from| !self.with_free[from].is_empty())?;
+        let page = *self.with_free[from].first()?;
+        let map = self.pages.get_mut(&page)?;
+        let unit = map.take(from)?;
+        // The upper half of each split is free.
+        for half in (class..from).rev() {
+            map.put(half, unit + (1 << half));
+        }
+        self.note(page, class..=from);
+        Some(page * PAGE_UNITS + unit)
+    }
+
+    fn put_all(&mut self, class: usize, slabs: &[u32]) {
+        for slab in slabs {
+            let page = slab / PAGE_UNITS;
+            let map = self.pages.get_mut(&page).expect("a slab of the table is in one of its pages");
+            map.put(class, slab % PAGE_UNITS);
+            self.with_free[class].insert(page);
+        }
+    }
+
+    /// Merges the free slabs of the next page.
+    fn merge_next(&mut self, memory: &Memory) {
+        let next = self.pages.range(self.cursor + 1..).next().or_else(|| self.pages.iter().next());
+        let Some(page) = next.map(|(page, _)| *page) else { return };
+        self.cursor = page;
+        let Some(map) = self.pages.get_mut(&page) else { return };
+        map.merge();
+        if map.is_free() {
+            self.pages.remove(&page);
+            self.with_free.iter_mut().for_each(|pages| _ = pages.remove(&page));
+            memory.retire([retired(page)]);
+        } else {
+            self.note(page, 0..=SLAB_CLASSES - 1);
+        }
+    }
+
+    /// Notes which classes a page has free slabs of.
+    fn note(&mut self, page: u32, classes: std::ops::RangeInclusive<usize>) {
+        let Some(map) = self.pages.get(&page) else { return };
+        for class in classes {
+            if map.count(class) > 0 {
+                self.with_free[class].insert(page);
+            } else {
+                self.with_free[class].remove(&page);
+            }
+        }
+    }
+}
+
+const _: () = assert!(PAGE_UNITS as usize * SLAB_UNIT_BYTES == TABLE_PAGE_BYTES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use honeycomb_memory::MemoryConfig;
+    use rand::rngs::StdRng;
+    use rand::{Rng, SeedableRng};
+
+    fn memory(pages: usize) -> Memory {
+        let arena_bytes = (pages + 1) * TABLE_PAGE_BYTES;
+        Memory::new(MemoryConfig { arena_bytes, huge_pages: false, ..Default::default() }).unwrap()
+    }
+
+    /// Random allocations and frees beside a model with a flag for each unit.
+    #[test]
+    fn slabs_never_overlap_and_every_byte_is_accounted_for() {
+        let (memory, mut slabs) = (memory(4), Slabs::new());
+        let mut rng = StdRng::seed_from_u64(11);
+        let mut used = vec![false; 5 * PAGE_UNITS as usize];
+        let mut live: Vec<(usize, u32)> = Vec::new();
+        for step in 0..200_000 {
+            let class = rng.random_range(0..SLAB_CLASSES);
+            if rng.random_bool(if step / 20_000 % 2 == 0 { 0.7 } else { 0.3 }) {
+                let Ok(slab) = slabs.allocate(&memory, class) else { continue };
+                let units = &mut used[slab as usize..][..1 << class];
+                assert!(units.iter().all(|used| !used), "step {step}");
+                units.fill(true);
+                live.push((class, slab));
+            } else if !live.is_empty() {
+                let (class, slab) = live.swap_remove(rng.random_range(0..live.len()));
+                used[slab as usize..][..1 << class].fill(false);
+                slabs.free(&memory, class, slab);
+            }
+            if step % 1000 == 0 {
+                let bytes = live.iter().map(|(class, _)| class_bytes(*class)).sum::<usize>();
+                assert_eq!(slabs.usage().live_bytes(), bytes, "step {step}");
+            }
+        }
+        live.into_iter().for_each(|(class, slab)| slabs.free(&memory, class, slab));
+        slabs.flush(&memory);
+        assert_eq!(slabs.usage(), SlabUsage::default(), "all pages are merged and given back");
+        slabs.retire_all(&memory);
+        memory.reclaim();
+        assert_eq!(memory.accounting().live_table_page_bytes, 0);
+        memory.accounting().assert_complete();
+    }
+
+    #[test]
+    fn all_bytes_of_a_page_become_slabs_and_small_ones_merge_for_a_large_one() {
+        let (memory, slabs) = (memory(1), Slabs::new());
+        let small: Vec<u32> = std::iter::from_fn(|| slabs.allocate(&memory, 0).ok()).collect();
+        assert_eq!(small.len(), PAGE_UNITS as usize);
+        assert!(slabs.allocate(&memory, 4).is_err());
+        small.iter().filter(|slab| *slab % 16 != 0).for_each(|slab| slabs.free(&memory, 0, *slab));
+        assert!(slabs.allocate(&memory, 4).is_err(), "each 512 bytes have a slab in use");
+        slabs.free(&memory, 0, small[0]);
+        assert_eq!(slabs.allocate(&memory, 4).unwrap(), small[0], "merged on demand");
+    }
+
+    #[test]
+    #[should_panic(expected = "is free already")]
+    fn a_slab_is_freed_once() {
+        let (memory, slabs) = (memory(1), Slabs::new());
+        let slab = slabs.allocate(&memory, 2).unwrap();
+        slabs.free(&memory, 2, slab);
+        slabs.free(&memory, 2, slab);
+        slabs.flush(&memory);
+    }
+
+    /// A page whose slabs have been freed is given back within a bounded number of frees.
+    #[test]
+    fn merging_in_steps_gives_pages_back() {
+        let (memory, slabs) = (memory(8), Slabs::new());
+        let all: Vec<u32> = std::iter::from_fn(|| slabs.allocate(&memory, 0).ok()).collect();
+        assert_eq!(slabs.usage().page_bytes, 8 * TABLE_PAGE_BYTES);
+        all.iter().for_each(|slab| slabs.free(&memory, 0, *slab));
+        let kept = slabs.usage().page_bytes / TABLE_PAGE_BYTES;
+        assert!(kept <= 3, "{kept} pages");
+    }
+}

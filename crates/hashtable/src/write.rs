@@ -1,0 +1,322 @@
+//! Writes: under the lock of the stripe. A write allocates everything that it needs before it changes
+//! anything, so a write that fails has no effect.
+
+use honeycomb_memory::sync::{AtomicU64, Ordering};
+use honeycomb_memory::{Retired, ValueBuffer};
+
+use crate::access::{Access, BUCKET_CLASS};
+use crate::bucket::{Bucket, Entry, SlabSlot, Stored, inline_slots};
+use crate::error::Error;
+use crate::hash::HashedKey;
+use crate::index::Index;
+use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
+use crate::read::append_inline;
+use crate::record::{Record, Reference, SlabValue, class_of};
+use crate::slab_words::Match;
+
+/// A pair that a writer has found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    /// The bucket with the pair, and the one before it in the chain.
+    address: u32,
+    previous: Option<u32>,
+    bucket: Bucket,
+    stored: Stored,
+    /// The reference to the value, if it is an overflow value.
+    reference: Option<Reference>,
+}
+
+/// The memory for a new pair. Dropping it frees what is not in use yet.
+struct Prepared<'i> {
+    index: &'i Index,
+    access: Access<'i>,
+    entry: Entry,
+    /// The slab of the pair, and what to store there.
+    slab: Option<(u32, Record)>,
+    value: Option<ValueBuffer<'i>>,
+}
+
+impl Index {
+    /// Executes one operation, which is checked.
+    pub(crate) fn apply(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        operation: &Operation<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<Outcome, Error> {
+        let Scratch { current, computed } = scratch;
+        current.clear();
+        if !operation.writes() {
+            let found = self.get(access, key, current);
+            let current = found.map(|_| &current[..]);
+            return Ok(decide(operation, current, &self.functions, computed, out).1);
+        }
+        let stripe = self.stripe(key.hash);
+        let (start, guard) = (out.len(), stripe.lock.lock());
+        let wanted = operation.needs_value().then_some(&mut *current);
+        let found = self.find(access, key, wanted);
+        let (effect, outcome) =
+            decide(operation, found.map(|_| &current[..]), &self.functions, computed, out);
+        let result = match effect {
+            Effect::Nothing => Ok(()),
+            Effect::Store(value) => self.store(access, key, found, value),
+            Effect::StoreComputed => self.store(access, key, found, computed),
+            Effect::Delete => found.map_or(Ok(()), |found| {
+                self.remove(access, key, &found);
+                Ok(())
+            }),
+        };
+        drop(guard);
+        if result.is_ok() && outcome == Outcome::Inserted {
+            self.grow_if_full(access, stripe);
+        }
+        result.map(|()| outcome).inspect_err(|_| out.truncate(start))
+    }
+
+    /// Finds a pair, and copies its value into `value`. The caller has locked the stripe.
+    #[inline]
+    pub(crate) fn find(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        mut value: Option<&mut Vec<u8>>,
+    ) -> Option<Found> {
+        let mut previous = None;
+        for (address, bucket) in Self::chain(access, self.directory.address_of(key.hash)) {
+            if let Some(pair) = bucket.find_inline(key) {
+                if let Some(value) = value {
+                    append_inline(&bucket, pair.value, pair.value_length, value);
+                }
+                let stored = Stored::Inline(pair, key.bytes.len());
+                return Some(Found { address, previous, bucket, stored, reference: None });
+            }
+            let mut after = 0;
+            while let Some(slab) = bucket.find_slab(key.second(), after) {
+                after = slab.slot + 1;
+                let words = access.slab(slab);
+                let reference = match words.compare(key) {
+                    Some(Match::Value(length)) => {
+                        value.take().map(|value| words.append_value(key.bytes.len(), length, value));
+                        None
+                    }
+                    Some(Match::Overflow) => copy_overflow(access, slab, value.take()),
+                    _ => continue,
+                };
+                return Some(Found { address, previous, bucket, stored: Stored::Slab(slab), reference });
+            }
+            previous = Some(address);
+        }
+        None
+    }
+
+    /// Stores a value for a key: instead of the pair that was found, or as a new pair.
+    pub(crate) fn store(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        found: Option<Found>,
+        value: &[u8],
+    ) -> Result<(), Error> {
+        let stripe = self.stripe(key.hash);
+        let Some(found) = found else {
+            let prepared = self.prepare(access, key, value)?;
+            let slots = prepared.entry.slots;
+            self.place(access, self.directory.address_of(key.hash), &prepared.entry)?;
+            prepared.finish();
+            add(&stripe.pairs, 1);
+            add(&stripe.used_slots, slots as i64);
+            return Ok(());
+        };
+        if self.store_in_place(access, key, &found, value)? {
+            return Ok(());
+        }
+        let prepared = self.prepare(access, key, value)?;
+        let (at, slots) = found.stored.slots();
+        let mut bucket = found.bucket;
+        bucket.remove(at, slots);
+        add(&stripe.used_slots, prepared.entry.slots as i64 - slots as i64);
+        let placed = if bucket.free() >= prepared.entry.slots {
+            bucket.push(&prepared.entry);
+            access.store_bucket(found.address, &bucket);
+            Ok(())
+        } else {
+            let placed = self.place(access, self.directory.address_of(key.hash), &prepared.entry);
+            placed.map(|()| self.take_out(access, &found))
+        };
+        if let Err(error) = placed {
+            add(&stripe.used_slots, slots as i64 - prepared.entry.slots as i64);
+            return Err(error);
+        }
+        prepared.finish();
+        self.free_stored(access, &found);
+        Ok(())
+    }
+
+    /// Stores a value over the current one, if it needs as many slots or the same class of slab. Returns
+    /// whether it has done so.
+    fn store_in_place(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        found: &Found,
+        value: &[u8],
+    ) -> Result<bool, Error> {
+        let length = key.bytes.len() + value.len();
+        let is_inline = length <= self.config.inline_pair_bytes_max;
+        match found.stored {
+            Stored::Inline(pair, _) if pair.value_length == value.len() => {
+                let mut bucket = found.bucket;
+                bucket.patch(pair.value, value);
+                access.store_bucket(found.address, &bucket);
+                Ok(true)
+            }
+            Stored::Inline(pair, _) if is_inline && inline_slots(length) == pair.slots() => {
+                let mut bucket = found.bucket;
+                bucket.replace(pair.slot(), &Entry::inline(key.bytes, value));
+                access.store_bucket(found.address, &bucket);
+                Ok(true)
+            }
+            Stored::Slab(slab) if !is_inline => {
+                let (record, buffer) = self.record(access, key, value)?;
+                if record.class != slab.class {
+                    return Ok(false);
+                }
+                access.store_record(slab.address, &record);
+                buffer.map(ValueBuffer::keep);
+                self.retire_value(access, found);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Removes a pair. The caller has locked the stripe.
+    pub(crate) fn remove(&self, access: Access<'_>, key: &HashedKey<'_>, found: &Found) {
+        let stripe = self.stripe(key.hash);
+        add(&stripe.pairs, -1);
+        add(&stripe.used_slots, -(found.stored.slots().1 as i64));
+        self.take_out(access, found);
+        self.free_stored(access, found);
+    }
+
+    /// Removes the slots of a pair from its bucket. A chained bucket that is empty afterwards leaves the
+    /// chain.
+    fn take_out(&self, access: Access<'_>, found: &Found) {
+        let (at, slots) = found.stored.slots();
+        // Another entry may have been placed in this bucket, or a bucket after it, since the search.
+        let mut bucket = access.bucket(found.address);
+        bucket.remove(at, slots);
+        match found.previous {
+            Some(previous) if bucket.used() == 0 => {
+                let mut before = access.bucket(previous);
+                before.set_next(bucket.next());
+                access.store_bucket(previous, &before);
+                self.slabs.free(access.memory, BUCKET_CLASS, found.address);
+            }
+            _ => access.store_bucket(found.address, &bucket),
+        }
+    }
+
+    /// Frees the slab and the overflow value of a pair that no bucket refers to any more.
+    fn free_stored(&self, access: Access<'_>, found: &Found) {
+        self.retire_value(access, found);
+        if let Stored::Slab(slab) = found.stored {
+            self.slabs.free(access.memory, slab.class, slab.address);
+        }
+    }
+
+    fn retire_value(&self, access: Access<'_>, found: &Found) {
+        if let Some(reference) = found.reference {
+            access.memory.retire([Retired::Value(reference.address, reference.length)]);
+        }
+    }
+
+    /// Appends an entry to the first bucket of a chain that has room for it, or to a new one.
+    fn place(&self, access: Access<'_>, first: u32, entry: &Entry) -> Result<(), Error> {
+        let mut last = None;
+        for (address, mut bucket) in Self::chain(access, first) {
+            if bucket.free() >= entry.slots {
+                bucket.push(entry);
+                access.store_bucket(address, &bucket);
+                return Ok(());
+            }
+            last = Some((address, bucket));
+        }
+        let mut chained = Bucket::default();
+        chained.push(entry);
+        let address = self.slabs.allocate(access.memory, BUCKET_CLASS)?;
+        access.store_bucket(address, &chained);
+        if let Some((last, mut bucket)) = last {
+            bucket.set_next(Some(address));
+            access.store_bucket(last, &bucket);
+        }
+        Ok(())
+    }
+
+    /// The record of a pair, and the buffer of its value if that is an overflow value.
+    fn record<'a>(
+        &self,
+        access: Access<'a>,
+        key: &HashedKey<'_>,
+        value: &[u8],
+    ) -> Result<(Record, Option<ValueBuffer<'a>>), Error> {
+        if class_of(key.bytes.len(), value.len()).is_some() {
+            return Ok((Record::encode(key.bytes, value, false), None));
+        }
+        let buffer = access.memory.allocate_value(value)?;
+        let reference = Reference { address: buffer.address(), length: value.len() };
+        Ok((Record::encode(key.bytes, &reference.encode(), true), Some(buffer)))
+    }
+
+    /// Allocates the memory of a new pair.
+    fn prepare<'a>(
+        &'a self,
+        access: Access<'a>,
+        key: &HashedKey<'_>,
+        value: &[u8],
+    ) -> Result<Prepared<'a>, Error> {
+        if key.bytes.len() + value.len() <= self.config.inline_pair_bytes_max {
+            let entry = Entry::inline(key.bytes, value);
+            return Ok(Prepared { index: self, access, entry, slab: None, value: None });
+        }
+        let (record, value) = self.record(access, key, value)?;
+        let slab = self.slabs.allocate(access.memory, record.class)?;
+        let entry = Entry::slab(record.class, slab, key.second());
+        Ok(Prepared { index: self, access, entry, slab: Some((slab, record)), value })
+    }
+}
+
+impl Prepared<'_> {
+    /// Stores the pair into its slab, after the bucket refers to it.
+    fn finish(mut self) {
+        if let Some((slab, record)) = self.slab.take() {
+            self.access.store_record(slab, &record);
+        }
+        self.value.take().map(ValueBuffer::keep);
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        if let Some((slab, record)) = &self.slab {
+            self.index.slabs.free(self.access.memory, record.class, *slab);
+        }
+    }
+}
+
+/// Copies an overflow value into `into`. Returns its reference.
+fn copy_overflow(access: Access<'_>, slab: SlabSlot, into: Option<&mut Vec<u8>>) -> Option<Reference> {
+    let record = access.record(slab);
+    let SlabValue::Overflow(reference) = record.pair()?.value else { return None };
+    if let Some(into) = into {
+        append(into, access.overflow(reference));
+    }
+    Some(reference)
+}
+
+/// Changes a count of a stripe that the caller has locked.
+pub(crate) fn add(count: &AtomicU64, delta: i64) {
+    count.store(count.load(Ordering::Relaxed).wrapping_add_signed(delta), Ordering::Relaxed);
+}

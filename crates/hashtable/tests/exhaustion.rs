@@ -1,0 +1,114 @@
+//! Every allocation fails once: the operation reports it and leaves the table as it was.
+
+mod common;
+
+use honeycomb_hashtable::{Answers, Error, Functions, Operation, Request, TableConfig};
+use honeycomb_memory::{Faults, Memory, MemoryConfig, MemoryError};
+use honeycomb_testing::{Random, seed};
+
+use common::{Answer, Model, OwnedOperation, answer, assert_agrees, memory, operation, table};
+
+fn is_exhausted<T, E: std::borrow::Borrow<Error>>(result: &Result<T, E>) -> bool {
+    let exhausted = |error: &E| matches!(error.borrow(), Error::Memory(MemoryError::Exhausted { .. }));
+    result.as_ref().is_err_and(exhausted)
+}
+
+/// Repeats operations, and makes the next allocation of each fail, then the second, and so on, until the
+/// operation succeeds. If the table cannot grow, the operation succeeds.
+#[test]
+fn a_failed_allocation_changes_nothing() {
+    let mut random = Random::new(seed());
+    let faults = Faults::default();
+    let config = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
+    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..config }).unwrap();
+    let config = TableConfig { buckets: 2, fill_percent: Some(70), ..TableConfig::default() };
+    let table = table(&memory, &config);
+    let (mut model, mut failures) = (Model::default(), 0);
+    let numbers = common::functions().1;
+    for step in 0..6000 {
+        let (key, operation) = (common::key(random.below(600)), operation(&mut random));
+        for fault in 0.. {
+            if step % 3 == 0 {
+                // Empty caches, so that slabs come from new pages.
+                table.merge_slabs();
+            }
+            let before = table.statistics();
+            faults.set(fault);
+            let mut out = Vec::new();
+            let outcome = table.apply(&key, operation.borrow(&numbers), &mut out);
+            faults.clear();
+            if !is_exhausted(&outcome) {
+                assert_agrees(&mut model, &key, &operation, outcome.as_ref().copied(), &out);
+                break;
+            }
+            failures += 1;
+            let after = table.statistics();
+            assert_eq!((after.pairs, after.used_slots), (before.pairs, before.used_slots));
+            assert_eq!(after.slabs.live_bytes(), before.slabs.live_bytes());
+            assert!(out.is_empty(), "a failed operation has no answer");
+        }
+        if step % 100 == 0 {
+            assert_eq!(table.verify().unwrap().pairs, model.len() as u64);
+        }
+    }
+    assert!(failures > 100, "{failures} failures");
+    for key in model.keys() {
+        let mut out = Vec::new();
+        let outcome = table.apply(&key, Operation::Get, &mut out);
+        assert_agrees(&mut model, &key, &OwnedOperation::Get, outcome.as_ref().copied(), &out);
+    }
+    assert_eq!(memory.accounting().live_values as u64, table.verify().unwrap().overflow_pairs);
+    memory.accounting().assert_complete();
+}
+
+/// In a full arena, some writes of a batch fail. The others have the effect that they have one by one.
+#[test]
+fn a_full_table_accepts_what_has_room() {
+    let memory = memory(1 << 20);
+    let config = TableConfig { buckets: 64, ..TableConfig::default() };
+    let table = table(&memory, &config);
+    let mut model = Model::default();
+    let mut random = Random::new(seed());
+    let (mut answers, mut failed) = (Answers::default(), 0);
+    let numbers = common::functions().1;
+    for _ in 0..60 {
+        let operations: Vec<_> = (0..300)
+            .map(|_| {
+                let length = random.below(2000);
+                (random.below(2000).to_le_bytes(), OwnedOperation::Put(random.bytes(length)))
+            })
+            .collect();
+        let requests: Vec<_> = operations
+            .iter()
+            .map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) })
+            .collect();
+        table.execute(&requests, &mut answers);
+        for (index, (key, operation)) in operations.iter().enumerate() {
+            let outcome = answers.outcome(index);
+            if is_exhausted(&outcome) {
+                failed += 1;
+            } else {
+                assert_agrees(&mut model, key, operation, outcome, answers.bytes());
+            }
+        }
+        assert_eq!(table.verify().unwrap().pair_bytes, model.bytes());
+    }
+    assert!(failed > 1000, "{failed} failed");
+    for key in model.keys() {
+        let mut out = Vec::new();
+        let outcome = table.apply(&key, Operation::Delete, &mut out);
+        assert_eq!(answer(outcome.as_ref().copied(), &out), Answer::Deleted, "a delete needs no memory");
+    }
+    assert_eq!(table.verify().unwrap().pairs, 0);
+    table.apply(b"key", Operation::Put(&[1; 500]), &mut Vec::new()).unwrap();
+}
+
+#[test]
+fn a_table_without_room_for_its_buckets_is_an_error() {
+    let memory = memory(1 << 20);
+    let config = TableConfig { buckets: 1 << 14, ..TableConfig::default() };
+    let table = common::TestTable::new(&memory, config, Functions::default());
+    assert!(is_exhausted(&table));
+    memory.reclaim();
+    assert_eq!(memory.accounting().live_table_page_bytes, 0);
+}

@@ -1,0 +1,157 @@
+//! Concurrent histories of several threads on few keys, checked for linearizability.
+
+mod common;
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use honeycomb_hashtable::{Answers, Operation, Request, TableConfig};
+use honeycomb_testing::linearizability::{Event, Sequential, is_linearizable};
+use honeycomb_testing::{Random, soak};
+
+use common::{Answer, OwnedOperation, TestTable, answer, memory, table};
+
+const THREADS: u64 = 4;
+const STEPS: usize = 24;
+
+/// The value of one key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct State(Option<Vec<u8>>);
+
+impl Sequential for State {
+    type Operation = OwnedOperation;
+    type Answer = Answer;
+
+    fn apply(&mut self, _client: usize, operation: &OwnedOperation) -> Answer {
+        common::apply(&mut self.0, operation)
+    }
+}
+
+#[derive(Debug)]
+struct Round {
+    keys: usize,
+    config: TableConfig,
+}
+
+fn rounds() -> Vec<Round> {
+    let config = |inline_pair_bytes_max, fill_percent| {
+        let buckets = 1;
+        TableConfig { buckets, inline_pair_bytes_max, fill_percent, ..TableConfig::default() }
+    };
+    vec![
+        Round { keys: 1, config: config(50, None) },
+        Round { keys: 2, config: config(0, None) },
+        Round { keys: 3, config: config(20, Some(20)) },
+    ]
+}
+
+/// Every history of each key is linearizable, while the threads also change other keys, so that chains and
+/// buckets change.
+#[test]
+fn histories_are_linearizable() {
+    soak(&rounds(), 100_000, run);
+}
+
+fn run(round: &Round, seed: u64) -> usize {
+    let memory = memory(16 << 20);
+    let table = table(&memory, &round.config);
+    let (clock, barrier) = (AtomicU64::new(0), Barrier::new(THREADS as usize));
+    let histories: Vec<Vec<Vec<Event<OwnedOperation, Answer>>>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (table, clock, barrier) = (&table, &clock, &barrier);
+                scope.spawn(move || {
+                    barrier.wait();
+                    client(table, round, clock, Random::new(seed * THREADS + thread))
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for key in 0..round.keys {
+        let history: Vec<_> = histories.iter().map(|of_thread| of_thread[key].clone()).collect();
+        assert!(is_linearizable::<State>(&history, State::default()), "{round:?}, seed {seed}: {history:#?}");
+    }
+    table.verify().unwrap();
+    THREADS as usize * STEPS
+}
+
+/// A thread: returns its history of each key.
+fn client(
+    table: &TestTable<'_>,
+    round: &Round,
+    clock: &AtomicU64,
+    mut random: Random,
+) -> Vec<Vec<Event<OwnedOperation, Answer>>> {
+    let mut histories = vec![Vec::new(); round.keys];
+    let (mut answers, numbers) = (Answers::default(), common::functions().1);
+    for _ in 0..STEPS {
+        disturb(table, &mut random);
+        let key = random.below(round.keys);
+        let operation = operation(&mut random);
+        let began = clock.fetch_add(1, Ordering::SeqCst);
+        let key_bytes = common::key(key);
+        let borrowed = operation.borrow(&numbers);
+        let answer = if random.chance(50) {
+            let mut out = Vec::new();
+            let outcome = table.apply(&key_bytes, borrowed, &mut out);
+            answer(outcome.as_ref().copied(), &out)
+        } else {
+            table.execute(&[Request { key: &key_bytes, operation: borrowed }], &mut answers);
+            answer(answers.outcome(0), answers.bytes())
+        };
+        let ended = clock.fetch_add(1, Ordering::SeqCst);
+        histories[key].push(Event { operation, began, ended, answer });
+    }
+    histories
+}
+
+/// A few values of lengths that have all representations.
+fn operation(random: &mut Random) -> OwnedOperation {
+    let length = random.pick(&[4, 12, 60, 300, 3000]);
+    let value = vec![random.below(2) as u8; length];
+    match random.below(10) {
+        0..4 => OwnedOperation::Get,
+        4..6 => OwnedOperation::Put(value),
+        6 => OwnedOperation::Insert(value),
+        7 => OwnedOperation::Delete,
+        8 => OwnedOperation::VectorWithScalar(common::TestFunction::AddU32, vec![1, 0, 0, 0]),
+        _ => OwnedOperation::CompareAndSwap(vec![1; length], value),
+    }
+}
+
+/// Writes to a key that no history contains.
+fn disturb(table: &TestTable<'_>, random: &mut Random) {
+    let key = common::key(100 + random.below(30));
+    let value = vec![9; random.below(40)];
+    let operation = if random.chance(60) { Operation::Put(&value) } else { Operation::Delete };
+    table.apply(&key, operation, &mut Vec::new()).unwrap();
+}
+
+/// Threads increment counters in batches. No increment is lost, and every original value occurs once.
+#[test]
+fn increments_are_atomic() {
+    let memory = memory(16 << 20);
+    let table = table(&memory, &TableConfig::default());
+    table.apply(b"counter", Operation::Put(&[0; 4]), &mut Vec::new()).unwrap();
+    let number = common::functions().1[common::TestFunction::AddU32 as usize];
+    let increment = Operation::UpdateScalar { function: number, operands: &[1, 0, 0, 0] };
+    let mut originals: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        let thread = || {
+            let (mut answers, mut all) = (Answers::default(), Vec::new());
+            let batch = vec![Request { key: b"counter", operation: increment }; 100];
+            for _ in 0..100 {
+                table.execute(&batch, &mut answers);
+                all.extend(answers.bytes().chunks(4).map(<[u8]>::to_vec));
+            }
+            all
+        };
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(thread)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let count = originals.len() as u32;
+    assert_eq!(u64::from(count), THREADS * 10_000);
+    originals.sort_by_key(|bytes| u32::from_le_bytes(bytes[..].try_into().unwrap()));
+    let expected: Vec<Vec<u8>> = (0..count).map(|number| number.to_le_bytes().to_vec()).collect();
+    assert!(originals == expected);
+}

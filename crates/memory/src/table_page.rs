@@ -1,0 +1,184 @@
+//! Pages of unordered tables: memory that many threads read and write as atomic words.
+//!
+//! Nodes and values are published once. The buckets and slabs of a table change all the time, and readers
+//! do not lock them. So every access to the bytes of a page is an access to an atomic word, and a reader
+//! that has loaded words of two moments is not undefined behaviour: the table detects it with a
+//! [`SequenceLock`](crate::SequenceLock).
+//!
+//! 1. A page is a buffer of the arena of 64 KiB at a multiple of 64 KiB. While it is live, the bit of the
+//!    page is set in `bits`. Only [`Memory::allocate_table_page`] sets the bit, when no other thread can
+//!    access the page, with release: the zeros of the page come first.
+//! 2. Any thread with a pin may load and store the words of a page whose bit it has found set, with
+//!    acquire, until the pin ends.
+//! 3. The thread that retires a page clears the bit before the page receives its stamp. So the stamp
+//!    contains every pin under which a thread has found the bit set (see `epochs`), and the memory of the
+//!    page is reused only after these pins have ended.
+//!
+//! These rules hold for any address that a thread has loaded, even an invalid one. So the functions of this
+//! module are safe without any rule for the caller.
+
+use std::ptr::NonNull;
+use std::slice;
+
+use honeycomb_layout as layout;
+
+use crate::address::BusAddress;
+use crate::arena::MappedWord;
+use crate::epochs::Pin;
+use crate::error::MemoryError;
+use crate::ledger::{Extent, Kind, PAGE_UNITS};
+use crate::memory::{Memory, UNIT};
+use crate::page_set::{PAGE_BYTES, PAGES_MAX};
+use crate::prefetch::prefetch_line;
+use crate::sync::Ordering;
+
+const WORD: usize = size_of::<u64>();
+/// Atomic words of a page.
+#[derive(Debug, Clone, Copy)]
+pub struct PageWords<'p>(&'p [MappedWord]);
+
+impl PageWords<'_> {
+    /// Number of words.
+    #[must_use]
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "the number of words is never 0")]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Loads the word at an index, relaxed.
+    ///
+    /// # Panics
+    /// If the index is out of range.
+    #[must_use]
+    #[inline]
+    pub fn load(&self, index: usize) -> u64 {
+        self.0[index].load(Ordering::Relaxed)
+    }
+
+    /// Loads the first words, as many as the array has, relaxed.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[must_use]
+    #[inline]
+    pub fn load_array<const N: usize>(&self) -> [u64; N] {
+        let words = &self.0[..N];
+        std::array::from_fn(|index| words[index].load(Ordering::Relaxed))
+    }
+
+    /// Loads the first bytes, as many as the slice has, relaxed word by word, little-endian. The slice is
+    /// filled to a multiple of eight bytes.
+    ///
+    /// # Panics
+    /// If there are fewer bytes, or the length of the slice is not a multiple of 8.
+    #[inline]
+    pub fn load_bytes(&self, into: &mut [u8]) {
+        assert!(into.len().is_multiple_of(WORD), "{} bytes are not whole words", into.len());
+        let words = &self.0[..into.len() / WORD];
+        for (word, bytes) in words.iter().zip(into.chunks_exact_mut(WORD)) {
+            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        }
+    }
+
+    /// Stores words at the beginning, relaxed.
+    ///
+    /// # Panics
+    /// If there are fewer words.
+    #[inline]
+    pub fn store(&self, words: &[u64]) {
+        for (word, value) in self.0[..words.len()].iter().zip(words) {
+            word.store(*value, Ordering::Relaxed);
+        }
+    }
+
+    /// Stores bytes at the beginning, relaxed word by word, little-endian.
+    ///
+    /// # Panics
+    /// If there are fewer bytes, or the length of the slice is not a multiple of 8.
+    #[inline]
+    pub fn store_bytes(&self, bytes: &[u8]) {
+        assert!(bytes.len().is_multiple_of(WORD), "{} bytes are not whole words", bytes.len());
+        for (word, bytes) in self.0[..bytes.len() / WORD].iter().zip(bytes.chunks_exact(WORD)) {
+            let value = u64::from_le_bytes(std::array::from_fn(|at| bytes[at]));
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Memory {
+    /// Allocates a page of zeros. It is live until it is retired as [`Retired::TablePage`](crate::Retired).
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] if there is no contiguous room even after reclaiming.
+    pub fn allocate_table_page(&self) -> Result<BusAddress, MemoryError> {
+        let allocate = || {
+            self.allocator.allocate_table_page().or_else(|| {
+                self.allocator.flush_all();
+                self.allocator.allocate_table_page()
+            })
+        };
+        let unit = self.allocate("table page", PAGE_BYTES, allocate)?;
+        let page = unit / PAGE_UNITS;
+        if page >= PAGES_MAX {
+            self.allocator.free_value(Extent { start: unit, units: PAGE_UNITS }, Kind::LiveTablePage);
+            return Err(self.exhausted("table page", PAGE_BYTES));
+        }
+        // SAFETY: the page is in the arena, and the allocator has given it to this thread only: its bit is
+        // clear, and all pins that have found it set have ended.
+        unsafe { self.at(unit * UNIT).write_bytes(0, PAGE_BYTES) };
+        self.table_pages.insert(page);
+        Ok(BusAddress::of_unit(unit))
+    }
+
+    /// Counts an allocation within the pages of a table, so that tests can make it fail.
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] if [`Faults`](crate::Faults) say so.
+    pub fn count_slab_allocation(&self, wanted_bytes: usize) -> Result<(), MemoryError> {
+        if self.faults.hit() { Err(self.exhausted("slab", wanted_bytes)) } else { Ok(()) }
+    }
+
+    /// Returns words of a page, from the slab with this address on, in units of 32 bytes. `None` if the words
+    /// are not part of one live page, so that the address was invalid or torn.
+    ///
+    /// # Panics
+    /// If the pin belongs to another memory, or `bytes` is not a multiple of 8.
+    #[must_use]
+    #[inline]
+    pub fn page_words<'p>(&'p self, pin: &'p Pin<'_>, slab: u32, bytes: usize) -> Option<PageWords<'p>> {
+        assert!(pin.guards(self.epochs()), "the pin belongs to another memory");
+        assert!(bytes.is_multiple_of(WORD), "{bytes} bytes are not whole words");
+        let offset = slab as usize * layout::SLAB_UNIT_BYTES;
+        if offset % PAGE_BYTES + bytes > PAGE_BYTES || !self.table_pages.contains(offset / PAGE_BYTES) {
+            return None;
+        }
+        let start: NonNull<MappedWord> = self.at(offset).cast();
+        // SAFETY: the words are in a live page, which is aligned and initialised. All accesses to it are
+        // atomic, and it is not reclaimed before the pin ends, by the rules above.
+        Some(PageWords(unsafe { slice::from_raw_parts(start.as_ptr(), bytes / WORD) }))
+    }
+
+    /// Prefetches the cache line of a slab, which may have any address.
+    #[inline]
+    pub fn prefetch_slab(&self, slab: u32) {
+        prefetch_line(self.arena.start().as_ptr().wrapping_add(slab as usize * layout::SLAB_UNIT_BYTES));
+    }
+
+    /// Clears the bit of a page that is retired.
+    ///
+    /// # Panics
+    /// If the page is not live.
+    pub(crate) fn close_table_page(&self, address: BusAddress) -> Extent {
+        let start = address.unit();
+        assert!(self.table_pages.remove(start / PAGE_UNITS), "no table page at {address:?}");
+        Extent { start, units: PAGE_UNITS }
+    }
+
+    pub(crate) fn free_table_page(&self, address: BusAddress) {
+        let extent = Extent { start: address.unit(), units: PAGE_UNITS };
+        self.allocator.free_value(extent, Kind::RetiredTablePage);
+    }
+}
+
+const _: () = assert!(PAGE_BYTES.is_multiple_of(layout::NODE_BYTES_MAX), "a page has whole slots of nodes");

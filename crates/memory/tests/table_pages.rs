@@ -1,0 +1,109 @@
+//! Pages of unordered tables: allocation, access, retiring, and their place in the accounting.
+
+use honeycomb_memory::{BusAddress, Memory, MemoryConfig, MemoryError, PAGE_BYTES, Retired};
+
+const PAGES: usize = 4;
+
+/// An arena with room for three pages: unit 0 is reserved.
+fn memory() -> Memory {
+    let config = MemoryConfig { arena_bytes: PAGES * PAGE_BYTES, huge_pages: false, ..Default::default() };
+    Memory::new(config).unwrap()
+}
+
+fn slab_of(page: BusAddress) -> u32 {
+    (page.get() / 32) as u32
+}
+
+#[test]
+fn every_thread_sees_the_words_of_a_page() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    assert_eq!(page.get() as usize % PAGE_BYTES, 0);
+    let last = slab_of(page) + (PAGE_BYTES / 32) as u32 - 1;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let pin = memory.pin();
+            memory.page_words(&pin, last, 32).unwrap().store(&[1, 2, 3, 4]);
+        });
+    });
+    let pin = memory.pin();
+    let words = memory.page_words(&pin, last, 32).unwrap();
+    assert_eq!(words.load_array::<4>(), [1, 2, 3, 4]);
+    let mut bytes = [0; 16];
+    words.load_bytes(&mut bytes);
+    assert_eq!((bytes[0], bytes[8]), (1, 2));
+    words.store_bytes(&[7; 8]);
+    assert_eq!((words.load(0), words.load(1)), (u64::from_le_bytes([7; 8]), 2));
+    assert_eq!(memory.page_words(&pin, slab_of(page), 8).unwrap().load(0), 0, "a new page has zeros");
+}
+
+#[test]
+fn words_outside_live_pages_are_not_accessible() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let (pin, first) = (memory.pin(), slab_of(page));
+    let units = (PAGE_BYTES / 32) as u32;
+    assert!(memory.page_words(&pin, first + units - 1, 32).is_some());
+    assert!(memory.page_words(&pin, first + units - 1, 40).is_none(), "past the end of the page");
+    assert!(memory.page_words(&pin, first + units, 8).is_none(), "the next page is not allocated");
+    for invalid in [0, first - 1, PAGES as u32 * units, (1 << 31) - 1, u32::MAX] {
+        assert!(memory.page_words(&pin, invalid, 8).is_none(), "{invalid}");
+    }
+}
+
+#[test]
+fn a_retired_page_is_reused_only_after_its_readers_have_ended() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    let words = memory.page_words(&pin, slab_of(page), 8).unwrap();
+    words.store(&[9]);
+    memory.retire([Retired::TablePage(page)]);
+    assert!(memory.page_words(&pin, slab_of(page), 8).is_none(), "retired");
+    let rest: Vec<_> = std::iter::from_fn(|| memory.allocate_table_page().ok()).collect();
+    assert!(!rest.contains(&page));
+    assert_eq!(words.load(0), 9);
+    drop(pin);
+    assert_eq!(memory.allocate_table_page().unwrap(), page);
+    let pin = memory.pin();
+    assert_eq!(memory.page_words(&pin, slab_of(page), 8).unwrap().load(0), 0);
+}
+
+#[test]
+fn pages_are_accounted_and_their_exhaustion_is_an_error() {
+    let memory = memory();
+    let pages: Vec<_> = std::iter::from_fn(|| memory.allocate_table_page().ok()).collect();
+    assert_eq!(pages.len(), PAGES - 1);
+    let error = memory.allocate_table_page().unwrap_err();
+    assert!(matches!(error, MemoryError::Exhausted { what: "table page", .. }), "{error}");
+    assert_eq!(memory.accounting().live_table_page_bytes, pages.len() * PAGE_BYTES);
+    memory.accounting().assert_complete();
+    memory.retire(pages.into_iter().map(Retired::TablePage));
+    assert_eq!(memory.accounting().retired_table_page_bytes, (PAGES - 1) * PAGE_BYTES);
+    memory.accounting().assert_complete();
+    memory.reclaim();
+    assert_eq!(memory.accounting().retired_table_page_bytes, 0);
+    memory.accounting().assert_complete();
+}
+
+#[test]
+#[should_panic(expected = "no table page at")]
+fn a_page_is_retired_once() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    memory.retire([Retired::TablePage(page), Retired::TablePage(page)]);
+}
+
+#[test]
+fn a_page_is_neither_a_value_nor_readable_for_devices() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let mut device = memory.device().unwrap();
+    device.publish_window(1, 1);
+    let mut bytes = [0; 64];
+    for offset in [0, 64, 512, 4096, PAGE_BYTES as u64 - 64] {
+        assert!(memory.read(&device, page.get() + offset, &mut bytes).is_err());
+    }
+    memory.retire([Retired::TablePage(page)]);
+    assert!(memory.read(&device, page.get() + 512, &mut bytes).is_err());
+}
