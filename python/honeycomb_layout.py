@@ -739,7 +739,7 @@ class Bucket(_Record):
         "state": Field(448, 64, None, 0xffffffffffffffff),
     }
 
-    # Word slot, or bytes of an inline pair.
+    # Word bucket_slot, or bytes of an inline pair.
     slots: tuple[int, ...] = (0,) * 10
     # One bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
     # byte of its value if the value is not empty; bits 48 and 49 are in bucket_state.
@@ -1532,7 +1532,7 @@ class ItemHeader(_Record):
 
 
 @dataclass(frozen=True)
-class Slot(_Record):
+class BucketSlot(_Record):
     """A reference to a pair in a slab.
 
     +-------------+---------+

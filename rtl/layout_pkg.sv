@@ -669,7 +669,7 @@ package layout_pkg;
     // one bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
     // byte of its value if the value is not empty; bits 48 and 49 are in bucket_state
     logic [47:0] marks;
-    // word slot, or bytes of an inline pair
+    // word bucket_slot, or bytes of an inline pair
     logic [9:0][39:0] slots;
   } bucket_t;
 
@@ -1485,24 +1485,24 @@ package layout_pkg;
     logic [8:0] suffix_length;
   } item_header_t;
 
-  // slot: a reference to a pair in a slab
+  // bucket_slot: a reference to a pair in a slab
   //
   // +-------------+---------+
   // | 39:31       | 30:0    |
   // | second_hash | address |
   // +-------------+---------+
-  localparam int unsigned SlotBits = 40;
-  localparam int unsigned SlotAddressShift = 0;
-  localparam int unsigned SlotAddressBits = 31;
-  localparam int unsigned SlotSecondHashShift = 31;
-  localparam int unsigned SlotSecondHashBits = 9;
+  localparam int unsigned BucketSlotBits = 40;
+  localparam int unsigned BucketSlotAddressShift = 0;
+  localparam int unsigned BucketSlotAddressBits = 31;
+  localparam int unsigned BucketSlotSecondHashShift = 31;
+  localparam int unsigned BucketSlotSecondHashBits = 9;
 
   typedef struct packed {
     // bits of the hash of the key that do not choose the bucket
     logic [8:0] second_hash;
     // bus address of the slab, in units of slab_unit_bytes
     logic [30:0] address;
-  } slot_t;
+  } bucket_slot_t;
 
   // bucket_state: types of the slots, and the chain
   //

@@ -4,7 +4,7 @@
 //! does not panic; the reader discards the result later. See `read`.
 
 use honeycomb_layout::{
-    BUCKET_SLOTS, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket, bucket_state, slot,
+    BUCKET_SLOTS, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket, bucket_slot, bucket_state,
 };
 
 use crate::hash::{HashedKey, word_at};
@@ -94,7 +94,8 @@ impl Entry {
 
     /// A reference to a slab.
     pub(crate) fn slab(class: usize, address: u32, second_hash: u64) -> Self {
-        let word = slot::with_second_hash(slot::with_address(0, u64::from(address)), second_hash);
+        let word =
+            bucket_slot::with_second_hash(bucket_slot::with_address(0, u64::from(address)), second_hash);
         let mut bytes = [0; BUCKET_SLOTS * SLOT];
         bytes[..SLOT].copy_from_slice(&word.to_le_bytes()[..SLOT]);
         Self { bytes, slots: 1, marks: 0, types: class as u32 + 1 }
@@ -298,8 +299,8 @@ impl Bucket {
         while slots != 0 {
             let at = slots.trailing_zeros() as usize / TYPE_BITS;
             slots &= slots - 1;
-            let word = self.word_at(at * SLOT) & ((1 << slot::BITS) - 1);
-            if slot::second_hash(word) == second_hash {
+            let word = self.word_at(at * SLOT) & ((1 << bucket_slot::BITS) - 1);
+            if bucket_slot::second_hash(word) == second_hash {
                 return Some(self.slab_at(at));
             }
         }
@@ -307,9 +308,13 @@ impl Bucket {
     }
 
     fn slab_at(&self, at: usize) -> SlabSlot {
-        let word = self.word_at(at * SLOT) & ((1 << slot::BITS) - 1);
+        let word = self.word_at(at * SLOT) & ((1 << bucket_slot::BITS) - 1);
         let class = (self.types() >> (TYPE_BITS * at) & 7) as usize;
-        SlabSlot { slot: at, class: class.clamp(1, SLAB_CLASSES) - 1, address: slot::address(word) as u32 }
+        SlabSlot {
+            slot: at,
+            class: class.clamp(1, SLAB_CLASSES) - 1,
+            address: bucket_slot::address(word) as u32,
+        }
     }
 
     /// The slots of all pairs, as either an inline pair with its key, or a slab.

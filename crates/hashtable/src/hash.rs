@@ -3,7 +3,7 @@
 //! Two multiplications of 64 by 64 bits for a key of up to 16 bytes, and one for each further 16 bytes. The
 //! seed is secret and differs between tables, so that a client cannot choose keys that collide.
 
-use honeycomb_layout::slot;
+use honeycomb_layout::bucket_slot;
 
 const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
 const SECOND: u64 = 0xd6e8_feb8_6659_fd93;
@@ -43,7 +43,7 @@ impl<'k> HashedKey<'k> {
 /// The second hash of a hash.
 #[inline]
 pub(crate) fn second_hash(hash: u64) -> u64 {
-    hash >> (u64::BITS - slot::SECOND_HASH_BITS)
+    hash >> (u64::BITS - bucket_slot::SECOND_HASH_BITS)
 }
 
 /// The hash of a key.

@@ -754,7 +754,7 @@ pub mod log_entry_header {
 pub mod bucket {
     /// Bytes of the whole.
     pub const SIZE: usize = 64;
-    /// Word slot, or bytes of an inline pair.
+    /// Word bucket_slot, or bytes of an inline pair.
     pub const SLOTS_OFFSET: usize = 0;
     /// Bytes of one of `slots`.
     pub const SLOTS_BYTES: usize = 5;
@@ -2265,7 +2265,7 @@ pub mod item_header {
 /// | second_hash | address |
 /// +-------------+---------+
 /// ```
-pub mod slot {
+pub mod bucket_slot {
     /// Bits of the whole.
     pub const BITS: u32 = 40;
     /// Lowest bit of `address`.

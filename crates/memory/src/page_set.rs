@@ -9,7 +9,8 @@ use crate::sync::Ordering;
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = layout::TABLE_PAGE_BYTES;
 /// Addresses of slabs have 31 bits, in units of 32 bytes.
-pub(crate) const PAGES_MAX: usize = (layout::SLAB_UNIT_BYTES << layout::slot::ADDRESS_BITS) / PAGE_BYTES;
+pub(crate) const PAGES_MAX: usize =
+    (layout::SLAB_UNIT_BYTES << layout::bucket_slot::ADDRESS_BITS) / PAGE_BYTES;
 
 /// The set of live pages of an arena.
 #[derive(Debug)]

@@ -341,7 +341,7 @@ names! {
             repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
-        slot {
+        bucket_slot {
             address, with_address: ADDRESS_SHIFT, ADDRESS_BITS, ADDRESS_MASK,
             second_hash, with_second_hash: SECOND_HASH_SHIFT, SECOND_HASH_BITS, SECOND_HASH_MASK,
         }
