@@ -132,6 +132,16 @@ fn short_keys_without_values() {
     run(default_shape(), &keys, &[0], 40_000, 8);
 }
 
+/// References to overflow values have equal lengths, too, and values of their length exist beside them.
+#[test]
+fn overflow_values_of_one_length() {
+    let keys: Vec<Vec<u8>> = (0..300_u16).map(|number| number.to_be_bytes().to_vec()).collect();
+    let shape = tiny(128);
+    assert!(shape.inline_value_bytes_max() < 300);
+    run(shape, &keys, &[300], 6_000, 11);
+    run(shape, &keys, &[300, honeycomb_layout::value_reference::SIZE], 10_000, 12);
+}
+
 /// Equal lengths take a stride, which saves the words and offsets; one other length ends it, and a leaf whose
 /// lengths are equal again has it again.
 #[test]

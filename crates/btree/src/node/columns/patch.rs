@@ -51,7 +51,7 @@ impl<'a> Patch<'a> {
 
     /// Returns whether an item replaces the sorted item at `index` and has the same lengths.
     fn fits(&self, index: usize, header: ItemHeader) -> bool {
-        let replaces = header.replaces() && !header.tombstone();
-        replaces && self.columns.item_header(index) == header.without_log_flags()
+        // A tombstone has a flag that no sorted item has.
+        header.replaces() && self.columns.item_header(index) == header.without_log_flags()
     }
 }
