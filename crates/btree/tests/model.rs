@@ -305,19 +305,19 @@ fn the_default_shape() {
 }
 
 #[test]
-fn fingerprint_directories_that_lack_items() {
+fn short_logs_in_tiny_nodes() {
     let shape = tiny(128);
     run(shape, true, Keys::Random, 2_000, 11);
     run(shape, true, Keys::AnyLength, 1_500, 12);
 }
 
 #[test]
-fn fingerprint_directories_and_prefixes() {
+fn paths_in_tiny_nodes_with_longer_logs() {
     run(tiny(160), true, Keys::Paths, 1_500, 13);
 }
 
 #[test]
-fn fingerprint_directories_of_the_default_shape() {
+fn the_default_shape_with_another_seed() {
     run(default_shape(), true, Keys::Random, 6_000, 14);
 }
 

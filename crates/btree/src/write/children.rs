@@ -6,7 +6,7 @@ use honeycomb_memory::Lid;
 use crate::node::fences::{Fences, OwnedFences};
 use crate::node::item::{ItemBytes, encode_child};
 use crate::node::item_run::{ItemRun, Items};
-use crate::node::search::{end_of_child, start_of_child};
+use crate::node::search::{LEFTMOST, end_of_child, start_of_child};
 use crate::node::shape::Geometry;
 use crate::node::view::View;
 use crate::write::divide::NodeRun;
@@ -45,7 +45,7 @@ impl Children {
     /// Returns the children of a node before a child position; only `leftmost` if the position is that of the
     /// leftmost child.
     pub(crate) fn before(view: View<'_>, position: usize, leftmost: Lid, fences: Fences<'_>) -> Self {
-        let leftmost = if position == crate::node::search::LEFTMOST { leftmost } else { view.leftmost() };
+        let leftmost = if position == LEFTMOST { leftmost } else { view.leftmost() };
         let mut children = Self::new(view.geometry(), view.level(), fences, leftmost);
         children.copy(view, view.first(), start_of_child(view, position));
         children
