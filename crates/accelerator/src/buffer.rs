@@ -103,6 +103,17 @@ impl Buffer {
     }
 }
 
+/// Encodes the four words of the header of a request or a completion.
+// Always inline: a map over the array became a call.
+#[inline(always)]
+pub(crate) fn header_bytes(words: [u64; 4]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
+    bytes
+}
+
 /// Copies `from` to the start of `to`. Most copies are short, and for them two overlapping loads are faster
 /// than a call.
 #[inline]

@@ -10,7 +10,7 @@ use honeycomb_layout::{
     completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
 };
 
-use crate::buffer::{ALIGNMENT, Buffer};
+use crate::buffer::{ALIGNMENT, Buffer, header_bytes};
 use crate::status::Status;
 
 /// A sequence of completions in a buffer of the reader. A reader reuses it: once the buffer has grown,
@@ -300,8 +300,7 @@ fn header_of(
     bytes: usize,
     outcome: u64,
 ) -> [u8; layout::SIZE] {
-    let words = [identifier, read_version, pair_version, bytes as u64 | outcome << 32].map(u64::to_le_bytes);
-    *words.as_flattened().first_chunk().expect("four words")
+    header_bytes([identifier, read_version, pair_version, bytes as u64 | outcome << 32])
 }
 
 /// Encodes the header of a pair with a key and a value of these lengths.

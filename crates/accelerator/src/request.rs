@@ -12,7 +12,7 @@ use honeycomb_layout::{
     KEY_BYTES_MAX, KEY_BYTES_MIN, OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags,
 };
 
-use crate::buffer::{ALIGNMENT, Buffer};
+use crate::buffer::{ALIGNMENT, Buffer, header_bytes};
 use crate::status::Status;
 
 /// A read that an accelerator executes.
@@ -114,9 +114,8 @@ impl Requests {
             | (opcode as u64) << shift(layout::OPCODE_OFFSET)
             | flags << shift(layout::FLAGS_OFFSET);
         let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
-        let header = [request.identifier, request.version.unwrap_or(0), limits, fourth].map(u64::to_le_bytes);
-        let header = header.as_flattened().first_chunk::<{ layout::SIZE }>().expect("four words");
-        self.buffer.push_padded(header, &[lower, upper]);
+        let header = header_bytes([request.identifier, request.version.unwrap_or(0), limits, fourth]);
+        self.buffer.push_padded(&header, &[lower, upper]);
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ macro_rules! statuses {
         impl Status {
             /// Returns the status with this number; `None` if the number is unknown.
             #[must_use]
+            #[inline]
             pub fn new(number: u8) -> Option<Self> {
                 $(if number == $value as u8 {
                     return Some(Self::$name);
@@ -22,6 +23,15 @@ macro_rules! statuses {
             }
         }
     };
+}
+
+impl Status {
+    /// Whether the request was executed.
+    #[must_use]
+    #[inline]
+    pub fn is_executed(self) -> bool {
+        matches!(self, Self::Found | Self::Absent)
+    }
 }
 
 statuses! {

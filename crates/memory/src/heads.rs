@@ -47,9 +47,9 @@ pub const GROUP_BYTES: usize = GROUP * HEAD_BYTES;
 
 /// The instructions with which searches compare the heads of a group.
 pub trait Vectors: Copy {
-    /// Returns the number of heads of a group that are less than `head`, and the number of those that are not
-    /// greater. Only the first `present` heads count.
-    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize);
+    /// Returns the number of heads of a group before the first one that is greater than `head`. Only the first
+    /// `present` heads count.
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize;
 
     /// Returns the number of heads of a group but the first that are not greater than `head`.
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize;
@@ -80,12 +80,12 @@ pub struct Detected;
 
 impl Vectors for Detected {
     #[inline]
-    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
         struct Rank<'g>(&'g [u8; GROUP_BYTES], usize, u64);
         impl Vectorized for Rank<'_> {
-            type Output = (usize, usize);
+            type Output = usize;
             #[inline(always)]
-            fn run(self, vectors: impl Vectors) -> (usize, usize) {
+            fn run(self, vectors: impl Vectors) -> usize {
                 vectors.rank_in_group(self.0, self.1, self.2)
             }
         }
@@ -112,9 +112,9 @@ pub struct Portable;
 
 impl Vectors for Portable {
     #[inline]
-    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
-        let heads = || group.as_chunks().0[..present].iter().map(|bytes| u64::from_le_bytes(*bytes));
-        (heads().filter(|&other| other < head).count(), heads().filter(|&other| other <= head).count())
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
+        let (heads, _) = group[..HEAD_BYTES * present].as_chunks();
+        heads.iter().take_while(|bytes| u64::from_le_bytes(**bytes) <= head).count()
     }
 
     #[inline]

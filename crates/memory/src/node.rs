@@ -79,9 +79,16 @@ impl<'p> Node<'p> {
 
     /// The published contents of the node at this moment.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn published(self) -> Published<'p> {
         Published { node: self, state: self.lock_and_size() }
+    }
+
+    /// The node without any of its contents, for a caller that has not read from it yet.
+    #[must_use]
+    #[inline]
+    pub fn unread(self) -> Published<'p> {
+        Published { node: self, state: LockAndSize::new(header::SIZE, 0) }
     }
 
     /// The previous version: the node that this node replaced.

@@ -23,20 +23,17 @@ fn check_group(random: &mut Random, heads: &[u64; heads::GROUP], head: u64) {
     let bytes: Vec<u8> = heads.iter().flat_map(|other| other.to_le_bytes()).collect();
     let group: &[u8; heads::GROUP_BYTES] = bytes[..].try_into().unwrap();
     let present = random.below(heads::GROUP + 1);
-    let count =
-        |is: fn(u64, u64) -> bool, heads: &[u64]| heads.iter().filter(|&&other| is(other, head)).count();
-    let less = count(|other, head| other < head, &heads[..present]);
-    let not_greater = count(|other, head| other <= head, &heads[..present]);
-    let after_first = count(|other, head| other <= head, &heads[1..]);
-    struct Expected<'g>(&'g [u8; heads::GROUP_BYTES], usize, u64, (usize, usize), usize);
+    let rank = heads[..present].iter().take_while(|&&other| other <= head).count();
+    let after_first = heads[1..].iter().filter(|&&other| other <= head).count();
+    struct Expected<'g>(&'g [u8; heads::GROUP_BYTES], usize, u64, usize, usize);
     impl ForEachKind for Expected<'_> {
         fn check(&mut self, name: &str, vectors: impl Vectors) {
-            let Expected(group, present, head, ranks, after_first) = *self;
-            assert_eq!(vectors.rank_in_group(group, present, head), ranks, "{name}: {head} in {group:?}");
+            let Expected(group, present, head, rank, after_first) = *self;
+            assert_eq!(vectors.rank_in_group(group, present, head), rank, "{name}: {head} in {group:?}");
             assert_eq!(vectors.rank_after_first(group, head), after_first, "{name}: {head} in {group:?}");
         }
     }
-    let mut expected = Expected(group, present, head, (less, not_greater), after_first);
+    let mut expected = Expected(group, present, head, rank, after_first);
     heads::for_each_kind(&mut expected);
     expected.check("detected", heads::Detected);
 }

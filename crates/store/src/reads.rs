@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests};
+use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests, Status};
 
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource, check};
@@ -71,6 +71,21 @@ enum ReadResult {
     TooOld,
     /// The results exceed their limit of bytes.
     NoRoom,
+}
+
+impl ReadResult {
+    /// Updates the result with a completion of the read. Returns whether it does not continue an earlier one.
+    #[inline(never)]
+    fn is_first(&mut self, offset: usize, status: Status) -> Result<bool, Error> {
+        match (check(status), *self) {
+            (Err(Error::SnapshotTooOld), _) | (Ok(()), Self::TooOld) => *self = Self::TooOld,
+            (Err(Error::NoRoom), _) | (Ok(()), Self::NoRoom) => *self = Self::NoRoom,
+            (Err(error), _) => return Err(error),
+            (Ok(()), Self::None) => *self = Self::At(offset),
+            (Ok(()), Self::At(_)) => return Ok(false),
+        }
+        Ok(true)
+    }
 }
 
 impl Reads {
@@ -223,16 +238,16 @@ impl Reads {
         let mut offset = 0;
         for completion in &self.completions {
             let index = usize::try_from(completion.identifier).unwrap_or(usize::MAX);
-            let unknown = Error::Accelerator("it returned a completion for an unknown request");
-            let result = self.results.get_mut(index).ok_or(unknown)?;
-            match (check(completion.status), *result) {
-                (Err(Error::SnapshotTooOld), _) | (Ok(()), ReadResult::TooOld) => {
-                    *result = ReadResult::TooOld
+            match self.results.get_mut(index) {
+                Some(result @ ReadResult::None) if completion.status.is_executed() => {
+                    *result = ReadResult::At(offset);
                 }
-                (Err(Error::NoRoom), _) | (Ok(()), ReadResult::NoRoom) => *result = ReadResult::NoRoom,
-                (Err(error), _) => return Err(error),
-                (Ok(()), ReadResult::None) => *result = ReadResult::At(offset),
-                (Ok(()), ReadResult::At(_)) => self.continued.push((index, offset)),
+                Some(result) => {
+                    if !result.is_first(offset, completion.status)? {
+                        self.continued.push((index, offset));
+                    }
+                }
+                None => return Err(Error::Accelerator("it returned a completion for an unknown request")),
             }
             offset += completion.length();
         }

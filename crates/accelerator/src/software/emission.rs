@@ -75,14 +75,22 @@ impl<'c> Emission<'c> {
 impl Emit for Emission<'_> {
     #[inline]
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
-        if self.left.are_reached() {
-            let is_quantum = self.left.bytes > 0 && self.later > 0;
-            self.end = if is_quantum { ScanEnd::Quantum } else { ScanEnd::Limit };
+        if self.refuses_next() {
             return ControlFlow::Break(());
         }
         self.writer.push(pair);
         self.left.count(pair.key_len(), pair.value_len());
         ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn refuses_next(&mut self) -> bool {
+        let refuses = self.left.are_reached();
+        if refuses {
+            let is_quantum = self.left.bytes > 0 && self.later > 0;
+            self.end = if is_quantum { ScanEnd::Quantum } else { ScanEnd::Limit };
+        }
+        refuses
     }
 
     #[inline]

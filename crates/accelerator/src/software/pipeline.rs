@@ -1,13 +1,13 @@
 //! The pipeline: the interleaved descents of many requests.
 
-use honeycomb_btree::{Descent, Reader, Root, descend_together};
+use honeycomb_btree::{Descent, Reader, Root, Scan, descend_together};
 use smallvec::SmallVec;
 
 use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::long_scan::LongScans;
-use crate::request::{PlainGet, Read, Request, parse};
+use crate::request::{PlainGet, Read, Request};
 use crate::software::Software;
 use crate::software::emission::Emission;
 use crate::status::Status;
@@ -28,8 +28,8 @@ pub(super) struct Pipeline<'p, 'r> {
 #[derive(Clone, Copy)]
 struct Flight<'q> {
     identifier: u64,
-    /// The bytes of a scan, which its completion parses again; `None` for a get.
-    scan: Option<&'q [u8]>,
+    /// The scan and its limit of bytes; `None` for a get.
+    scan: Option<(Scan<'q>, u32)>,
 }
 
 /// Requests whose descents are interleaved.
@@ -62,9 +62,12 @@ impl<'r> Pipeline<'_, 'r> {
                     group.flights.push(Flight { identifier, scan: None });
                     group.descents.push(self.reader.descend_to_get(root, key));
                 }
-            } else if let Some((request, bytes)) = admission.next(self.completions) {
+            } else if let Some((request, _)) = admission.next(self.completions) {
                 if let Some(descent) = self.begin(&request) {
-                    let scan = matches!(request.read, Read::Scan { .. }).then_some(bytes);
+                    let scan = match request.read {
+                        Read::Scan { scan, bytes_max } => Some((scan, bytes_max)),
+                        Read::Get(_) => None,
+                    };
                     group.flights.push(Flight { identifier: request.identifier, scan });
                     group.descents.push(descent);
                 }
@@ -111,27 +114,25 @@ impl<'r> Pipeline<'_, 'r> {
     #[inline]
     fn complete(&mut self, group: &Group<'_, '_>) {
         let version = self.reader.version();
-        for (Flight { identifier, scan }, descent) in group.flights.iter().zip(&group.descents) {
+        let (flights, descents) = (&group.flights[..], &group.descents[..]);
+        for (Flight { identifier, scan }, descent) in flights.iter().zip(descents) {
             match scan {
                 None => {
                     let pair = descent.get().map(|pair| (pair.value, pair.version));
                     self.completions.push_get(*identifier, version, pair);
                 }
-                Some(request) => self.complete_scan(request, descent),
+                Some((scan, bytes_max)) => self.complete_scan(*identifier, scan, *bytes_max, descent),
             }
         }
     }
 
-    fn complete_scan(&mut self, request: &[u8], descent: &Descent<'_, '_>) {
-        let Ok(Request { read: Read::Scan { scan, bytes_max }, identifier, .. }) = parse(request).0 else {
-            unreachable!("the request was a scan at its admission")
-        };
+    fn complete_scan(&mut self, identifier: u64, scan: &Scan<'_>, bytes_max: u32, descent: &Descent<'_, '_>) {
         if self.completions.reject_if_full(identifier) {
             return;
         }
         let version = self.reader.version();
-        let mut emission = Emission::of(self.completions, identifier, version, &scan, bytes_max);
-        descent.scan_into(&emission.scan(&scan), &mut emission);
+        let mut emission = Emission::of(self.completions, identifier, version, scan, bytes_max);
+        descent.scan_into(&emission.scan(scan), &mut emission);
         emission.finish();
     }
 }

@@ -41,7 +41,7 @@ impl Near {
     }
 
     #[inline(always)]
-    fn range(self) -> Range<usize> {
+    pub(crate) fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 

@@ -5,6 +5,8 @@
 //! index of the first overlay entry after it. An entry precedes the sorted item at its back pointer, or
 //! replaces it if it has the flag `replaces`. So combining the two blocks compares no keys.
 
+use std::ops::Range;
+
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
 use crate::node::log::Overlay;
@@ -30,12 +32,12 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Returns a cursor before the first pair.
     pub(crate) fn at_start(view: View<'a>, read_version: u64) -> Self {
-        Self::new(view, read_version, view.first())
+        Self::at_position(view, read_version, view.first())
     }
 
     /// Returns a cursor after the last pair.
     pub(crate) fn at_end(view: View<'a>, read_version: u64) -> Self {
-        let mut cursor = Self::new(view, read_version, view.end());
+        let mut cursor = Self::at_position(view, read_version, view.end());
         if cursor.next_entry == cursor.sorted {
             let overlay = Overlay::new(view, read_version);
             cursor.set_overlay(overlay.len(), overlay);
@@ -45,26 +47,27 @@ impl<'a> Cursor<'a> {
 
     /// Returns a cursor before the first pair whose key is not smaller than `key`, or greater than `key` if
     /// `after` is set. `landing` is the result of the descent with this key.
-    pub(crate) fn at_key(landing: Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
+    pub(crate) fn at_key(landing: &Landing<'a>, read_version: u64, key: &[u8], after: bool) -> Self {
         let view = landing.leaf;
-        let search_key = SearchKey { suffix: &key[view.prefix_length()..], head: landing.head };
-        let position = lower_bound_in(view, &search_key, landing.near);
-        let mut sorted = position.position;
-        if after && position.found {
-            sorted = view.after(sorted);
-        }
-        let mut cursor = Self::new(view, read_version, sorted);
+        let sorted = start_in_leaf(landing, key, after);
+        let mut cursor = Self::at_position(view, read_version, sorted);
         if cursor.next_entry == sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.set_overlay(overlay.before(&search_key, after), overlay);
+            cursor.set_overlay(overlay.before(&search_key(landing, key), after), overlay);
         }
         cursor
     }
 
     /// Returns a cursor before the sorted item at `sorted` and before all entries with this back pointer.
+    fn at_position(view: View<'a>, read_version: u64, sorted: usize) -> Self {
+        Self::new(view, read_version, sorted, next_back_pointer(view, read_version, sorted))
+    }
+
+    /// Returns a cursor before the sorted item at `sorted` and before all entries with this back pointer.
+    /// `next_back_pointer` has returned `next_entry` for `sorted`, or for a position before it up to which no
+    /// entry follows.
     #[inline]
-    fn new(view: View<'a>, read_version: u64, sorted: usize) -> Self {
-        let next_entry = next_back_pointer(view, read_version, sorted);
+    pub(crate) fn new(view: View<'a>, read_version: u64, sorted: usize, next_entry: usize) -> Self {
         Self { view, read_version, sorted, end: view.end(), next_entry, overlay: None, log: 0 }
     }
 
@@ -89,10 +92,10 @@ impl<'a> Cursor<'a> {
         self.sorted
     }
 
-    /// Returns the start and the end, at most `end`, of the sorted items before the next overlay entry.
+    /// Returns the sorted items before `end` and before the next overlay entry.
     #[inline]
-    pub(crate) fn sorted_run(&self, end: usize) -> (usize, usize) {
-        (self.sorted, end.min(self.next_entry))
+    pub(crate) fn sorted_run(&self, end: usize) -> Range<usize> {
+        self.sorted..end.min(self.next_entry)
     }
 
     /// Advances to a position in the range that [`Cursor::sorted_run`] has returned.
@@ -168,10 +171,24 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Returns the search key of a leaf to which a descent with `key` has led.
+#[inline]
+fn search_key<'k>(landing: &Landing<'_>, key: &'k [u8]) -> SearchKey<'k> {
+    SearchKey { suffix: &key[landing.leaf.prefix_length()..], head: landing.head }
+}
+
+/// Returns the position of the first sorted item whose key is not smaller than `key`, or greater than `key` if
+/// `after` is set.
+#[inline]
+pub(crate) fn start_in_leaf(landing: &Landing<'_>, key: &[u8], after: bool) -> usize {
+    let position = lower_bound_in(landing.leaf, &search_key(landing, key), landing.near);
+    if after && position.found { landing.leaf.after(position.position) } else { position.position }
+}
+
 /// Returns the smallest back pointer at or after `position` among the log entries that `read_version` sees;
 /// `usize::MAX` if there is none.
 #[inline]
-fn next_back_pointer(view: View<'_>, read_version: u64, position: usize) -> usize {
+pub(crate) fn next_back_pointer(view: View<'_>, read_version: u64, position: usize) -> usize {
     let seen = read_version - view.node_version().min(read_version);
     let (mut rest, format, mut next) = (view.log_block(), view.entry_format(), usize::MAX);
     for _ in 0..view.log_count() {

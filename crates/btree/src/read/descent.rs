@@ -45,14 +45,16 @@ pub struct Descent<'r, 'k> {
     /// Whether no other descents execute together with this one, so that its memory accesses do not overlap
     /// with anything else. Then it prefetches more in one step, instead of less in two.
     is_alone: bool,
-    /// The LID of the current node.
+    step: Step,
+    /// The LID of the current node, or in step `Child` of the next one.
     lid: Lid,
-    state: State<'r>,
+    /// The current node. Before step `Node` nothing was read from it.
+    node: Published<'r>,
     /// The head of the key without the prefix of the current node.
     head: u64,
     /// The place of the key in the current node.
     near: Near,
-    /// In state `Leaf`: the log entries to read.
+    /// In step `Leaf`: the log entries to read.
     candidates: Candidates,
 }
 
@@ -67,20 +69,20 @@ enum Purpose {
     Write,
 }
 
-/// The state of a descent.
-#[derive(Clone, Copy)]
-enum State<'r> {
+/// The next step of a descent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
     /// A node whose first bytes were prefetched.
-    Node(Node<'r>),
+    Node,
     /// A parent of leaves, near the key of which was prefetched.
-    Parent(Published<'r>),
+    Parent,
     /// A leaf whose page table entry was prefetched.
-    Child(Lid),
+    Child,
     /// A leaf in columns, of which the key's group of heads was prefetched.
-    Group(Published<'r>),
-    /// A leaf of which all bytes to read were prefetched.
-    Leaf(Published<'r>),
-    /// The tree is newer than the reader.
+    Group,
+    /// None: all bytes to read of the leaf were prefetched.
+    Leaf,
+    /// None: the tree is newer than the reader.
     Missing,
 }
 
@@ -138,7 +140,8 @@ impl<'r> Reader<'r> {
 pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
     match descents.first() {
         Some(first) if !first.reader.forest().geometry().is_columns() => rows_together(descents),
-        _ => heads::vectorized(Together(descents)),
+        Some(first) if first.reader.access_stats().is_some() => heads::vectorized(Together::<true>(descents)),
+        _ => heads::vectorized(Together::<false>(descents)),
     }
 }
 
@@ -148,9 +151,9 @@ fn rows_together(descents: &mut [Descent<'_, '_>]) {
     let mut is_under_way = true;
     while is_under_way {
         for descent in &mut *descents {
-            match descent.state {
-                State::Node(node) => descent.search_rows(node),
-                State::Parent(published) => descent.choose_child_in_rows(published),
+            match descent.step {
+                Step::Node => descent.search_rows(),
+                Step::Parent => descent.choose_child_in_rows(),
                 _ => {}
             }
         }
@@ -164,19 +167,18 @@ fn rows_together(descents: &mut [Descent<'_, '_>]) {
 impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
     fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
-        let state = State::Node(reader.current(root.0));
-        let candidates = Candidates::ALL;
         Self {
             reader,
             root,
             key,
             purpose,
             is_alone: false,
+            step: Step::Node,
             lid: root.0,
-            state,
+            node: reader.current(root.0).unread(),
             head: 0,
             near: Near::default(),
-            candidates,
+            candidates: Candidates::ALL,
         }
     }
 
@@ -192,11 +194,11 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Returns the result of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn landing(&self) -> Option<Landing<'r>> {
-        let State::Leaf(published) = self.state else {
-            assert!(matches!(self.state, State::Missing), "the descent is not complete");
+        if self.step != Step::Leaf {
+            assert!(self.step == Step::Missing, "the descent is not complete");
             return None;
-        };
-        let leaf = self.reader.forest().view_of(published);
+        }
+        let leaf = self.reader.forest().view_of(self.node);
         let Self { head, near, candidates, .. } = *self;
         Some(Landing { leaf, head, near, candidates })
     }
@@ -204,8 +206,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Returns the target of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn target(&self) -> Option<Target<'r>> {
-        let State::Leaf(published) = self.state else { return None };
-        Some(Target { lid: self.lid, buffer: published.node(), near: self.near })
+        (self.step == Step::Leaf).then(|| Target { lid: self.lid, buffer: self.node.node(), near: self.near })
     }
 
     pub(crate) fn reader(&self) -> &'r Reader<'r> {
@@ -220,30 +221,33 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.key
     }
 
-    /// Executes the step of a child or a leaf. Returns false once the descent is complete.
+    /// Executes the step of a child. Returns false once the descent is complete.
     #[inline(always)]
     fn advance(&mut self) -> bool {
-        match self.state {
-            State::Node(_) | State::Parent(_) | State::Group(_) => {}
-            State::Child(child) => {
-                self.go_to_child(child);
-                if let State::Node(leaf) = self.state
-                    && self.is_alone
-                {
-                    self.reader.forest().prefetch_heads(leaf);
-                }
+        if self.step == Step::Child {
+            self.go_to_child(self.lid);
+            if self.is_alone {
+                self.reader.forest().prefetch_heads(self.node.node());
             }
-            State::Leaf(_) | State::Missing => return false,
         }
-        true
+        !matches!(self.step, Step::Leaf | Step::Missing)
     }
 
-    fn search_rows(&mut self, node: Node<'r>) {
-        let Some(published) = self.reader.at_version(node) else {
-            self.state = State::Missing;
+    /// Reads the header of the current node. Returns false if the tree is newer than the reader.
+    #[inline(always)]
+    fn read_node(&mut self) -> bool {
+        match self.reader.at_version(self.node.node()) {
+            Some(published) => self.node = published,
+            None => self.step = Step::Missing,
+        }
+        self.step != Step::Missing
+    }
+
+    fn search_rows(&mut self) {
+        if !self.read_node() {
             return;
-        };
-        let view = self.reader.forest().view_of(published);
+        }
+        let view = self.reader.forest().view_of(self.node);
         let search_key = self.search_key(view);
         (self.head, self.near) = (search_key.head, find_near(view, &search_key));
         match view.level() {
@@ -254,10 +258,10 @@ impl<'r, 'k> Descent<'r, 'k> {
                 if !self.candidates.is_empty() {
                     view.prefetch_log();
                 }
-                self.state = State::Leaf(published);
-                self.finish_item(published);
+                self.step = Step::Leaf;
+                self.finish_item();
             }
-            ABOVE_LEAVES => self.state = State::Parent(published),
+            ABOVE_LEAVES => self.step = Step::Parent,
             _ => self.go_to_child(child_in(view, &search_key, self.near).1),
         }
         if let Some(stats) = self.reader.access_stats() {
@@ -267,8 +271,8 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Prefetches the items of a leaf that a scan will read, and counts the accesses to the item of the key.
     #[inline(never)]
-    fn finish_item(&mut self, published: Published<'r>) {
-        let view = self.reader.forest().view_of(published);
+    fn finish_item(&mut self) {
+        let view = self.reader.forest().view_of(self.node);
         if let Purpose::Scan { pairs } = self.purpose {
             prefetch_items(view, self.near, pairs);
         }
@@ -301,18 +305,22 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
-    fn choose_child_in_rows(&mut self, published: Published<'r>) {
-        let view = self.reader.forest().view_of(published);
-        let child = child_in(view, &self.search_key(view), self.near).1;
+    fn choose_child_in_rows(&mut self) {
+        let view = self.reader.forest().view_of(self.node);
+        self.choose_child(child_in(view, &self.search_key(view), self.near).1);
+    }
+
+    #[inline(always)]
+    fn choose_child(&mut self, child: Lid) {
         self.reader.forest().memory().prefetch_entry(child);
-        self.state = State::Child(child);
+        (self.lid, self.step) = (child, Step::Child);
     }
 
     #[inline(always)]
     fn go_to_child(&mut self, child: Lid) {
         let node = self.reader.current(child);
         self.reader.forest().prefetch(node);
-        (self.lid, self.state) = (child, State::Node(node));
+        (self.lid, self.node, self.step) = (child, node.unread(), Step::Node);
     }
 
     #[inline(always)]

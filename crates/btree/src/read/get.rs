@@ -18,6 +18,9 @@ impl<'r> Descent<'r, '_> {
     #[must_use]
     #[inline]
     pub fn get(&self) -> Option<LookupResult<'r>> {
+        if let Some(found) = self.get_in_columns() {
+            return found.map(|(value, version)| LookupResult { value, version });
+        }
         let (reader, key) = (self.reader(), self.key());
         let Landing { leaf, head, near, candidates } = self.landing()?;
         let search_key = SearchKey { suffix: &key[leaf.prefix_length()..], head };

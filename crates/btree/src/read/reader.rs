@@ -135,7 +135,7 @@ impl Reader<'_> {
     }
 
     /// Returns the node as it was at this reader's version; `None` when it is newer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at_version<'s>(&'s self, node: Node<'s>) -> Option<Published<'s>> {
         if node.word(node_header::NODE_VERSION_OFFSET) <= self.version {
             return Some(node.published());

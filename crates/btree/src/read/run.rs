@@ -16,6 +16,12 @@ pub trait Emit {
 
     /// Consumes any number of the next pairs at once. The scan emits the remaining ones one by one.
     fn run(&mut self, _pairs: &mut PairRun<'_>) {}
+
+    /// Returns whether [`Emit::pair`] would end the scan before the next pair. Called only if there is one;
+    /// then it may save the search for it.
+    fn refuses_next(&mut self) -> bool {
+        false
+    }
 }
 
 /// Consumes all pairs one by one.

@@ -1,6 +1,6 @@
 //! Scans: the pairs between two bounds, in order, all at one version.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::{Bound, ControlFlow, Range};
 
 use crate::forest::Root;
 use crate::node::in_node::InNode;
@@ -9,7 +9,7 @@ use crate::node::key::SearchKey;
 use crate::node::search::lower_bound;
 use crate::node::suffix::Suffix;
 use crate::node::view::View;
-use crate::read::cursor::Cursor;
+use crate::read::cursor::{Cursor, next_back_pointer, start_in_leaf};
 use crate::read::descent::{Descent, Landing};
 use crate::read::pair::Pair;
 use crate::read::reader::{LeafPosition, Reader};
@@ -67,7 +67,7 @@ impl<'r> Descent<'r, '_> {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
         if let Some(landing) = self.landing() {
-            RunningScan { reader, root, scan, landing: Some(landing), remaining: scan.limit, emit }.run();
+            RunningScan { reader, root, scan, landing: Some(&landing), remaining: scan.limit, emit }.run();
         }
     }
 }
@@ -117,7 +117,7 @@ struct RunningScan<'s, 'q, 'e, E> {
     root: Root,
     scan: &'q Scan<'q>,
     /// The first leaf if a key selects it.
-    landing: Option<Landing<'s>>,
+    landing: Option<&'q Landing<'s>>,
     /// Number of pairs that the scan may still emit.
     remaining: usize,
     emit: &'e mut E,
@@ -139,13 +139,44 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     }
 
     fn forward(&mut self) -> ControlFlow<()> {
-        let Some((mut leaf, mut cursor)) = self.first() else { return ControlFlow::Break(()) };
+        if let (Some(landing), false) = (self.landing, self.scan.floor_start) {
+            return self.forward_from(landing);
+        }
+        match self.first() {
+            Some((leaf, cursor)) => self.forward_in(leaf, cursor),
+            None => ControlFlow::Break(()),
+        }
+    }
+
+    /// Scans forward from the key of the lower bound. Most short scans end before the next log entry, and need
+    /// no cursor.
+    #[inline]
+    fn forward_from(&mut self, landing: &Landing<'s>) -> ControlFlow<()> {
+        let (leaf, version) = (landing.leaf, self.reader.version());
+        let (Bound::Included(key) | Bound::Excluded(key)) = self.scan.lower else {
+            unreachable!("a scan that starts at a key has a lower bound")
+        };
+        let after = matches!(self.scan.lower, Bound::Excluded(_));
+        let start = start_in_leaf(landing, key, after);
+        let next_entry = next_back_pointer(leaf, version, start);
+        if next_entry == start {
+            return self.forward_in(leaf, Cursor::at_key(landing, version, key, after));
+        }
+        let run_end = self.run_end(leaf, &upper_in_leaf(leaf, self.scan.upper)).min(next_entry);
+        let position = self.emit_run(leaf, leaf.prefix_in_node(), start..run_end)?;
+        self.forward_in(leaf, Cursor::new(leaf, version, position, next_entry))
+    }
+
+    /// Scans forward from a cursor in a leaf.
+    #[inline(never)]
+    fn forward_in(&mut self, mut leaf: View<'s>, mut cursor: Cursor<'s>) -> ControlFlow<()> {
         loop {
             self.prefetch_right_of(leaf, &cursor);
             let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
             let run_end = self.run_end(leaf, &upper);
             loop {
-                self.emit_run(leaf, prefix, &mut cursor, run_end)?;
+                let position = self.emit_run(leaf, prefix, cursor.sorted_run(run_end))?;
+                cursor.skip_to(position);
                 let Some(item) = cursor.next() else { break };
                 if let LeafBound::At { suffix, excluded } = upper
                     && is_after(item.suffix(), suffix, excluded)
@@ -205,23 +236,25 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         }
     }
 
-    /// Emits sorted items as a run, up to `end` or the next log entry.
+    /// Emits leading pairs of a run of sorted items. Returns the position of the first item that it has not
+    /// emitted.
     #[inline]
     fn emit_run(
         &mut self,
         leaf: View<'s>,
         prefix: InNode<'s>,
-        cursor: &mut Cursor<'s>,
-        end: usize,
-    ) -> ControlFlow<()> {
-        let (start, end) = cursor.sorted_run(end);
-        if start < end {
-            let mut run = PairRun::new(prefix, leaf, start..end, self.remaining);
+        items: Range<usize>,
+    ) -> ControlFlow<(), usize> {
+        let Range { start: mut position, end } = items;
+        if position < end {
+            let mut run = PairRun::new(prefix, leaf, items, self.remaining);
             self.emit.run(&mut run);
-            cursor.skip_to(run.position());
-            self.remaining = run.pairs_left();
+            (position, self.remaining) = (run.position(), run.pairs_left());
+            if position < end && self.emit.refuses_next() {
+                return ControlFlow::Break(());
+            }
         }
-        if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(position) }
     }
 
     #[inline]
@@ -233,7 +266,8 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Returns the leaf and the cursor at which a forward scan starts.
+    /// Returns the leaf and the cursor at which a forward scan starts that has no lower bound or starts at the
+    /// floor of its bound.
     fn first(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.lower)
@@ -242,13 +276,13 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
             return Some((leaf, Cursor::at_start(leaf, version)));
         };
         let after = matches!(self.scan.lower, Bound::Excluded(_));
-        let floor = if self.scan.floor_start { self.floor(landing, key) } else { None };
+        let floor = self.floor(landing, key);
         floor.or_else(|| Some((landing.leaf, Cursor::at_key(landing, version, key, after))))
     }
 
     /// Returns a cursor before the largest key that is not greater than `key`, in this leaf or one to its
     /// left.
-    fn floor(&self, landing: Landing<'s>, key: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
+    fn floor(&self, landing: &Landing<'s>, key: &[u8]) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (mut leaf, mut cursor) = (landing.leaf, Cursor::at_key(landing, version, key, true));
         while cursor.previous().is_none() {

@@ -42,7 +42,7 @@ struct Avx2(());
 
 impl Vectors for Avx512 {
     #[inline(always)]
-    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
         // SAFETY: the machine has AVX-512, because `self` exists.
         unsafe { group_avx512(group, present, head) }
     }
@@ -56,7 +56,7 @@ impl Vectors for Avx512 {
 
 impl Vectors for Avx2 {
     #[inline(always)]
-    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
+    fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
         // SAFETY: the machine has AVX2, because `self` exists.
         unsafe { group_avx2(group, present, head) }
     }
@@ -169,58 +169,53 @@ fn sum(counts: __m256i) -> usize {
 
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
-fn group_avx512(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
-    let bound = _mm512_set1_epi64(head.cast_signed());
-    let start = group.as_ptr().cast::<i64>();
-    // SAFETY: both loads are in the group; they need no alignment.
-    let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
-    let mask = |low: __mmask8, high: __mmask8| (u32::from(low) | u32::from(high) << 8) & ((1 << present) - 1);
-    let less = mask(_mm512_cmplt_epu64_mask(low, bound), _mm512_cmplt_epu64_mask(high, bound));
-    let not_greater = mask(_mm512_cmple_epu64_mask(low, bound), _mm512_cmple_epu64_mask(high, bound));
-    (less.count_ones() as usize, not_greater.count_ones() as usize)
+fn group_avx512(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
+    (!not_greater_avx512(group, head)).trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn others_avx512(group: &[u8; GROUP_BYTES], head: u64) -> usize {
+    (not_greater_avx512(group, head) & !1).count_ones() as usize
+}
+
+/// Returns one bit for each head of a group that is not greater than a bound.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn not_greater_avx512(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
     let bound = _mm512_set1_epi64(head.cast_signed());
     let start = group.as_ptr().cast::<i64>();
     // SAFETY: both loads are in the group; they need no alignment.
     let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
     let [low, high] = [low, high].map(|heads| u32::from(_mm512_cmple_epu64_mask(heads, bound)));
-    ((low & !1) | high << 8).count_ones() as usize
-}
-
-/// Returns one bit for each head of a group that is less than a bound, and one for each that is greater.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn masks_avx2(group: &[u8; GROUP_BYTES], head: u64) -> (u32, u32) {
-    // Comparisons are signed: inverting the top bit converts the unsigned order to the signed one.
-    let flip = _mm256_set1_epi64x(i64::MIN);
-    let bound = _mm256_xor_si256(_mm256_set1_epi64x(head.cast_signed()), flip);
-    let (mut less, mut greater) = (0, 0);
-    for lane in 0..4 {
-        // SAFETY: the load is in the group; it needs no alignment.
-        let heads = unsafe { _mm256_loadu_si256(group.as_ptr().cast::<__m256i>().add(lane)) };
-        let heads = _mm256_xor_si256(heads, flip);
-        let bits = |mask: __m256i| (_mm256_movemask_pd(_mm256_castsi256_pd(mask)) as u32) << (4 * lane);
-        less |= bits(_mm256_cmpgt_epi64(bound, heads));
-        greater |= bits(_mm256_cmpgt_epi64(heads, bound));
-    }
-    (less, greater)
+    low | high << 8
 }
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
-fn group_avx2(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> (usize, usize) {
-    let (less, greater) = masks_avx2(group, head);
-    let all = (1 << present) - 1;
-    ((less & all).count_ones() as usize, (!greater & all).count_ones() as usize)
+fn group_avx2(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
+    greater_avx2(group, head).trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn others_avx2(group: &[u8; GROUP_BYTES], head: u64) -> usize {
-    let (_, greater) = masks_avx2(group, head);
-    (!greater & 0xfffe).count_ones() as usize
+    (!greater_avx2(group, head) & 0xfffe).count_ones() as usize
+}
+
+/// Returns one bit for each head of a group that is greater than a bound.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn greater_avx2(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
+    // Comparisons are signed: inverting the top bit converts the unsigned order to the signed one.
+    let flip = _mm256_set1_epi64x(i64::MIN);
+    let bound = _mm256_xor_si256(_mm256_set1_epi64x(head.cast_signed()), flip);
+    let mut greater = 0;
+    for lane in 0..4 {
+        // SAFETY: the load is in the group; it needs no alignment.
+        let heads = unsafe { _mm256_loadu_si256(group.as_ptr().cast::<__m256i>().add(lane)) };
+        let is_greater = _mm256_cmpgt_epi64(_mm256_xor_si256(heads, flip), bound);
+        greater |= (_mm256_movemask_pd(_mm256_castsi256_pd(is_greater)) as u32) << (4 * lane);
+    }
+    greater
 }

@@ -258,22 +258,24 @@ impl<'a> Columns<'a> {
         if !self.is_leaf() {
             return self.separator_item(index, head);
         }
+        let (header, bytes) = self.item_bytes(index);
+        item_of(header, head, bytes)
+    }
+
+    /// Returns the lengths and flags of the item of a leaf, and the bytes from the rest of its key on.
+    #[inline(always)]
+    fn item_bytes(self, index: usize) -> (ItemHeader, &'a [u8]) {
         let place = self.place();
-        if place.stride_bytes() > 0 {
-            let at = place.items_start() + index * place.stride_bytes();
-            return item_of(place.stride().header(), head, self.from(at));
+        match place.stride_bytes() {
+            0 => word_and_rest(self.from(self.stored_offset(index))),
+            bytes => (place.stride().header(), self.from(place.items_start() + index * bytes)),
         }
-        let (header, rest) = word_and_rest(self.from(self.stored_offset(index)));
-        item_of(header, head, rest)
     }
 
     /// Returns the lengths and flags of the item of a leaf.
     #[inline]
     pub(crate) fn item_header(self, index: usize) -> ItemHeader {
-        match self.stride() {
-            Some(stride) => stride.header(),
-            None => word_and_rest(self.from(self.stored_offset(index))).0,
-        }
+        self.item_bytes(index).0
     }
 
     /// Returns the range of the value of an item of a leaf.
@@ -318,21 +320,13 @@ impl<'a> Columns<'a> {
     /// keys that have the same head.
     #[inline]
     fn suffix_rest(self, index: usize) -> (usize, &'a [u8]) {
-        let rest_of = |header: ItemHeader, rest: &'a [u8]| {
-            let length = header.suffix_bytes();
-            (length, &rest[..length.saturating_sub(HEAD_BYTES)])
-        };
         if !self.is_leaf() {
             let suffix = self.separator(index, self.head(index));
             return (suffix.len(), suffix.rest());
         }
-        let place = self.place();
-        if place.stride_bytes() > 0 {
-            let at = place.items_start() + index * place.stride_bytes();
-            return rest_of(place.stride().header(), self.from(at));
-        }
-        let (header, rest) = word_and_rest(self.from(self.stored_offset(index)));
-        rest_of(header, rest)
+        let (header, bytes) = self.item_bytes(index);
+        let length = header.suffix_bytes();
+        (length, &bytes[..length.saturating_sub(HEAD_BYTES)])
     }
 
     /// Returns the last group of heads.

@@ -10,8 +10,9 @@ use honeycomb_memory::heads::{self, Vectors};
 use honeycomb_memory::{Lid, Node};
 
 use crate::node::columns::Columns;
-use crate::node::item::Item;
+use crate::node::item::{Item, ItemHeader};
 use crate::node::key::SearchKey;
+use crate::node::suffix::HEAD_BYTES;
 
 impl Columns<'_> {
     /// Returns the last group of heads whose first head is not greater than `head`, or the first group.
@@ -26,12 +27,22 @@ impl Columns<'_> {
     /// If there are none, the range is empty and starts at the first item with a greater head.
     #[inline(always)]
     pub(crate) fn equal_heads(self, vectors: impl Vectors, head: u64, group: usize) -> Range<usize> {
-        let start = self.subgroup(head, group);
-        let (less, not_greater) = self.rank(vectors, head, start);
-        if less == 0 && start > 0 && self.head(start - 1) == head {
-            return self.equal_heads_before(head, start)..start + not_greater;
+        let end = self.rank(vectors, head, group);
+        match end.checked_sub(1) {
+            Some(last) if self.head(last) == head => self.first_equal_head(head, last)..end,
+            _ => end..end,
         }
-        start + less..start + not_greater
+    }
+
+    /// Returns the first index whose head is `head`, as that at `last` is.
+    #[inline(always)]
+    fn first_equal_head(self, head: u64, last: usize) -> usize {
+        if last > 0 && self.head(last - 1) == head { self.first_of_many(head, last) } else { last }
+    }
+
+    #[cold]
+    fn first_of_many(self, head: u64, last: usize) -> usize {
+        heads::count_less(&self.heads()[..8 * last], head)
     }
 
     /// Returns the start of the last 16 heads of a group whose first head is not greater than `head`, or of
@@ -48,24 +59,19 @@ impl Columns<'_> {
         start
     }
 
-    /// Returns how many of the 16 heads from `start` on are less than `head`, and how many are not greater.
+    /// Returns the index of the first head that is greater than `head`, which `find_group` has found in this
+    /// group.
     #[inline(always)]
-    fn rank(self, vectors: impl Vectors, head: u64, start: usize) -> (usize, usize) {
+    fn rank(self, vectors: impl Vectors, head: u64, group: usize) -> usize {
+        let start = self.subgroup(head, group);
         let present = (self.count() - start).min(heads::GROUP);
-        match self.heads_from(start).first_chunk() {
-            Some(group) => vectors.rank_in_group(group, present, head),
-            // At the end of a node that is nearly empty.
-            None => {
-                let heads = &self.heads_from(start)[..8 * present];
-                (heads::count_less(heads, head), heads::count_not_greater(heads, head))
+        let heads = self.heads_from(start);
+        start
+            + match heads.first_chunk() {
+                Some(group) => vectors.rank_in_group(group, present, head),
+                // At the end of a node that is nearly empty.
+                None => heads::count_not_greater(&heads[..8 * present], head),
             }
-        }
-    }
-
-    /// Returns the first index whose head equals `head`. The item before `end` has this head.
-    #[cold]
-    fn equal_heads_before(self, head: u64, end: usize) -> usize {
-        heads::count_less(&self.heads()[..8 * end], head)
     }
 
     /// Compares the key at an index with a search key of the same head.
@@ -99,10 +105,20 @@ impl Columns<'_> {
         search_key: &SearchKey<'_>,
         group: usize,
     ) -> usize {
-        let equal = self.equal_heads(vectors, search_key.head, group);
-        if equal.is_empty() {
-            return equal.start;
+        let end = self.rank(vectors, search_key.head, group);
+        match end.checked_sub(1) {
+            Some(last) if self.head(last) == search_key.head => {
+                self.separators_with_equal_heads(search_key, last)
+            }
+            _ => end,
         }
+    }
+
+    /// Returns the number of separators that are not greater than `search_key`. The last one with the same
+    /// head is at `last`.
+    #[inline(never)]
+    fn separators_with_equal_heads(self, search_key: &SearchKey<'_>, last: usize) -> usize {
+        let equal = self.first_equal_head(search_key.head, last)..last + 1;
         let (index, is_equal) = self.lower_bound(search_key, equal);
         index + usize::from(is_equal)
     }
@@ -134,6 +150,26 @@ impl<'a> Columns<'a> {
         }
         let item = self.item(equal.into_iter().next()?);
         search_key.equals_rest(item.suffix().len(), item.suffix().rest()).then_some(item)
+    }
+
+    /// Returns the lengths, the flags and the stored value of a key's item in a leaf. `equal` has the items
+    /// with the same head.
+    #[inline(always)]
+    pub(crate) fn find_value(
+        self,
+        search_key: &SearchKey<'_>,
+        equal: Range<usize>,
+    ) -> Option<(ItemHeader, &'a [u8])> {
+        if equal.is_empty() {
+            return None;
+        }
+        if equal.len() > 1 {
+            return self.find_among_equal_heads(search_key, equal).map(|item| (item.header, item.value()));
+        }
+        let (header, bytes) = self.item_bytes(equal.start);
+        let (rest, after) = bytes.split_at(header.suffix_bytes().saturating_sub(HEAD_BYTES));
+        let is_equal = search_key.equals_rest(header.suffix_bytes(), rest);
+        is_equal.then(|| (header, &after[..header.value_bytes()]))
     }
 
     #[inline(never)]

@@ -3,7 +3,7 @@
 
 use honeycomb_layout::{COLUMN_GROUP_BITS_MIN, COLUMN_HEADS_OFFSET, node_header};
 use honeycomb_memory::heads::{Vectorized, Vectors};
-use honeycomb_memory::{Node, Published};
+use honeycomb_memory::{LINE_BYTES, Node, Published, Version};
 
 use crate::node::candidates::Candidates;
 use crate::node::columns::Columns;
@@ -11,12 +11,12 @@ use crate::node::counts::Counts;
 use crate::node::key::SearchKey;
 use crate::node::search::{ITEM_BYTES, Near};
 use crate::node::shape::LEAF;
-use crate::read::descent::{ABOVE_LEAVES, Descent, Purpose, State};
+use crate::read::descent::{ABOVE_LEAVES, Descent, Purpose, Step};
 
-/// Descents whose steps are executed together.
-pub(super) struct Together<'d, 'r, 'k>(pub(super) &'d mut [Descent<'r, 'k>]);
+/// Descents whose steps are executed together, and whether to count their accesses.
+pub(super) struct Together<'d, 'r, 'k, const COUNTED: bool>(pub(super) &'d mut [Descent<'r, 'k>]);
 
-impl Vectorized for Together<'_, '_, '_> {
+impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
     type Output = ();
 
     // One loop for each kind of step instead of one loop over all kinds: that avoids a branch at each step.
@@ -25,14 +25,14 @@ impl Vectorized for Together<'_, '_, '_> {
         let mut is_under_way = true;
         while is_under_way {
             for descent in &mut *self.0 {
-                if let State::Node(node) = descent.state {
-                    descent.search_columns(vectors, node);
+                if descent.step == Step::Node {
+                    descent.search_columns::<COUNTED>(vectors);
                 }
             }
             for descent in &mut *self.0 {
-                match descent.state {
-                    State::Parent(published) => descent.choose_child_in_columns(vectors, published),
-                    State::Group(published) => descent.choose_item_in_columns(vectors, published),
+                match descent.step {
+                    Step::Parent => descent.choose_child_in_columns(vectors),
+                    Step::Group => descent.choose_item_in_columns::<COUNTED>(vectors),
                     _ => {}
                 }
             }
@@ -51,6 +51,22 @@ fn columns_of(published: Published<'_>) -> Columns<'_> {
 }
 
 impl<'r, 'k> Descent<'r, 'k> {
+    /// Returns the value of the key and its version, if the descent ended at a leaf in columns of which a get
+    /// needs only the sorted block and an inline value: the common case.
+    #[inline(always)]
+    pub(in crate::read) fn get_in_columns(&self) -> Option<Option<(&'r [u8], Version)>> {
+        let is_in_columns = self.reader.forest().geometry().is_columns();
+        if self.step != Step::Leaf || !self.candidates.is_empty() || !is_in_columns {
+            return None;
+        }
+        let columns = columns_of(self.node);
+        let Some((header, value)) = columns.find_value(&self.key_in(columns), self.near.range()) else {
+            return Some(None);
+        };
+        let version = self.node.node().word(node_header::NODE_VERSION_OFFSET);
+        (!header.overflow()).then_some(Some((value, version)))
+    }
+
     /// Returns the search key of a node whose head is known.
     #[inline(always)]
     fn key_in(&self, columns: Columns<'_>) -> SearchKey<'k> {
@@ -58,39 +74,40 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     #[inline(always)]
-    fn search_columns(&mut self, vectors: impl Vectors, node: Node<'r>) {
-        let Some(published) = self.reader.at_version(node) else {
-            self.state = State::Missing;
+    fn search_columns<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
+        let before = self.node.node();
+        if !self.read_node() {
             return;
-        };
-        let columns = columns_of(published);
+        }
+        let columns = columns_of(self.node);
         let search_key = SearchKey::new(&self.key[columns.prefix_length()..]);
         self.head = search_key.head;
         let group = columns.find_group(vectors, search_key.head);
         self.near = Near::of(group..0);
         match columns.level() {
             LEAF => {
-                self.state = State::Group(published);
-                prefetch_group(published.node(), columns, group);
-                self.prefetch_log_of(published, columns, &search_key);
+                self.step = Step::Group;
+                prefetch_group(self.node.node(), columns, group);
+                self.prefetch_log_of(columns, &search_key);
             }
             ABOVE_LEAVES => {
-                self.state = State::Parent(published);
-                prefetch_group(published.node(), columns, group);
+                self.step = Step::Parent;
+                prefetch_group(self.node.node(), columns, group);
             }
-            _ => self.go_to_child(columns.child_for(vectors, published.node(), &search_key, group)),
+            _ => self.go_to_child(columns.child_for(vectors, self.node.node(), &search_key, group)),
         }
-        if let Some(stats) = self.reader.access_stats() {
-            self.count(stats, self.reader.forest().view_of(published));
+        if COUNTED && let Some(stats) = self.reader.access_stats() {
+            let view = self.reader.at_version(before).map(|node| self.reader.forest().view_of(node));
+            self.count(stats, view.expect("the node was just read"));
         }
     }
 
     /// Prefetches the log block of a leaf if it is needed.
     #[inline(always)]
-    fn prefetch_log_of(&mut self, leaf: Published<'r>, columns: Columns<'r>, search_key: &SearchKey<'_>) {
-        let (node, state) = (leaf.node(), leaf.state());
+    fn prefetch_log_of(&mut self, columns: Columns<'r>, search_key: &SearchKey<'_>) {
+        let (node, state) = (self.node.node(), self.node.state());
         if self.purpose == Purpose::Get {
-            let tags = || [node_header::TAGS_OFFSET, node_header::TAGS_OFFSET + 8].map(|at| node.word(at));
+            let tags = || [node.word(node_header::TAGS_OFFSET), node.word(node_header::TAGS_OFFSET + 8)];
             self.candidates = Candidates::among(state.log_count(), tags, search_key);
         }
         if !self.candidates.is_empty() {
@@ -99,25 +116,23 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     #[inline(always)]
-    fn choose_child_in_columns(&mut self, vectors: impl Vectors, published: Published<'r>) {
-        let columns = columns_of(published);
+    fn choose_child_in_columns(&mut self, vectors: impl Vectors) {
+        let columns = columns_of(self.node);
         let group = self.near.start();
-        let child = columns.child_for(vectors, published.node(), &self.key_in(columns), group);
-        self.reader.forest().memory().prefetch_entry(child);
-        self.state = State::Child(child);
+        self.choose_child(columns.child_for(vectors, self.node.node(), &self.key_in(columns), group));
     }
 
     #[inline(always)]
-    fn choose_item_in_columns(&mut self, vectors: impl Vectors, published: Published<'r>) {
-        let (columns, node) = (columns_of(published), published.node());
+    fn choose_item_in_columns<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
+        let (columns, node) = (columns_of(self.node), self.node.node());
         let equal = columns.equal_heads(vectors, self.head, self.near.start());
         let at = columns.item_offset(equal.start);
         node.prefetch_lines::<1>(at);
         node.prefetch_lines::<1>(at + ITEM_BYTES - 1);
         self.near = Near::of(equal);
-        self.state = State::Leaf(published);
-        if self.purpose != Purpose::Get || self.reader.access_stats().is_some() {
-            self.finish_item(published);
+        self.step = Step::Leaf;
+        if COUNTED || self.purpose != Purpose::Get {
+            self.finish_item();
         }
     }
 }
@@ -126,14 +141,23 @@ impl<'r, 'k> Descent<'r, 'k> {
 #[inline(always)]
 fn prefetch_group(node: Node<'_>, columns: Columns<'_>, group: usize) {
     let bits = columns.group_bits();
-    let (first, is_leaf) = (group << bits, columns.is_leaf());
-    let second = if is_leaf { columns.offsets_start() } else { columns.children_start() };
-    for first in (first..first + (1 << bits)).step_by(1 << COLUMN_GROUP_BITS_MIN) {
-        node.prefetch_lines::<2>(COLUMN_HEADS_OFFSET + 8 * first);
-        if !is_leaf {
-            node.prefetch_lines::<2>(second + 8 * first);
-        } else if columns.stride_bytes() == 0 {
-            node.prefetch_lines::<1>(second + 2 * first);
+    let first = group << bits;
+    if columns.is_leaf() {
+        prefetch_column::<2>(node, COLUMN_HEADS_OFFSET + 8 * first, bits);
+        if columns.stride_bytes() == 0 {
+            node.prefetch_lines::<1>(columns.offsets_start() + 2 * first);
         }
+    } else {
+        prefetch_column::<2>(node, COLUMN_HEADS_OFFSET + 8 * first, bits);
+        prefetch_column::<2>(node, columns.children_start() + 8 * first, bits);
+    }
+}
+
+/// Prefetches the elements of a group in a column, of which 16 take `LINES` lines.
+#[inline(always)]
+fn prefetch_column<const LINES: usize>(node: Node<'_>, start: usize, group_bits: usize) {
+    node.prefetch_lines::<LINES>(start);
+    for part in 1..1 << (group_bits - COLUMN_GROUP_BITS_MIN) {
+        node.prefetch_lines::<LINES>(start + part * LINES * LINE_BYTES);
     }
 }
