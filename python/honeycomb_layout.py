@@ -691,7 +691,7 @@ class Child(_Record):
 
 @dataclass(frozen=True)
 class LogEntryHeader(_Record):
-    """Before the item of every log entry; in columns the head of the key suffix follows it.
+    """Before the item of every log entry in rows.
 
     +---------------------+----------+------------------------------------------------------+
     | 0..2                | 2        | 3..8                                                 |
@@ -707,8 +707,7 @@ class LogEntryHeader(_Record):
         "version_delta": Field(24, 40, None, 0xffffffffff),
     }
 
-    # Rows: offset in the node of the first sorted item whose key is not smaller, sorted_end: none;
-    # columns: its index, sorted_count: none.
+    # Offset in the node of the first sorted item whose key is not smaller; sorted_end: none.
     back_pointer: int = 0
     # Rank among the log entries present when it was written; the newest of equal keys comes first.
     order_hint: int = 0
@@ -1469,6 +1468,38 @@ class ItemWord(_Record):
     repeats: int = 0
     # Zero.
     padding: int = 0
+
+
+@dataclass(frozen=True)
+class LogWord(_Record):
+    """One for each log entry of a leaf in columns, from the end of the node downwards.
+
+    +---------+---------------+--------------+------------+--------------+
+    | 63      | 62:32         | 31:20        | 19:12      | 11:0         |
+    | repeats | version_delta | entry_offset | order_hint | back_pointer |
+    +---------+---------------+--------------+------------+--------------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "back_pointer": Field(0, 12, None, 0xfff),
+        "order_hint": Field(12, 8, None, 0xff),
+        "entry_offset": Field(20, 12, None, 0xfff),
+        "version_delta": Field(32, 31, None, 0x7fffffff),
+        "repeats": Field(63, 1, None, 0x1),
+    }
+
+    # Index of the first sorted item whose key is not smaller; sorted_count: none.
+    back_pointer: int = 0
+    # Rank among the log entries present when it was written; the newest of equal keys comes first.
+    order_hint: int = 0
+    # Offset of the entry in the node in units of 4 bytes: the head of its key suffix and an item with
+    # an item_word.
+    entry_offset: int = 0
+    # Write version of the entry minus node_version.
+    version_delta: int = 0
+    # An earlier log entry has the same key.
+    repeats: int = 0
 
 
 @dataclass(frozen=True)

@@ -616,8 +616,7 @@ package layout_pkg;
     logic [47:0] lid;
   } child_t;
 
-  // log_entry_header: before the item of every log entry; in columns the head of the key suffix
-  // follows it
+  // log_entry_header: before the item of every log entry in rows
   //
   // +---------------------+----------+------------------------------------------------------+
   // | 0..2                | 2        | 3..8                                                 |
@@ -637,8 +636,7 @@ package layout_pkg;
     logic [39:0] version_delta;
     // rank among the log entries present when it was written; the newest of equal keys comes first
     logic [7:0] order_hint;
-    // rows: offset in the node of the first sorted item whose key is not smaller, sorted_end: none;
-    // columns: its index, sorted_count: none
+    // offset in the node of the first sorted item whose key is not smaller; sorted_end: none
     logic [15:0] back_pointer;
   } log_entry_header_t;
 
@@ -1425,6 +1423,38 @@ package layout_pkg;
     // bytes of the key after the node's prefix; the first eight are in the head
     logic [8:0] suffix_length;
   } item_word_t;
+
+  // log_word: one for each log entry of a leaf in columns, from the end of the node downwards
+  //
+  // +---------+---------------+--------------+------------+--------------+
+  // | 63      | 62:32         | 31:20        | 19:12      | 11:0         |
+  // | repeats | version_delta | entry_offset | order_hint | back_pointer |
+  // +---------+---------------+--------------+------------+--------------+
+  localparam int unsigned LogWordBits = 64;
+  localparam int unsigned LogWordBackPointerShift = 0;
+  localparam int unsigned LogWordBackPointerBits = 12;
+  localparam int unsigned LogWordOrderHintShift = 12;
+  localparam int unsigned LogWordOrderHintBits = 8;
+  localparam int unsigned LogWordEntryOffsetShift = 20;
+  localparam int unsigned LogWordEntryOffsetBits = 12;
+  localparam int unsigned LogWordVersionDeltaShift = 32;
+  localparam int unsigned LogWordVersionDeltaBits = 31;
+  localparam int unsigned LogWordRepeatsShift = 63;
+  localparam int unsigned LogWordRepeatsBits = 1;
+
+  typedef struct packed {
+    // an earlier log entry has the same key
+    logic repeats;
+    // write version of the entry minus node_version
+    logic [30:0] version_delta;
+    // offset of the entry in the node in units of 4 bytes: the head of its key suffix and an item with
+    // an item_word
+    logic [11:0] entry_offset;
+    // rank among the log entries present when it was written; the newest of equal keys comes first
+    logic [7:0] order_hint;
+    // index of the first sorted item whose key is not smaller; sorted_count: none
+    logic [11:0] back_pointer;
+  } log_word_t;
 
   // column_child: an element of the children column of an interior node
   //

@@ -76,7 +76,8 @@ impl Forest {
     /// [`Error::InvalidShape`] names an invalid parameter; [`Error::Memory`] if the arena cannot be reserved.
     pub fn new(config: Config) -> Result<Self, Error> {
         config.shape.check()?;
-        let memory = MemoryConfig { node_bytes: config.shape.node_bytes, ..config.memory };
+        let log_words = config.shape.geometry().is_columns();
+        let memory = MemoryConfig { node_bytes: config.shape.node_bytes, log_words, ..config.memory };
         Ok(Self {
             memory: Memory::new(memory)?,
             shape: config.shape,

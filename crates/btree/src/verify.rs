@@ -144,7 +144,7 @@ impl<'f> Check<'f> {
             view.level(),
             expected.level + 1
         );
-        check!(self, view.size() <= shape.node_bytes, "size {} exceeds the node", view.size());
+        check!(self, view.used_bytes() <= shape.node_bytes, "size {} exceeds the node", view.size());
         check!(
             self,
             view.node_version() <= self.forest.read_version(),
@@ -212,7 +212,7 @@ impl<'f> Check<'f> {
     fn leaf(&mut self, view: View<'_>) -> Result<(), Violation> {
         self.log(view)?;
         self.counts.leaves += 1;
-        self.counts.leaf_bytes_used += view.size() as u64;
+        self.counts.leaf_bytes_used += view.used_bytes() as u64;
         self.counts.log_entries += view.log_count() as u64;
         let pairs = self.counts.pairs;
         let mut cursor = crate::read::cursor::Cursor::at_start(view, u64::MAX);
@@ -246,21 +246,17 @@ impl<'f> Check<'f> {
     }
 
     fn log(&self, view: View<'_>) -> Result<(), Violation> {
-        let bytes: usize = view.log_entries().map(|entry| entry.bytes(view.entry_format())).sum();
-        check!(
-            self,
-            bytes == view.log_bytes(),
-            "log entries end after {bytes} of {} bytes",
-            view.log_bytes()
-        );
         let mut order: Vec<LogEntry<'_>> = Vec::new();
-        let mut newest = 0;
+        let (mut newest, mut end) = (0, view.sorted_end());
         for (index, entry) in view.log_entries().enumerate() {
+            check!(self, entry.place.at == end, "log entry {index} begins at {}, not at {end}", entry.place.at);
+            end += entry.bytes(view.entry_format());
             self.entry(view, &order, entry, index)?;
-            check!(self, entry.version_delta >= newest, "log entry {index} is older than its predecessor");
-            newest = entry.version_delta;
-            order.insert(entry.order_hint, entry);
+            check!(self, entry.place.version_delta >= newest, "log entry {index} is older than its predecessor");
+            newest = entry.place.version_delta;
+            order.insert(entry.place.order_hint, entry);
         }
+        check!(self, end == view.size(), "log entries end at {end} of {} bytes", view.size());
         let released = view.node_version() + newest <= self.forest.read_version();
         check!(self, released, "the version of a log entry is not released");
         let suffixes: Vec<Vec<u8>> = order.iter().map(|entry| suffix_of(entry.item)).collect();
@@ -285,16 +281,16 @@ impl<'f> Check<'f> {
         let rank = before.partition_point(|other| other.item.suffix().compare(suffix).is_lt());
         check!(
             self,
-            entry.order_hint == rank,
+            entry.place.order_hint == rank,
             "order hint of log entry {index} is {}, not {rank}",
-            entry.order_hint
+            entry.place.order_hint
         );
         let position = lower_bound(view, &SearchKey::new(suffix));
         check!(
             self,
-            entry.back_pointer == position.position,
+            entry.place.back_pointer == position.position,
             "back pointer of log entry {index} is {}, not {}",
-            entry.back_pointer,
+            entry.place.back_pointer,
             position.position
         );
         check!(
@@ -307,6 +303,11 @@ impl<'f> Check<'f> {
             self,
             header.repeats() == repeats,
             "the repeat flag of log entry {index} does not match the log block"
+        );
+        check!(
+            self,
+            entry.place.repeats == repeats,
+            "the log word of entry {index} does not match its repeat flag"
         );
         check!(self, header.padding() == 0, "padding of log entry {index} is not zero");
         let tombstone_is_empty = !header.tombstone() || header == tombstone(header);

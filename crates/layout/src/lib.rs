@@ -699,7 +699,7 @@ pub mod child {
     };
 }
 
-/// Before the item of every log entry; in columns the head of the key suffix follows it.
+/// Before the item of every log entry in rows.
 ///
 /// ```text
 /// +---------------------+----------+------------------------------------------------------+
@@ -711,8 +711,7 @@ pub mod child {
 pub mod log_entry_header {
     /// Bytes of the whole.
     pub const SIZE: usize = 8;
-    /// Rows: offset in the node of the first sorted item whose key is not smaller, sorted_end: none;
-    /// columns: its index, sorted_count: none.
+    /// Offset in the node of the first sorted item whose key is not smaller; sorted_end: none.
     pub const BACK_POINTER_OFFSET: usize = 0;
     /// Bytes of `back_pointer`.
     pub const BACK_POINTER_BYTES: usize = 2;
@@ -2037,6 +2036,125 @@ pub mod item_word {
     #[inline]
     pub const fn with_padding(word: u64, value: u64) -> u64 {
         super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// One for each log entry of a leaf in columns, from the end of the node downwards.
+///
+/// ```text
+/// +---------+---------------+--------------+------------+--------------+
+/// | 63      | 62:32         | 31:20        | 19:12      | 11:0         |
+/// | repeats | version_delta | entry_offset | order_hint | back_pointer |
+/// +---------+---------------+--------------+------------+--------------+
+/// ```
+pub mod log_word {
+    /// Bits of the whole.
+    pub const BITS: u32 = 64;
+    /// Lowest bit of `back_pointer`.
+    pub const BACK_POINTER_SHIFT: u32 = 0;
+    /// Bits of `back_pointer`.
+    pub const BACK_POINTER_BITS: u32 = 12;
+    /// The largest `back_pointer`: the mask after the shift.
+    pub const BACK_POINTER_MASK: u64 = 0xfff;
+    /// Lowest bit of `order_hint`.
+    pub const ORDER_HINT_SHIFT: u32 = 12;
+    /// Bits of `order_hint`.
+    pub const ORDER_HINT_BITS: u32 = 8;
+    /// The largest `order_hint`: the mask after the shift.
+    pub const ORDER_HINT_MASK: u64 = 0xff;
+    /// Lowest bit of `entry_offset`.
+    pub const ENTRY_OFFSET_SHIFT: u32 = 20;
+    /// Bits of `entry_offset`.
+    pub const ENTRY_OFFSET_BITS: u32 = 12;
+    /// The largest `entry_offset`: the mask after the shift.
+    pub const ENTRY_OFFSET_MASK: u64 = 0xfff;
+    /// Lowest bit of `version_delta`.
+    pub const VERSION_DELTA_SHIFT: u32 = 32;
+    /// Bits of `version_delta`.
+    pub const VERSION_DELTA_BITS: u32 = 31;
+    /// The largest `version_delta`: the mask after the shift.
+    pub const VERSION_DELTA_MASK: u64 = 0x7fffffff;
+    /// Lowest bit of `repeats`.
+    pub const REPEATS_SHIFT: u32 = 63;
+    /// Bits of `repeats`.
+    pub const REPEATS_BITS: u32 = 1;
+    /// The largest `repeats`: the mask after the shift.
+    pub const REPEATS_MASK: u64 = 0x1;
+
+    const _: () = {
+        let end = 0;
+        assert!(BACK_POINTER_SHIFT == end);
+        let end = end + BACK_POINTER_BITS;
+        assert!(ORDER_HINT_SHIFT == end);
+        let end = end + ORDER_HINT_BITS;
+        assert!(ENTRY_OFFSET_SHIFT == end);
+        let end = end + ENTRY_OFFSET_BITS;
+        assert!(VERSION_DELTA_SHIFT == end);
+        let end = end + VERSION_DELTA_BITS;
+        assert!(REPEATS_SHIFT == end);
+        let end = end + REPEATS_BITS;
+        assert!(BITS == end);
+    };
+
+    /// Index of the first sorted item whose key is not smaller; sorted_count: none.
+    #[inline]
+    pub const fn back_pointer(word: u64) -> u64 {
+        super::extract(word, BACK_POINTER_SHIFT, BACK_POINTER_MASK)
+    }
+
+    /// `word` with another `back_pointer`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_back_pointer(word: u64, value: u64) -> u64 {
+        super::replace(word, BACK_POINTER_SHIFT, BACK_POINTER_MASK, value)
+    }
+
+    /// Rank among the log entries present when it was written; the newest of equal keys comes first.
+    #[inline]
+    pub const fn order_hint(word: u64) -> u64 {
+        super::extract(word, ORDER_HINT_SHIFT, ORDER_HINT_MASK)
+    }
+
+    /// `word` with another `order_hint`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_order_hint(word: u64, value: u64) -> u64 {
+        super::replace(word, ORDER_HINT_SHIFT, ORDER_HINT_MASK, value)
+    }
+
+    /// Offset of the entry in the node in units of 4 bytes: the head of its key suffix and an item with
+    /// an item_word.
+    #[inline]
+    pub const fn entry_offset(word: u64) -> u64 {
+        super::extract(word, ENTRY_OFFSET_SHIFT, ENTRY_OFFSET_MASK)
+    }
+
+    /// `word` with another `entry_offset`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_entry_offset(word: u64, value: u64) -> u64 {
+        super::replace(word, ENTRY_OFFSET_SHIFT, ENTRY_OFFSET_MASK, value)
+    }
+
+    /// Write version of the entry minus node_version.
+    #[inline]
+    pub const fn version_delta(word: u64) -> u64 {
+        super::extract(word, VERSION_DELTA_SHIFT, VERSION_DELTA_MASK)
+    }
+
+    /// `word` with another `version_delta`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_version_delta(word: u64, value: u64) -> u64 {
+        super::replace(word, VERSION_DELTA_SHIFT, VERSION_DELTA_MASK, value)
+    }
+
+    /// An earlier log entry has the same key.
+    #[inline]
+    pub const fn repeats(word: u64) -> u64 {
+        super::extract(word, REPEATS_SHIFT, REPEATS_MASK)
+    }
+
+    /// `word` with another `repeats`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_repeats(word: u64, value: u64) -> u64 {
+        super::replace(word, REPEATS_SHIFT, REPEATS_MASK, value)
     }
 }
 

@@ -83,7 +83,7 @@ impl Memory {
         assert!(std::ptr::eq(buffer.memory(), self), "the buffer belongs to another memory");
         let word = u64::from_le_bytes(std::array::from_fn(|at| buffer[at]));
         let state = LockAndSize::from(word);
-        let sizes = layout::node_header::SIZE..=self.node_bytes;
+        let sizes = layout::node_header::SIZE..=self.size_max(state.log_count());
         assert!(!state.locked() && sizes.contains(&state.size()), "cannot publish a node with {state:?}");
         let address = buffer.into_live();
         // Devices receive the mapping before the page table has it: see `control`.

@@ -66,7 +66,7 @@ pub use faults::Faults;
 pub use lease::{Lease, LeaseUse};
 pub use lock_word::LockAndSize;
 pub use memory::Memory;
-pub use node::{LINE_BYTES, LockedNode, Node, Published};
+pub use node::{LINE_BYTES, LockedNode, LogWords, Node, Published};
 pub use page_set::PAGE_BYTES;
 pub use retire::Retired;
 pub use sequence_lock::{SequenceGuard, SequenceLock};

@@ -43,6 +43,7 @@ pub struct Memory {
     pub(crate) controls: Controls,
     epochs: Arc<Epochs>,
     pub(crate) node_bytes: usize,
+    pub(crate) log_words: bool,
     pub(crate) allocator: Allocator,
     retire_lists: RetireLists,
     retired_bytes: Padded<AtomicU64>,
@@ -82,6 +83,7 @@ impl Memory {
             controls: Controls::new(config.devices),
             epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
             node_bytes: config.node_bytes,
+            log_words: config.log_words,
             allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,
             retire_lists: RetireLists::new(stripes),
             retired_bytes: Padded(AtomicU64::new(0)),
@@ -95,6 +97,13 @@ impl Memory {
     #[inline]
     pub fn node_bytes(&self) -> usize {
         self.node_bytes
+    }
+
+    /// The greatest size of a node with this number of log entries.
+    #[inline]
+    pub(crate) fn size_max(&self, log_count: usize) -> usize {
+        let words = if self.log_words { log_count } else { 0 };
+        self.node_bytes.saturating_sub(words * size_of::<u64>())
     }
 
     /// Begins an operation. Memory that it can reach is not reclaimed before the pin is dropped. Waits while

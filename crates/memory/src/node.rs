@@ -5,7 +5,11 @@
 //!    and the fingerprints; the other words never change.
 //! 3. The bytes from 64 up to the published size do not change until the buffer is reclaimed. It is not
 //!    reclaimed while a pin can reach the node.
-//! 4. Only the lock holder reads or writes the bytes past the published size.
+//! 4. Only the lock holder reads or writes the bytes past the published size, except the published log words.
+//! 5. If nodes have log words ([`MemoryConfig::log_words`](crate::MemoryConfig::log_words)), the last words of
+//!    a node, one for each log entry, are published with the entries. Threads access them as atomic words
+//!    only. The lock holder stores the words of its entries before it publishes them; published words do not
+//!    change.
 
 use std::ptr::NonNull;
 use std::{fmt, slice};
@@ -127,6 +131,15 @@ impl<'p> Node<'p> {
         }
     }
 
+    /// Prefetches the words of `count` log entries.
+    #[inline(always)]
+    pub fn prefetch_log_words(self, count: usize) {
+        let end = self.start.as_ptr().wrapping_add(self.memory.node_bytes());
+        for line in 1..=count.div_ceil(LINE_BYTES / WORD) {
+            prefetch_line(end.wrapping_sub(line * LINE_BYTES));
+        }
+    }
+
     /// Locks the node if its lock-and-size word is still `seen` and `seen` is unlocked.
     #[must_use]
     #[inline]
@@ -150,6 +163,21 @@ impl<'p> Node<'p> {
         // SAFETY: the header is initialised and aligned to 64 bytes, and threads access published headers as
         // atomic words only (rule 2).
         unsafe { self.start.add(offset).cast::<MappedWord>().as_ref() }
+    }
+
+    /// The last `count` words of the node.
+    ///
+    /// # Safety
+    /// `count` words fit into the node, and all threads access them as atomic words only during `'b`.
+    #[inline]
+    unsafe fn log_words<'b>(self, count: usize) -> LogWords<'b> {
+        let count = if self.memory.log_words { count } else { 0 };
+        // SAFETY: the words are within the node, initialised and aligned; the caller guarantees the rest.
+        let words = unsafe {
+            let start = self.start.add(self.memory.node_bytes - count * WORD).cast::<MappedWord>();
+            slice::from_raw_parts(start.as_ptr(), count)
+        };
+        LogWords { words }
     }
 
     /// # Safety
@@ -192,6 +220,34 @@ impl<'p> Published<'p> {
         // SAFETY: rule 3; the acquire load of the word orders the writes of these bytes before this read, and
         // a published size is from 64 to `node_bytes`.
         unsafe { self.node.body(self.state.size()) }
+    }
+}
+
+impl<'p> Published<'p> {
+    /// The words of the published log entries; none if nodes have no log words.
+    #[must_use]
+    #[inline]
+    pub fn log_words(self) -> LogWords<'p> {
+        // SAFETY: rule 5; the acquire load of the lock-and-size word orders the stores of these words before
+        // this read, and a published size leaves room for them.
+        unsafe { self.node.log_words(self.state.log_count()) }
+    }
+}
+
+/// The log words of a node, in the order of the entries.
+#[derive(Debug, Clone, Copy)]
+pub struct LogWords<'a> {
+    /// In the order of their addresses: the word of the first entry comes last.
+    words: &'a [MappedWord],
+}
+
+impl LogWords<'_> {
+    /// The word of an entry; `None` beyond the last.
+    #[must_use]
+    #[inline]
+    pub fn get(self, entry: usize) -> Option<u64> {
+        let word = self.words.get(self.words.len().wrapping_sub(entry + 1))?;
+        Some(word.load(Ordering::Relaxed))
     }
 }
 
@@ -242,14 +298,46 @@ impl<'p> LockedNode<'p> {
         unsafe { self.node.body(size) }
     }
 
-    /// The bytes from offset `from`, at least the published size, to the end of the node.
+    /// The log words of `count` entries, including unpublished ones of this holder.
     ///
     /// # Panics
-    /// If `from` is below the published size or beyond the node.
+    /// If the words would reach into the published bytes.
+    #[must_use]
+    #[inline]
+    pub fn log_words(&self, count: usize) -> LogWords<'_> {
+        self.check_log_words(count);
+        // SAFETY: rules 4 and 5; the words fit, and this holder cannot write bytes while it is borrowed.
+        unsafe { self.node.log_words(count) }
+    }
+
+    /// Stores the log word of an entry that is not published yet.
+    ///
+    /// # Panics
+    /// If the entry is published, nodes have no log words, or the word would be in the published bytes.
+    #[inline]
+    pub fn set_log_word(&self, entry: usize, word: u64) {
+        assert!(entry >= self.seen.log_count(), "the log word of a published entry never changes");
+        self.check_log_words(entry + 1);
+        // SAFETY: rules 4 and 5; the words fit, and this holder cannot write bytes while it is borrowed.
+        let words = unsafe { self.node.log_words(entry + 1) };
+        words.words.first().expect("nodes have log words").store(word, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn check_log_words(&self, count: usize) {
+        let end = self.node.memory.node_bytes() - self.seen.size();
+        assert!(count * WORD <= end, "{count} log words do not fit into {end} bytes");
+    }
+
+    /// The bytes from offset `from`, at least the published size, to the end of the node or to the words of
+    /// the published log entries.
+    ///
+    /// # Panics
+    /// If `from` is below the published size or beyond the end.
     #[must_use]
     #[inline]
     pub fn tail_mut(&mut self, from: usize) -> &mut [u8] {
-        let end = self.node.memory.node_bytes();
+        let end = self.node.memory.size_max(self.seen.log_count());
         assert!(
             (self.seen.size()..=end).contains(&from),
             "offset {from} is below the size, or beyond the node"
@@ -279,11 +367,11 @@ impl<'p> LockedNode<'p> {
     /// unlocks the node.
     ///
     /// # Panics
-    /// If `size` is less than the published size or greater than a buffer, or `log_count` is greater than
-    /// 255.
+    /// If `size` is less than the published size, or greater than a buffer without its log words, or
+    /// `log_count` is greater than 255.
     #[inline]
     pub fn publish(self, size: usize, log_count: usize) {
-        let sizes = self.seen.size()..=self.node.memory.node_bytes();
+        let sizes = self.seen.size()..=self.node.memory.size_max(log_count);
         assert!(sizes.contains(&size), "size {size} is not in {sizes:?}");
         self.node.lock_word().publish(self.seen, size, log_count);
         std::mem::forget(self);

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
-use crate::node::log_entry::{EntryFormat, EntryWord, LogEntry, entry_head};
+use crate::node::log_entry::{EntryFormat, EntryPlace, LogEntry, entry_head};
 use crate::node::view::View;
 
 /// The position of a key in the order of a leaf's log block.
@@ -31,17 +31,15 @@ pub(crate) fn find_in_log<'a>(
     back_pointer: usize,
 ) -> LogPosition<'a> {
     let mut found = LogPosition { rank: 0, newest: None };
-    let (mut rest, format) = (view.log_block(), view.entry_format());
-    for _ in 0..view.log_count() {
-        let order = match EntryWord::read(rest).back_pointer().cmp(&back_pointer) {
-            Ordering::Equal => compare(format, rest, search_key),
+    for place in view.log_places() {
+        let order = match place.back_pointer.cmp(&back_pointer) {
+            Ordering::Equal => compare(view.entry_format(), view.from(place.at), search_key),
             decided => decided,
         };
         found.rank += usize::from(order.is_lt());
         if order.is_eq() {
-            found.newest = Some(LogEntry::read(format, rest));
+            found.newest = Some(LogEntry { place, item: view.item_at(place) });
         }
-        rest = &rest[format.entry_bytes(format.item_header(rest))..];
     }
     found
 }
@@ -70,6 +68,8 @@ struct OverlayEntry {
     back_pointer: u16,
     /// Offset of the entry in the node.
     at: u16,
+    /// Whether an earlier entry has the same key.
+    repeats: bool,
 }
 
 impl<'a> Overlay<'a> {
@@ -85,32 +85,24 @@ impl<'a> Overlay<'a> {
 
     /// Sorts the entries by key. Returns whether any key repeats.
     fn sort(&mut self, read_version: u64) -> bool {
-        let (node_version, format) = (self.view.node_version(), self.view.entry_format());
-        let mut rest = self.view.log_block();
+        let node_version = self.view.node_version();
         let mut repeats = false;
-        for _ in 0..self.view.log_count() {
-            let word = EntryWord::read(rest);
-            if node_version + word.version_delta() > read_version {
+        for place in self.view.log_places() {
+            if node_version + place.version_delta > read_version {
                 break;
             }
-            let header = format.item_header(rest);
-            repeats |= header.repeats();
-            let at = (self.view.size() - rest.len()) as u16;
-            self.order
-                .insert(word.order_hint(), OverlayEntry { back_pointer: word.back_pointer() as u16, at });
-            rest = &rest[format.entry_bytes(header)..];
+            repeats |= place.repeats;
+            let EntryPlace { back_pointer, order_hint, at, repeats, .. } = place;
+            let entry = OverlayEntry { back_pointer: back_pointer as u16, at: at as u16, repeats };
+            self.order.insert(order_hint, entry);
         }
         repeats
     }
 
     /// Removes superseded entries: an entry with the flag `repeats` is followed by an older one of its key.
     fn keep_newest(&mut self) {
-        let (view, mut older) = (self.view, false);
-        self.order.retain(|laid| {
-            let keep = !older;
-            older = view.entry_format().item_header(view.from(usize::from(laid.at))).repeats();
-            keep
-        });
+        let mut older = false;
+        self.order.retain(|laid| !std::mem::replace(&mut older, laid.repeats));
     }
 
     #[inline]

@@ -1,27 +1,25 @@
-//! One entry of a log block: header and item.
+//! One entry of a log block: its place in the order of the keys, and its item.
 //!
 //! ```text
-//! | back pointer, 2 | order hint, 1 | version delta, 5 | the item:
-//!
-//! rows:    | encoded item |
-//! columns: | head, 8 | item word, 4 | rest | value | padding |
+//! rows:    | back pointer, 2 | order hint, 1 | version delta, 5 | encoded item |
+//! columns: | head, 8 | item word, 4 | rest | value | padding |     and a log word at the end of the node
 //! ```
 //! In columns an entry begins at a multiple of four bytes and has the form of a sorted item after its head,
-//! so a consolidation copies it.
+//! so a consolidation copies it. The log words of a leaf are adjacent, so a reader that needs only places and
+//! versions of the entries reads one or two cache lines.
 
-use honeycomb_layout::log_entry_header as header;
+use honeycomb_layout::{log_entry_header as header, log_word};
 use honeycomb_memory::Version;
 
-use crate::node::columns::encoding::{self, word_and_rest};
+use crate::node::columns::encoding::{self, ALIGNMENT, word_and_rest};
 use crate::node::item::{HEADER_BYTES, Item, ItemHeader};
 use crate::node::key::head;
 use crate::node::suffix::{HEAD_BYTES, Suffix};
 
 /// The version delta of an entry that is not published.
-pub(crate) const NOT_PUBLISHED: u64 = (1 << (8 * header::VERSION_DELTA_BYTES)) - 1;
+pub(crate) const NOT_PUBLISHED: u64 = log_word::VERSION_DELTA_MASK;
 
-/// Offset of the item word of an entry in columns.
-const WORD_OFFSET: usize = header::SIZE + HEAD_BYTES;
+const _: () = assert!(log_word::VERSION_DELTA_BITS as usize <= 8 * header::VERSION_DELTA_BYTES);
 
 /// The form of an entry's item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +34,25 @@ impl EntryFormat {
     pub(crate) fn item_header(self, bytes: &[u8]) -> ItemHeader {
         match self {
             Self::Rows => ItemHeader::read(&bytes[header::SIZE..]),
-            Self::Columns => word_and_rest(&bytes[WORD_OFFSET..]).0,
+            Self::Columns => word_and_rest(&bytes[HEAD_BYTES..]).0,
         }
     }
 
-    /// Returns the bytes of a whole entry with this item.
+    /// Returns the bytes of a whole entry with this item, without its log word.
     #[inline]
     pub(crate) fn entry_bytes(self, item: ItemHeader) -> usize {
         match self {
             Self::Rows => header::SIZE + item.item_bytes(),
-            Self::Columns => WORD_OFFSET + encoding::item_bytes(item),
+            Self::Columns => HEAD_BYTES + encoding::item_bytes(item),
+        }
+    }
+
+    /// Returns the bytes of the log word of an entry.
+    #[inline]
+    pub(crate) fn word_bytes(self) -> usize {
+        match self {
+            Self::Rows => 0,
+            Self::Columns => size_of::<u64>(),
         }
     }
 
@@ -55,7 +62,7 @@ impl EntryFormat {
         match self {
             Self::Rows => Item::read(&bytes[header::SIZE..]),
             Self::Columns => {
-                let (item, rest) = word_and_rest(&bytes[WORD_OFFSET..]);
+                let (item, rest) = word_and_rest(&bytes[HEAD_BYTES..]);
                 encoding::item_of(item, entry_head(bytes), rest)
             }
         }
@@ -65,62 +72,60 @@ impl EntryFormat {
 /// Returns the head of the entry in columns that starts `bytes`.
 #[inline]
 pub(crate) fn entry_head(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(*bytes[header::SIZE..].first_chunk().expect("an entry has a head"))
+    u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a head"))
 }
 
-/// A log entry in a node.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LogEntry<'a> {
+/// The place of a log entry in the order of the keys of its leaf, without its item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntryPlace {
     /// Position of the first sorted item whose key is not smaller.
     pub(crate) back_pointer: usize,
     /// The rank among the existing entries at the time of the write.
     pub(crate) order_hint: usize,
     /// Write version minus node version.
     pub(crate) version_delta: u64,
-    pub(crate) item: Item<'a>,
+    /// Offset of the entry in the node.
+    pub(crate) at: usize,
+    /// Whether an earlier log entry has the same key.
+    pub(crate) repeats: bool,
 }
 
-/// The header of an entry: the eight bytes before its item.
-#[derive(Clone, Copy)]
-pub(crate) struct EntryWord(u64);
-
-impl EntryWord {
+impl EntryPlace {
+    /// Returns the place of the entry in rows at an offset, which starts `bytes`.
     #[inline]
-    pub(crate) fn read(bytes: &[u8]) -> Self {
-        Self(u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header")))
-    }
-
-    #[inline]
-    fn field(self, offset: usize, bytes: usize) -> u64 {
-        (self.0 >> (8 * offset)) & ((1 << (8 * bytes)) - 1)
-    }
-
-    #[inline]
-    pub(crate) fn back_pointer(self) -> usize {
-        self.field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize
-    }
-
-    #[inline]
-    pub(crate) fn order_hint(self) -> usize {
-        self.field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize
-    }
-
-    #[inline]
-    pub(crate) fn version_delta(self) -> u64 {
-        self.field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES)
-    }
-}
-
-impl<'a> LogEntry<'a> {
-    #[inline]
-    pub(crate) fn read(format: EntryFormat, bytes: &'a [u8]) -> Self {
-        let word = EntryWord::read(bytes);
+    pub(crate) fn in_rows(at: usize, bytes: &[u8]) -> Self {
+        let word = u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header"));
+        let field = |offset: usize, bytes: usize| (word >> (8 * offset)) & ((1 << (8 * bytes)) - 1);
         Self {
-            back_pointer: word.back_pointer(),
-            order_hint: word.order_hint(),
-            version_delta: word.version_delta(),
-            item: format.item(bytes),
+            back_pointer: field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize,
+            order_hint: field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize,
+            version_delta: field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES),
+            at,
+            repeats: EntryFormat::Rows.item_header(bytes).repeats(),
         }
+    }
+
+    /// Returns the place that a log word contains.
+    #[inline(always)]
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self {
+            back_pointer: log_word::back_pointer(word) as usize,
+            order_hint: log_word::order_hint(word) as usize,
+            version_delta: log_word::version_delta(word),
+            at: ALIGNMENT * log_word::entry_offset(word) as usize,
+            repeats: log_word::repeats(word) != 0,
+        }
+    }
+
+    /// Returns the log word of an entry in columns.
+    #[inline]
+    pub(crate) fn word(self) -> u64 {
+        debug_assert!(self.at.is_multiple_of(ALIGNMENT));
+        let word = log_word::with_back_pointer(0, self.back_pointer as u64);
+        let word = log_word::with_order_hint(word, self.order_hint as u64);
+        let word = log_word::with_entry_offset(word, (self.at / ALIGNMENT) as u64);
+        let word = log_word::with_version_delta(word, self.version_delta);
+        log_word::with_repeats(word, u64::from(self.repeats))
     }
 
     /// Returns the write version of the entry; 0 if it is not published.
@@ -128,8 +133,17 @@ impl<'a> LogEntry<'a> {
     pub(crate) fn version(self, node_version: Version) -> Version {
         if self.version_delta == NOT_PUBLISHED { 0 } else { node_version + self.version_delta }
     }
+}
 
-    /// Returns the bytes of the whole entry.
+/// A log entry in a node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogEntry<'a> {
+    pub(crate) place: EntryPlace,
+    pub(crate) item: Item<'a>,
+}
+
+impl LogEntry<'_> {
+    /// Returns the bytes of the whole entry, without its log word.
     #[inline]
     pub(crate) fn bytes(self, format: EntryFormat) -> usize {
         format.entry_bytes(self.item.header)
@@ -161,44 +175,54 @@ pub(crate) struct NewEntry<'a> {
 }
 
 impl NewEntry<'_> {
-    /// Returns the bytes of the whole entry.
+    /// Returns the bytes of the whole entry, without its log word.
     #[inline]
     pub(crate) fn bytes(&self, format: EntryFormat) -> usize {
         format.entry_bytes(self.item.header)
     }
 
+    /// Returns the log word of the entry at an offset of the node.
+    #[inline]
+    pub(crate) fn word(&self, at: usize, version_delta: u64) -> u64 {
+        let Self { back_pointer, order_hint, item } = *self;
+        EntryPlace { back_pointer, order_hint, version_delta, at, repeats: item.header.repeats() }.word()
+    }
+
+    /// Writes the entry, without its log word.
     #[inline]
     pub(crate) fn write(&self, format: EntryFormat, out: &mut [u8], version_delta: u64) {
-        let word = self.back_pointer as u64
-            | (self.order_hint as u64) << (8 * header::ORDER_HINT_OFFSET)
-            | version_delta << (8 * header::VERSION_DELTA_OFFSET);
         let out = &mut out[..self.bytes(format)];
-        out[..header::SIZE].copy_from_slice(&word.to_le_bytes());
         let NewItem { header: item, suffix, value } = self.item;
-        let rest = match format {
+        match format {
             EntryFormat::Rows => {
+                let word = self.back_pointer as u64
+                    | (self.order_hint as u64) << (8 * header::ORDER_HINT_OFFSET)
+                    | version_delta << (8 * header::VERSION_DELTA_OFFSET);
+                out[..header::SIZE].copy_from_slice(&word.to_le_bytes());
                 item.write(&mut out[header::SIZE..]);
-                out[header::SIZE + HEADER_BYTES..][..suffix.len()].copy_from_slice(suffix);
-                header::SIZE + HEADER_BYTES + suffix.len()
+                let rest = &mut out[header::SIZE + HEADER_BYTES..];
+                rest[..suffix.len()].copy_from_slice(suffix);
+                rest[suffix.len()..].copy_from_slice(value);
             }
             EntryFormat::Columns => {
-                out[header::SIZE..WORD_OFFSET].copy_from_slice(&head(suffix).to_le_bytes());
-                return encoding::write_item(
-                    &mut out[WORD_OFFSET..],
-                    item,
-                    suffix.get(HEAD_BYTES..).unwrap_or(&[]),
-                    value,
-                );
+                let (out_head, out) = out.split_at_mut(HEAD_BYTES);
+                out_head.copy_from_slice(&head(suffix).to_le_bytes());
+                encoding::write_item(out, item, suffix.get(HEAD_BYTES..).unwrap_or(&[]), value);
             }
-        };
-        out[rest..].copy_from_slice(value);
+        }
     }
 }
 
-/// Sets the version delta of each entry. `entries` must consist of whole entries.
+/// Returns a log word with its version delta set.
 #[inline]
-pub(crate) fn stamp_entries(format: EntryFormat, mut entries: &mut [u8], delta: u64) {
-    debug_assert!(entries.is_empty() || delta >> (8 * header::VERSION_DELTA_BYTES) == 0);
+pub(crate) fn stamp_word(word: u64, delta: u64) -> u64 {
+    log_word::with_version_delta(word, delta)
+}
+
+/// Sets the version delta of each entry in rows. `entries` must consist of whole entries.
+#[inline]
+pub(crate) fn stamp_rows(mut entries: &mut [u8], delta: u64) {
+    let format = EntryFormat::Rows;
     while !entries.is_empty() {
         let bytes = format.entry_bytes(format.item_header(entries));
         entries[header::VERSION_DELTA_OFFSET..header::SIZE]

@@ -3,7 +3,9 @@
 use honeycomb_layout as layout;
 
 use crate::error::Error;
+use crate::node::columns::encoding::ALIGNMENT;
 use crate::node::log_entry::EntryFormat;
+use crate::node::suffix::HEAD_BYTES;
 
 /// Maximum difference between the version of a write and the newest version that it has seen (see
 /// [`honeycomb_memory::Versions`]).
@@ -62,7 +64,13 @@ impl Default for RowShape {
     }
 }
 
-const VERSION_DELTA_MAX: u64 = (1 << (8 * layout::log_entry_header::VERSION_DELTA_BYTES)) - 1;
+const VERSION_DELTA_MAX: u64 = layout::log_word::VERSION_DELTA_MASK;
+
+const _: () = {
+    assert!(layout::NODE_BYTES_MAX / ALIGNMENT <= 1 << layout::log_word::ENTRY_OFFSET_BITS);
+    // A pair takes its head and at least one unit of an item.
+    assert!(layout::NODE_BYTES_MAX / (HEAD_BYTES + ALIGNMENT) < 1 << layout::log_word::BACK_POINTER_BITS);
+};
 
 impl Shape {
     /// Checks every parameter.

@@ -1,9 +1,9 @@
 //! Read access to the bytes of a node: a published one, one that the caller has locked, or a private one.
 //!
 //! ```text
-//! columns: | header | samples   | heads | offsets or children | fence keys | items | log entries | free |
+//! columns: | header | samples   | heads | offsets or children | fence keys | items | log entries | free | log words |
 //! rows:    | header | shortcuts                               | fence keys | items | log entries | free |
-//!          0        64                                              sorted_end             size   node_bytes
+//!          0        64                                              sorted_end             size        node_bytes
 //! ```
 //! All offsets are relative to the node. The bytes of a view never change during its lifetime: these are the
 //! immutable words of the header, and the bytes up to the published size or up to a size beyond which only
@@ -15,22 +15,22 @@
 use std::ops::Range;
 
 use honeycomb_layout::{fences, node_header};
-use honeycomb_memory::{Lid, LockAndSize, Node, Published};
+use honeycomb_memory::{Lid, LockAndSize, LockedNode, LogWords, Node, Published};
 
 use crate::node::columns::Columns;
 use crate::node::counts::Counts;
 use crate::node::header::{read_word, write_header};
 use crate::node::in_node::InNode;
 use crate::node::item::Item;
-use crate::node::log_entry::{EntryFormat, LogEntry};
+use crate::node::log_entry::{EntryFormat, EntryPlace, LogEntry};
 use crate::node::rows;
 use crate::node::shape::Geometry;
 use crate::node::suffix::{KeyParts, Suffix};
 
-/// The header words that the view does not cache.
+/// The header words that the view does not cache, and the log words.
 #[derive(Clone, Copy)]
 enum Words<'a> {
-    Published(Node<'a>),
+    Published(Node<'a>, LogWords<'a>),
     Private(&'a [u8]),
 }
 
@@ -53,21 +53,29 @@ impl<'a> View<'a> {
         let node = published.node();
         Self {
             geometry,
-            words: Words::Published(node),
+            words: Words::Published(node, published.log_words()),
             body: published.bytes(),
             counts: Counts(node.word(node_header::SORTED_END_OFFSET)),
             log_count: published.state().log_count(),
         }
     }
 
-    /// Returns the view of a published node that the caller has locked, including entries that the caller has
-    /// written but not published. `body` has the bytes of the node from offset 64 on.
-    pub(crate) fn locked(geometry: Geometry, node: Node<'a>, body: &'a [u8], log_count: usize) -> Self {
+    /// Returns the view of a published node that the caller has locked, up to a size and a number of log
+    /// entries: it can include entries that the caller has written but not published.
+    pub(crate) fn locked(
+        geometry: Geometry,
+        locked: &'a LockedNode<'_>,
+        size: usize,
+        log_count: usize,
+    ) -> Self {
+        let node = locked.node();
         let counts = Counts(node.word(node_header::SORTED_END_OFFSET));
-        Self { geometry, words: Words::Published(node), body, counts, log_count }
+        let words = Words::Published(node, locked.log_words(log_count));
+        Self { geometry, words, body: locked.bytes_up_to(size), counts, log_count }
     }
 
-    /// Returns the view of a private buffer. Its first word contains its size.
+    /// Returns the view of a private buffer. Its first word contains its size, and its log words are at its
+    /// end.
     pub(crate) fn private(geometry: Geometry, buffer: &'a [u8]) -> Self {
         let word = |offset| read_word(buffer, offset);
         let state = LockAndSize::from(word(node_header::LOCK_AND_SIZE_OFFSET));
@@ -93,7 +101,7 @@ impl<'a> View<'a> {
     #[inline]
     fn word(self, offset: usize) -> u64 {
         match self.words {
-            Words::Published(node) => node.word(offset),
+            Words::Published(node, _) => node.word(offset),
             Words::Private(buffer) => read_word(buffer, offset),
         }
     }
@@ -327,24 +335,47 @@ impl<'a> View<'a> {
     /// Returns the log entries in order of arrival.
     #[inline]
     pub(crate) fn log_entries(self) -> impl Iterator<Item = LogEntry<'a>> {
-        let (mut rest, format) = (self.log_block(), self.entry_format());
-        (0..self.log_count).map(move |_| {
-            let entry = LogEntry::read(format, rest);
-            rest = &rest[entry.bytes(format)..];
-            entry
+        self.log_places().map(move |place| LogEntry { place, item: self.item_at(place) })
+    }
+
+    /// Returns the item of a log entry.
+    #[inline]
+    pub(crate) fn item_at(self, place: EntryPlace) -> Item<'a> {
+        self.entry_format().item(self.from(place.at))
+    }
+
+    /// Returns the places of the log entries, in order of arrival.
+    #[inline]
+    pub(crate) fn log_places(self) -> impl Iterator<Item = EntryPlace> + 'a {
+        let (mut index, mut at) = (0, self.sorted_end());
+        std::iter::from_fn(move || {
+            if index == self.log_count {
+                return None;
+            }
+            index += 1;
+            if self.geometry.is_columns() {
+                return Some(EntryPlace::from_word(self.log_word(index - 1)));
+            }
+            let bytes = self.from(at);
+            let place = EntryPlace::in_rows(at, bytes);
+            at += EntryFormat::Rows.entry_bytes(EntryFormat::Rows.item_header(bytes));
+            Some(place)
         })
     }
 
-    /// Returns the bytes of the log block.
+    /// Returns the log word of an entry of a node in columns.
     #[inline]
-    pub(crate) fn log_block(self) -> &'a [u8] {
-        self.from(self.sorted_end())
+    fn log_word(self, entry: usize) -> u64 {
+        match self.words {
+            Words::Published(_, words) => words.get(entry).expect("every log entry has a word"),
+            Words::Private(buffer) => read_word(buffer, log_word_offset(buffer.len(), entry)),
+        }
     }
 
     /// Prefetches the lines from one offset to another.
     #[inline]
     pub(crate) fn prefetch(self, from: usize, to: usize) {
-        if let Words::Published(node) = self.words {
+        if let Words::Published(node, _) = self.words {
             node.prefetch(from, to);
         }
     }
@@ -352,7 +383,7 @@ impl<'a> View<'a> {
     /// Prefetches some lines from the one with the byte at `offset` on.
     #[inline]
     pub(crate) fn prefetch_lines<const LINES: usize>(self, offset: usize) {
-        if let Words::Published(node) = self.words {
+        if let Words::Published(node, _) = self.words {
             node.prefetch_lines::<LINES>(offset);
         }
     }
@@ -363,8 +394,20 @@ impl<'a> View<'a> {
         self.prefetch(self.sorted_end(), self.size());
     }
 
-    /// Returns the number of bytes of the log block.
+    /// Returns the bytes of the node that are in use: up to its size, and the log words.
+    #[inline]
+    pub(crate) fn used_bytes(self) -> usize {
+        self.size() + self.entry_format().word_bytes() * self.log_count
+    }
+
+    /// Returns the number of bytes of the log block, without the log words.
     pub(crate) fn log_bytes(self) -> usize {
         self.size() - self.sorted_end()
     }
+}
+
+/// Returns the offset of the log word of an entry in a node of `node_bytes` bytes.
+#[inline]
+pub(crate) fn log_word_offset(node_bytes: usize, entry: usize) -> usize {
+    node_bytes - size_of::<u64>() * (entry + 1)
 }

@@ -10,7 +10,6 @@ use std::ops::Range;
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
 use crate::node::log::Overlay;
-use crate::node::log_entry::EntryWord;
 use crate::node::search::lower_bound_in;
 use crate::node::view::View;
 use crate::read::descent::Landing;
@@ -190,16 +189,14 @@ pub(crate) fn start_in_leaf(landing: &Landing<'_>, key: &[u8], after: bool) -> u
 #[inline]
 pub(crate) fn next_back_pointer(view: View<'_>, read_version: u64, position: usize) -> usize {
     let seen = read_version - view.node_version().min(read_version);
-    let (mut rest, format, mut next) = (view.log_block(), view.entry_format(), usize::MAX);
-    for _ in 0..view.log_count() {
-        let entry = EntryWord::read(rest);
-        if entry.version_delta() > seen {
+    let mut next = usize::MAX;
+    for place in view.log_places() {
+        if place.version_delta > seen {
             break;
         }
-        if entry.back_pointer() >= position {
-            next = next.min(entry.back_pointer());
+        if place.back_pointer >= position {
+            next = next.min(place.back_pointer);
         }
-        rest = &rest[format.entry_bytes(format.item_header(rest))..];
     }
     next
 }

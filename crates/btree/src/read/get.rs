@@ -43,13 +43,16 @@ fn newest_in_log<'a>(
     read_version: Version,
 ) -> Option<(Item<'a>, Version)> {
     let mut newest = None;
-    for (index, entry) in leaf.log_entries().enumerate() {
-        let version = leaf.node_version() + entry.version_delta;
+    for (index, place) in leaf.log_places().enumerate() {
+        let version = leaf.node_version() + place.version_delta;
         if version > read_version {
             break;
         }
-        if candidates.contain(index) && entry.item.suffix().equals(suffix) {
-            newest = Some((entry.item, version));
+        if candidates.contain(index) {
+            let item = leaf.item_at(place);
+            if item.suffix().equals(suffix) {
+                newest = Some((item, version));
+            }
         }
     }
     newest

@@ -189,7 +189,7 @@ fn look_up<'a>(leaf: View<'a>, suffix: &[u8], near: Option<Near>) -> KeyLookup<'
     let sorted =
         position.found.then(|| ExistingPair { item: leaf.item(position.position), version: node_version });
     let newest =
-        |entry: LogEntry<'a>| ExistingPair { item: entry.item, version: entry.version(node_version) };
+        |entry: LogEntry<'a>| ExistingPair { item: entry.item, version: entry.place.version(node_version) };
     let repeats = log.newest.is_some();
     let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.tombstone());
     KeyLookup {

@@ -127,8 +127,9 @@ fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<V
     if node_version > since {
         return Some(node_version);
     }
-    let newer = leaf.log_entries().filter(|entry| entry.version(node_version) > since);
-    newer.filter(|entry| keys.contains(leaf.key(entry.item))).last().map(|entry| entry.version(node_version))
+    let newer = leaf.log_entries().filter(|entry| entry.place.version(node_version) > since);
+    let in_range = newer.filter(|entry| keys.contains(leaf.key(entry.item)));
+    in_range.last().map(|entry| entry.place.version(node_version))
 }
 
 impl WriteTransaction<'_> {

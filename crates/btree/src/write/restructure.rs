@@ -208,7 +208,7 @@ impl<'f> WriteTransaction<'f> {
         let path = self.path(root, self.view(leaf).low_fence(), LEAF);
         let Some(&parent) = path.last() else { return Ok(alone) };
         let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Abort::Conflict) };
-        let used = |lid: &Lid| self.view_of(*lid).size();
+        let used = |lid: &Lid| self.view_of(*lid).used_bytes();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
         if !full && bytes + used(&lid) > self.forest.shape().block_bytes() * 3 / 4 {
             return Ok(alone);

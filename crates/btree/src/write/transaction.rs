@@ -28,9 +28,9 @@ use crate::forest::Forest;
 use crate::node::header::{read_word, write_word};
 use crate::node::item::ValueReference;
 use crate::node::key::tag;
-use crate::node::log_entry::{EntryFormat, NOT_PUBLISHED, NewEntry, stamp_entries};
+use crate::node::log_entry::{EntryFormat, NOT_PUBLISHED, NewEntry, stamp_rows, stamp_word};
 use crate::node::shape::{LEAF, VERSION_SLACK};
-use crate::node::view::View;
+use crate::node::view::{View, log_word_offset};
 use crate::write::sparse::{Shrunk, SparseLeaf};
 use crate::write::stages::{Stage, reach};
 
@@ -107,15 +107,14 @@ impl TransactionNode<'_> {
             return None;
         };
         let seen = locked.seen();
-        let bytes = locked.bytes_up_to(seen.size());
-        let view = View::locked(forest.geometry(), locked.node(), bytes, seen.log_count());
-        let delta = view.log_entries().last().map_or(0, |entry| entry.version_delta);
+        let view = View::locked(forest.geometry(), locked, seen.size(), seen.log_count());
+        let delta = view.log_places().last().map_or(0, |place| place.version_delta);
         Some(view.node_version() + delta)
     }
 
     #[inline]
     fn view_in_place<'a>(&self, forest: &Forest, locked: &'a LockedNode<'_>) -> View<'a> {
-        View::locked(forest.geometry(), locked.node(), locked.bytes_up_to(self.size), self.log_count)
+        View::locked(forest.geometry(), locked, self.size, self.log_count)
     }
 }
 
@@ -310,14 +309,16 @@ impl<'f> WriteTransaction<'f> {
         self.shrunk.take()
     }
 
-    /// Returns the maximum size of another log entry in a leaf; 0 if it can have no more.
+    /// Returns the maximum size of another log entry in a leaf, without its log word; 0 if it can have no more.
     pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
             return 0;
         }
         let shape = self.forest.shape();
-        let below_threshold = shape.log_threshold_bytes.saturating_sub(leaf.log_bytes());
-        below_threshold.min(shape.node_bytes - leaf.size())
+        // The threshold and the free bytes apply to entries and log words together.
+        let words = self.forest.entry_format().word_bytes() * (leaf.log_count() + 1);
+        let below_threshold = shape.log_threshold_bytes.saturating_sub(leaf.log_bytes() + words);
+        below_threshold.min((shape.node_bytes - leaf.size()).saturating_sub(words))
     }
 
     /// Returns whether the version of this transaction will be close enough to the node version.
@@ -333,6 +334,9 @@ impl<'f> WriteTransaction<'f> {
         match &mut node.body {
             Body::Locked(locked) => {
                 entry.write(format, locked.tail_mut(node.size), NOT_PUBLISHED);
+                if format == EntryFormat::Columns {
+                    locked.set_log_word(node.log_count, entry.word(node.size, NOT_PUBLISHED));
+                }
                 // Readers use only the fingerprints of published entries.
                 if let Some(slot) = FingerprintSlot::of(node.log_count) {
                     locked
@@ -530,9 +534,19 @@ fn publish_in_place(
             locked.set_word(offset, lid.get());
         }
     }
-    let published = locked.seen().size();
     let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
-    stamp_entries(format, &mut locked.tail_mut(published)[..size - published], delta);
+    match format {
+        EntryFormat::Rows => {
+            let published = locked.seen().size();
+            stamp_rows(&mut locked.tail_mut(published)[..size - published], delta);
+        }
+        EntryFormat::Columns => {
+            for entry in locked.seen().log_count()..log_count {
+                let word = locked.log_words(log_count).get(entry).expect("every log entry has a word");
+                locked.set_log_word(entry, stamp_word(word, delta));
+            }
+        }
+    }
     locked.publish(size, log_count);
 }
 
@@ -540,6 +554,10 @@ fn append_private(format: EntryFormat, buffer: &mut [u8], entry: &NewEntry<'_>) 
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
     // Publication gives the node the version of this transaction, so the delta is zero.
     entry.write(format, &mut buffer[state.size()..], 0);
+    if format == EntryFormat::Columns {
+        let at = log_word_offset(buffer.len(), state.log_count());
+        write_word(buffer, at, entry.word(state.size(), 0));
+    }
     if let Some(slot) = FingerprintSlot::of(state.log_count()) {
         let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.suffix);
         write_word(buffer, slot.offset, fingerprints);

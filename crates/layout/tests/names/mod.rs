@@ -328,6 +328,13 @@ names! {
             repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
+        log_word {
+            back_pointer, with_back_pointer: BACK_POINTER_SHIFT, BACK_POINTER_BITS, BACK_POINTER_MASK,
+            order_hint, with_order_hint: ORDER_HINT_SHIFT, ORDER_HINT_BITS, ORDER_HINT_MASK,
+            entry_offset, with_entry_offset: ENTRY_OFFSET_SHIFT, ENTRY_OFFSET_BITS, ENTRY_OFFSET_MASK,
+            version_delta, with_version_delta: VERSION_DELTA_SHIFT, VERSION_DELTA_BITS, VERSION_DELTA_MASK,
+            repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
+        }
         column_child {
             lid, with_lid: LID_SHIFT, LID_BITS, LID_MASK,
             rest, with_rest: REST_SHIFT, REST_BITS, REST_MASK,

@@ -46,7 +46,7 @@ impl<'a> Patch<'a> {
     /// Returns the changes with the indexes of the sorted items, in order of arrival.
     fn changes(&self) -> impl Iterator<Item = (usize, Item<'a>)> {
         let last = (self.change.back_pointer, self.change.item.item());
-        self.leaf.log_entries().map(|entry| (entry.back_pointer, entry.item)).chain([last])
+        self.leaf.log_entries().map(|entry| (entry.place.back_pointer, entry.item)).chain([last])
     }
 
     /// Returns whether an item replaces the sorted item at `index` and has the same lengths.

@@ -111,7 +111,10 @@ impl<'r, 'k> Descent<'r, 'k> {
             self.candidates = Candidates::among(state.log_count(), tags, search_key);
         }
         if !self.candidates.is_empty() {
-            node.prefetch(columns.sorted_end(), state.size());
+            node.prefetch_log_words(state.log_count());
+            if !matches!(self.purpose, Purpose::Scan { .. }) {
+                node.prefetch(columns.sorted_end(), state.size());
+            }
         }
     }
 
