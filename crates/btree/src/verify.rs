@@ -249,10 +249,19 @@ impl<'f> Check<'f> {
         let mut order: Vec<LogEntry<'_>> = Vec::new();
         let (mut newest, mut end) = (0, view.sorted_end());
         for (index, entry) in view.log_entries().enumerate() {
-            check!(self, entry.place.at == end, "log entry {index} begins at {}, not at {end}", entry.place.at);
+            check!(
+                self,
+                entry.place.at == end,
+                "log entry {index} begins at {}, not at {end}",
+                entry.place.at
+            );
             end += entry.bytes(view.entry_format());
             self.entry(view, &order, entry, index)?;
-            check!(self, entry.place.version_delta >= newest, "log entry {index} is older than its predecessor");
+            check!(
+                self,
+                entry.place.version_delta >= newest,
+                "log entry {index} is older than its predecessor"
+            );
             newest = entry.place.version_delta;
             order.insert(entry.place.order_hint, entry);
         }

@@ -121,6 +121,16 @@ impl<'p> Node<'p> {
         }
     }
 
+    /// Prefetches exactly the cache lines of the bytes from offset `from` up to `to`.
+    #[inline]
+    pub fn prefetch_range(self, from: usize, to: usize) {
+        let mut offset = from & !(LINE_BYTES - 1);
+        while offset < to {
+            prefetch_line(self.start.as_ptr().wrapping_add(offset));
+            offset += LINE_BYTES;
+        }
+    }
+
     /// Prefetches `LINES` cache lines, from the one with the byte at `offset` on. Lines beyond the node do no
     /// harm.
     #[inline(always)]
@@ -325,8 +335,9 @@ impl<'p> LockedNode<'p> {
 
     #[inline]
     fn check_log_words(&self, count: usize) {
-        let end = self.node.memory.node_bytes() - self.seen.size();
-        assert!(count * WORD <= end, "{count} log words do not fit into {end} bytes");
+        let (memory, size) = (self.node.memory, self.seen.size());
+        let fit = !memory.log_words || size <= memory.size_max(count);
+        assert!(fit, "{count} log words do not fit after {size} bytes");
     }
 
     /// The bytes from offset `from`, at least the published size, to the end of the node or to the words of

@@ -133,6 +133,11 @@ impl<'a> Overlay<'a> {
         self.order.partition_point(|laid| usize::from(laid.back_pointer) < position)
     }
 
+    /// Returns the back pointers of some entries, and their offsets in the node.
+    pub(crate) fn offsets(&self, range: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+        self.order[range].iter().map(|laid| (usize::from(laid.back_pointer), usize::from(laid.at)))
+    }
+
     /// Returns the back pointers and items of some entries.
     pub(crate) fn entries(&self, range: Range<usize>) -> impl Iterator<Item = (usize, Item<'a>)> {
         self.order[range].iter().map(|&laid| (usize::from(laid.back_pointer), self.item_of(laid)))

@@ -91,18 +91,20 @@ pub(crate) struct EntryPlace {
 }
 
 impl EntryPlace {
-    /// Returns the place of the entry in rows at an offset, which starts `bytes`.
-    #[inline]
-    pub(crate) fn in_rows(at: usize, bytes: &[u8]) -> Self {
+    /// Returns the place of the entry in rows at an offset, which starts `bytes`, and the bytes of the entry.
+    #[inline(never)]
+    pub(crate) fn in_rows(at: usize, bytes: &[u8]) -> (Self, usize) {
         let word = u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header"));
         let field = |offset: usize, bytes: usize| (word >> (8 * offset)) & ((1 << (8 * bytes)) - 1);
-        Self {
+        let item = EntryFormat::Rows.item_header(bytes);
+        let place = Self {
             back_pointer: field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize,
             order_hint: field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize,
             version_delta: field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES),
             at,
-            repeats: EntryFormat::Rows.item_header(bytes).repeats(),
-        }
+            repeats: item.repeats(),
+        };
+        (place, EntryFormat::Rows.entry_bytes(item))
     }
 
     /// Returns the place that a log word contains.

@@ -73,20 +73,11 @@ pub(crate) fn find_near(view: View<'_>, search_key: &SearchKey<'_>) -> Near {
     Near { start: start as u32, end: 0 }
 }
 
-/// Prefetches items of a leaf that a scan of about `pairs` pairs from a refined place will read: heads,
-/// offsets and items.
+/// Prefetches items of a leaf in rows that a scan of about `pairs` pairs from a segment on will read.
 #[inline]
-pub(crate) fn prefetch_items(view: View<'_>, near: Near, pairs: usize) {
-    let Some(columns) = view.columns() else {
-        let end = near.start() + 2 + pairs / PAIRS_A_SEGMENT;
-        return view.prefetch(rows::segment(view, near.start()), rows::segment(view, end));
-    };
-    let (start, end) = (near.start(), (near.start() + pairs).min(columns.count()));
-    view.prefetch(COLUMN_HEADS_OFFSET + 8 * start, COLUMN_HEADS_OFFSET + 8 * end);
-    view.prefetch_lines::<1>(columns.fences_start());
-    // The items are probably as long as the first one.
-    let (first, bytes) = (columns.item_offset(start), columns.likely_item_bytes());
-    view.prefetch(first, (first + bytes * (end - start)).min(view.sorted_end()));
+pub(crate) fn prefetch_rows(view: View<'_>, near: Near, pairs: usize) {
+    let end = near.start() + 2 + pairs / PAIRS_A_SEGMENT;
+    view.prefetch(rows::segment(view, near.start()), rows::segment(view, end));
 }
 
 /// Returns the bytes that `find_near` prefetches.

@@ -345,26 +345,13 @@ impl<'a> View<'a> {
     }
 
     /// Returns the places of the log entries, in order of arrival.
-    #[inline]
-    pub(crate) fn log_places(self) -> impl Iterator<Item = EntryPlace> + 'a {
-        let (mut index, mut at) = (0, self.sorted_end());
-        std::iter::from_fn(move || {
-            if index == self.log_count {
-                return None;
-            }
-            index += 1;
-            if self.geometry.is_columns() {
-                return Some(EntryPlace::from_word(self.log_word(index - 1)));
-            }
-            let bytes = self.from(at);
-            let place = EntryPlace::in_rows(at, bytes);
-            at += EntryFormat::Rows.entry_bytes(EntryFormat::Rows.item_header(bytes));
-            Some(place)
-        })
+    #[inline(always)]
+    pub(crate) fn log_places(self) -> LogPlaces<'a> {
+        LogPlaces { view: self, next: 0, at: self.sorted_end() }
     }
 
     /// Returns the log word of an entry of a node in columns.
-    #[inline]
+    #[inline(always)]
     fn log_word(self, entry: usize) -> u64 {
         match self.words {
             Words::Published(_, words) => words.get(entry).expect("every log entry has a word"),
@@ -377,14 +364,6 @@ impl<'a> View<'a> {
     pub(crate) fn prefetch(self, from: usize, to: usize) {
         if let Words::Published(node, _) = self.words {
             node.prefetch(from, to);
-        }
-    }
-
-    /// Prefetches some lines from the one with the byte at `offset` on.
-    #[inline]
-    pub(crate) fn prefetch_lines<const LINES: usize>(self, offset: usize) {
-        if let Words::Published(node, _) = self.words {
-            node.prefetch_lines::<LINES>(offset);
         }
     }
 
@@ -403,6 +382,34 @@ impl<'a> View<'a> {
     /// Returns the number of bytes of the log block, without the log words.
     pub(crate) fn log_bytes(self) -> usize {
         self.size() - self.sorted_end()
+    }
+}
+
+/// Iterates over the places of the log entries of a leaf.
+pub(crate) struct LogPlaces<'a> {
+    view: View<'a>,
+    /// Index of the next entry.
+    next: usize,
+    /// In rows: the offset of the next entry.
+    at: usize,
+}
+
+impl Iterator for LogPlaces<'_> {
+    type Item = EntryPlace;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<EntryPlace> {
+        let entry = self.next;
+        if entry == self.view.log_count {
+            return None;
+        }
+        self.next += 1;
+        if self.view.geometry.is_columns() {
+            return Some(EntryPlace::from_word(self.view.log_word(entry)));
+        }
+        let (place, bytes) = EntryPlace::in_rows(self.at, self.view.from(self.at));
+        self.at += bytes;
+        Some(place)
     }
 }
 

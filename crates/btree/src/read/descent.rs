@@ -10,11 +10,14 @@
 //! | a group of a leaf | the heads | the item |
 //! | a leaf's item | | |
 //!
+//! A scan adds steps that prefetch its next pairs: see `ahead`.
+//!
 //! The upper interior nodes are few and stay in the caches. There the first three steps are one step. Nodes
 //! in rows have shortcuts and segments instead of samples and groups, and no step for a group of a leaf.
 //!
 //! A single operation executes its steps one after the other. Several operations execute each step together.
 
+mod ahead;
 mod together;
 
 use honeycomb_memory::heads;
@@ -23,7 +26,7 @@ use honeycomb_memory::{Lid, Node, Published};
 use crate::forest::Root;
 use crate::node::candidates::Candidates;
 use crate::node::key::SearchKey;
-use crate::node::search::{Near, child_in, find_near, item_bytes, near_bytes, prefetch_items};
+use crate::node::search::{Near, child_in, find_near, item_bytes, near_bytes, prefetch_rows};
 use crate::node::shape::LEAF;
 use crate::node::view::View;
 use crate::read::access_stats::{AccessStats, NodePart};
@@ -46,16 +49,20 @@ pub struct Descent<'r, 'k> {
     /// with anything else. Then it prefetches more in one step, instead of less in two.
     is_alone: bool,
     step: Step,
-    /// The LID of the current node, or in step `Child` of the next one.
+    /// The LID of the current node, or in steps `Child` and `Right` of the next one.
     lid: Lid,
     /// The current node. Before step `Node` nothing was read from it.
     node: Published<'r>,
+    /// In step `RightNode`: the right sibling of the leaf.
+    right: Option<Node<'r>>,
     /// The head of the key without the prefix of the current node.
     head: u64,
     /// The place of the key in the current node.
     near: Near,
     /// In step `Leaf`: the log entries to read.
     candidates: Candidates,
+    /// In step `Leaf` of a scan in columns: see [`Landing::next_entry`].
+    next_entry: Option<usize>,
 }
 
 /// The purpose of a descent, which determines the bytes of the leaf to prefetch.
@@ -80,6 +87,10 @@ enum Step {
     Child,
     /// A leaf in columns, of which the key's group of heads was prefetched.
     Group,
+    /// The right sibling of a leaf, whose page table entry was prefetched: the scan will reach it.
+    Right,
+    /// The right sibling, whose first bytes were prefetched.
+    RightNode,
     /// None: all bytes to read of the leaf were prefetched.
     Leaf,
     /// None: the tree is newer than the reader.
@@ -96,6 +107,9 @@ pub(crate) struct Landing<'r> {
     pub(crate) near: Near,
     /// The log entries that may have the key, or all entries.
     pub(crate) candidates: Candidates,
+    /// The smallest back pointer at or after the start of `near` among the log entries that the reader sees, if
+    /// the descent has looked for it; `usize::MAX` if there is none.
+    pub(crate) next_entry: Option<usize>,
 }
 
 /// The leaf that a write will change, as found without its lock.
@@ -176,9 +190,11 @@ impl<'r, 'k> Descent<'r, 'k> {
             step: Step::Node,
             lid: root.0,
             node: reader.current(root.0).unread(),
+            right: None,
             head: 0,
             near: Near::default(),
             candidates: Candidates::ALL,
+            next_entry: None,
         }
     }
 
@@ -199,8 +215,8 @@ impl<'r, 'k> Descent<'r, 'k> {
             return None;
         }
         let leaf = self.reader.forest().view_of(self.node);
-        let Self { head, near, candidates, .. } = *self;
-        Some(Landing { leaf, head, near, candidates })
+        let Self { head, near, candidates, next_entry, .. } = *self;
+        Some(Landing { leaf, head, near, candidates, next_entry })
     }
 
     /// Returns the target of a complete descent; `None` when the tree is newer than the reader.
@@ -224,11 +240,15 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Executes the step of a child. Returns false once the descent is complete.
     #[inline(always)]
     fn advance(&mut self) -> bool {
-        if self.step == Step::Child {
-            self.go_to_child(self.lid);
-            if self.is_alone {
-                self.reader.forest().prefetch_heads(self.node.node());
+        match self.step {
+            Step::Child => {
+                self.go_to_child(self.lid);
+                if self.is_alone {
+                    self.reader.forest().prefetch_heads(self.node.node());
+                }
             }
+            Step::Right => self.prefetch_right(),
+            _ => {}
         }
         !matches!(self.step, Step::Leaf | Step::Missing)
     }
@@ -259,7 +279,10 @@ impl<'r, 'k> Descent<'r, 'k> {
                     view.prefetch_log();
                 }
                 self.step = Step::Leaf;
-                self.finish_item();
+                if let Purpose::Scan { pairs } = self.purpose {
+                    prefetch_rows(view, self.near, pairs);
+                }
+                self.count_item();
             }
             ABOVE_LEAVES => self.step = Step::Parent,
             _ => self.go_to_child(child_in(view, &search_key, self.near).1),
@@ -269,14 +292,11 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
-    /// Prefetches the items of a leaf that a scan will read, and counts the accesses to the item of the key.
+    /// Counts the accesses to the item of the key.
     #[inline(never)]
-    fn finish_item(&mut self) {
-        let view = self.reader.forest().view_of(self.node);
-        if let Purpose::Scan { pairs } = self.purpose {
-            prefetch_items(view, self.near, pairs);
-        }
+    fn count_item(&self) {
         if let Some(stats) = self.reader.access_stats() {
+            let view = self.reader.forest().view_of(self.node);
             stats.bytes(LEAF, NodePart::Items, item_bytes(view, self.near));
         }
     }

@@ -22,7 +22,7 @@ impl<'r> Descent<'r, '_> {
             return found.map(|(value, version)| LookupResult { value, version });
         }
         let (reader, key) = (self.reader(), self.key());
-        let Landing { leaf, head, near, candidates } = self.landing()?;
+        let Landing { leaf, head, near, candidates, .. } = self.landing()?;
         let search_key = SearchKey { suffix: &key[leaf.prefix_length()..], head };
         if !candidates.is_empty()
             && let Some((item, version)) =

@@ -3,6 +3,8 @@
 
 use std::ops::{ControlFlow, Range};
 
+use crate::node::columns::Columns;
+use crate::node::columns::items::EqualItems;
 use crate::node::in_node::InNode;
 use crate::node::item::ItemHeader;
 use crate::node::suffix::HEAD_BYTES;
@@ -37,7 +39,8 @@ impl<F: FnMut(&Pair<'_>) -> ControlFlow<()>> Emit for OneByOne<F> {
 /// Adjacent pairs in a sorted block, without a log entry between them and within the bounds of the scan.
 pub struct PairRun<'a> {
     prefix: InNode<'a>,
-    leaf: View<'a>,
+    /// The columns of the leaf; `None` in rows.
+    columns: Option<Columns<'a>>,
     /// The positions of the items that were not consumed.
     items: Range<usize>,
     /// Maximum number of pairs to consume.
@@ -73,13 +76,15 @@ const SHORT_PREFIX: usize = 8;
 const LONG_PREFIX: usize = 64;
 /// Maximum bytes of the rest of a key and of its value to copy in one chunk.
 const REST: usize = 64;
+/// Chunk size for shorter ones.
+const SHORT_REST: usize = 32;
 
 impl<'a> PairRun<'a> {
     /// Returns the run of the items of a leaf in a range of positions, of which at most `pairs` pairs may be
     /// consumed.
     #[inline]
     pub(crate) fn new(prefix: InNode<'a>, leaf: View<'a>, items: Range<usize>, pairs: usize) -> Self {
-        Self { prefix, leaf, items, pairs }
+        Self { prefix, columns: leaf.columns(), items, pairs }
     }
 
     /// Returns the position of the first item that was not consumed.
@@ -122,28 +127,65 @@ impl<'a> PairRun<'a> {
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
     ) -> WrittenPairs {
-        let Some(columns) = self.leaf.columns() else { return WrittenPairs::default() };
-        let mut out =
-            Output { out, prefix, prefix_bytes: self.prefix.len(), written: WrittenPairs::default() };
+        let Some(columns) = self.columns else { return WrittenPairs::default() };
         let most = self.items.len().min(self.pairs).min(pairs);
         let items = self.items.start..self.items.start + most;
-        match columns.equal_items(items) {
-            Some(mut items) => {
-                let (header, key) = (items.header(), self.prefix.len() + items.header().suffix_bytes());
-                let before = before(key, header.value_bytes());
-                items.all(|(head, bytes)| out.write(header, head, bytes, before))
+        let written = match columns.equal_items(items.clone()) {
+            Some(items) => {
+                let key = self.prefix.len() + items.header().suffix_bytes();
+                let before = before(key, items.header().value_bytes());
+                match items.header().suffix_bytes().saturating_sub(HEAD_BYTES) + items.header().value_bytes()
+                {
+                    ..=SHORT_REST => {
+                        write_equal::<PREFIX, SHORT_REST>(out, prefix, self.prefix.len(), items, before)
+                    }
+                    ..=REST => write_equal::<PREFIX, REST>(out, prefix, self.prefix.len(), items, before),
+                    _ => WrittenPairs::default(),
+                }
             }
-            None => columns.unequal_items(self.items.start..self.items.start + most).all(
-                |(header, head, bytes)| {
-                    let key = out.prefix_bytes + header.suffix_bytes();
+            None => {
+                let prefix_bytes = self.prefix.len();
+                let mut out = Output { out, prefix, prefix_bytes, written: WrittenPairs::default() };
+                columns.unequal_items(items).all(|(header, head, bytes)| {
+                    let key = prefix_bytes + header.suffix_bytes();
                     !header.overflow() && out.write(header, head, bytes, before(key, header.value_bytes()))
-                },
-            ),
+                });
+                out.written
+            }
         };
-        self.items.start += out.written.pairs;
-        self.pairs -= out.written.pairs;
-        out.written
+        self.items.start += written.pairs;
+        self.pairs -= written.pairs;
+        written
     }
+}
+
+/// Writes pairs of equal lengths, of which the rest of the key and the value have at most `REST` bytes, as far
+/// as `out` and the node have the bytes that the copies in chunks touch.
+#[inline]
+fn write_equal<const PREFIX: usize, const REST: usize>(
+    out: &mut [u8],
+    prefix: &[u8; PREFIX],
+    prefix_bytes: usize,
+    items: EqualItems<'_>,
+    before: [u8; BEFORE],
+) -> WrittenPairs {
+    let header = items.header();
+    let key_bytes = prefix_bytes + header.suffix_bytes();
+    let pair_bytes = BEFORE + key_bytes + header.value_bytes();
+    let touched = BEFORE + PREFIX + HEAD_BYTES + REST;
+    let fitting = out.len().checked_sub(touched).map_or(0, |more| more / pair_bytes + 1);
+    let rest_at = BEFORE + prefix_bytes + header.suffix_bytes().min(HEAD_BYTES);
+    let mut pairs = 0;
+    for (head, chunk) in items.chunks::<REST>().take(fitting) {
+        let out = &mut out[pairs * pair_bytes..][..touched];
+        out[..BEFORE].copy_from_slice(&before);
+        out[BEFORE..][..PREFIX].copy_from_slice(prefix);
+        out[BEFORE + prefix_bytes..][..HEAD_BYTES].copy_from_slice(&head.to_be_bytes());
+        out[rest_at..][..REST].copy_from_slice(chunk);
+        pairs += 1;
+    }
+    let last_key = (pairs * pair_bytes + BEFORE).saturating_sub(pair_bytes);
+    WrittenPairs { pairs, bytes: pairs * pair_bytes, last_key, last_key_bytes: key_bytes }
 }
 
 /// The destination of a run of pairs.

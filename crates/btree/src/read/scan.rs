@@ -158,12 +158,17 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         };
         let after = matches!(self.scan.lower, Bound::Excluded(_));
         let start = start_in_leaf(landing, key, after);
-        let next_entry = next_back_pointer(leaf, version, start);
+        let next_entry = match landing.next_entry {
+            Some(next_entry) if next_entry >= start => next_entry,
+            _ => next_back_pointer(leaf, version, start),
+        };
         if next_entry == start {
             return self.forward_in(leaf, Cursor::at_key(landing, version, key, after));
         }
         let run_end = self.run_end(leaf, &upper_in_leaf(leaf, self.scan.upper)).min(next_entry);
-        let position = self.emit_run(leaf, leaf.prefix_in_node(), start..run_end)?;
+        // The prefix of the leaf is that of the key, which is in the cache.
+        let prefix = InNode::new(key, leaf.prefix_length());
+        let position = self.emit_run(leaf, prefix, start..run_end)?;
         self.forward_in(leaf, Cursor::new(leaf, version, position, next_entry))
     }
 
@@ -239,10 +244,10 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     /// Emits leading pairs of a run of sorted items. Returns the position of the first item that it has not
     /// emitted.
     #[inline]
-    fn emit_run(
+    fn emit_run<'p>(
         &mut self,
-        leaf: View<'s>,
-        prefix: InNode<'s>,
+        leaf: View<'p>,
+        prefix: InNode<'p>,
         items: Range<usize>,
     ) -> ControlFlow<(), usize> {
         let Range { start: mut position, end } = items;

@@ -12,6 +12,7 @@ use honeycomb_memory::{Lid, LidReservation, NodeBuffer, Retired};
 
 use crate::error::Error;
 use crate::forest::Root;
+use crate::node::columns::merge::Merge;
 use crate::node::columns::patch::Patch;
 use crate::node::consolidation::{Change, leaf_items};
 use crate::node::fences::Fences;
@@ -87,8 +88,7 @@ impl<'f> WriteTransaction<'f> {
         let mut ends = Ends { first, last };
         // The whole leaf will be read.
         self.view(first).prefetch(0, self.view(first).size());
-        if let Some(buffer) = self.patched(first, &edit)? {
-            self.forest.counters.patches.add(1);
+        if let Some(buffer) = self.consolidated_by_copies(first, &edit)? {
             return self.replace_consolidated(first, buffer);
         }
         let leaves = self.leaves(ends, &edit);
@@ -153,14 +153,28 @@ impl<'f> WriteTransaction<'f> {
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
-    /// Returns the buffer of a leaf after a change, if no item moves.
-    fn patched(&self, leaf: NodeIndex, edit: &Edit<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
+    /// Returns the buffer of a leaf after a change, if no item moves or all items have equal lengths, and the
+    /// leaf is to be neither divided nor merged.
+    fn consolidated_by_copies(
+        &self,
+        leaf: NodeIndex,
+        edit: &Edit<'_>,
+    ) -> Result<Option<NodeBuffer<'f>>, Error> {
         let Edit::Change(changed, change) = *edit else { return Ok(None) };
         debug_assert_eq!(changed, leaf);
-        let stays = |patch: &Patch<'_>| self.is_full_or_small(patch.sorted_bytes()) == (false, false);
-        let Some(patch) = Patch::of(self.view(leaf), change).filter(stays) else { return Ok(None) };
-        let mut buffer = self.forest.memory().allocate_node()?;
-        patch.build(&mut buffer);
+        let (view, memory) = (self.view(leaf), self.forest.memory());
+        let stays = |bytes| self.is_full_or_small(bytes) == (false, false);
+        if let Some(patch) = Patch::of(view, change).filter(|patch| stays(patch.sorted_bytes())) {
+            let mut buffer = memory.allocate_node()?;
+            patch.build(&mut buffer);
+            self.forest.counters.patches.add(1);
+            return Ok(Some(buffer));
+        }
+        let Some(merge) = Merge::of(view, change).filter(|merge| stays(merge.sorted_bytes())) else {
+            return Ok(None);
+        };
+        let mut buffer = memory.allocate_node()?;
+        merge.build(&mut buffer);
         Ok(Some(buffer))
     }
 

@@ -172,7 +172,7 @@ fn joined(parts: [&[u8]; 3]) -> SmallVec<[u8; 64]> {
 }
 
 /// Writes the two lines after the header of a node whose heads are written.
-fn write_columns(buffer: &mut [u8], items_start: usize, stride: Option<Stride>, count: usize) {
+pub(crate) fn write_columns(buffer: &mut [u8], items_start: usize, stride: Option<Stride>, count: usize) {
     const _: () = assert!(WORD_BYTES == ALIGNMENT);
     let (stride_bytes, suffix, value) =
         stride.map_or((0, 0, 0), |stride| (stride.bytes(), stride.suffix_bytes, stride.value_bytes));

@@ -11,28 +11,27 @@ pub(crate) struct EqualItems<'a> {
     header: ItemHeader,
     stride_bytes: usize,
     heads: std::slice::Iter<'a, [u8; 8]>,
-    /// The next item and the bytes after it.
+    /// The first item and the bytes after it.
     from: &'a [u8],
 }
 
-impl EqualItems<'_> {
+impl<'a> EqualItems<'a> {
     /// Returns the lengths of each item.
     #[inline]
     pub(crate) fn header(&self) -> ItemHeader {
         self.header
     }
-}
 
-impl<'a> Iterator for EqualItems<'a> {
-    /// The head of a key, and the bytes of the node from the rest of the key on.
-    type Item = (u64, &'a [u8]);
-
+    /// Iterates over the heads of the keys, each with the `N` bytes of the node from the rest of the key on.
+    /// Ends before an item after which the node has fewer bytes.
     #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        let head = u64::from_le_bytes(*self.heads.next()?);
-        let item = self.from;
-        self.from = item.get(self.stride_bytes..).unwrap_or(&[]);
-        Some((head, item))
+    pub(crate) fn chunks<const N: usize>(self) -> impl Iterator<Item = (u64, &'a [u8; N])> {
+        let Self { heads, mut from, stride_bytes, .. } = self;
+        heads.map_while(move |head| {
+            let chunk = from.first_chunk()?;
+            from = from.get(stride_bytes..).unwrap_or(&[]);
+            Some((u64::from_le_bytes(*head), chunk))
+        })
     }
 }
 

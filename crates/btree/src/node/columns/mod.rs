@@ -17,6 +17,7 @@ pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod encoding;
 pub(crate) mod items;
+pub(crate) mod merge;
 pub(crate) mod patch;
 pub(crate) mod search;
 pub(crate) mod size;

@@ -33,6 +33,7 @@ impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
                 match descent.step {
                     Step::Parent => descent.choose_child_in_columns(vectors),
                     Step::Group => descent.choose_item_in_columns::<COUNTED>(vectors),
+                    Step::RightNode => descent.prefetch_right_pairs(),
                     _ => {}
                 }
             }
@@ -46,7 +47,7 @@ impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
 
 /// Returns the columns of a published node.
 #[inline(always)]
-fn columns_of(published: Published<'_>) -> Columns<'_> {
+pub(super) fn columns_of(published: Published<'_>) -> Columns<'_> {
     Columns::new(published.bytes(), Counts(published.node().word(node_header::SORTED_END_OFFSET)))
 }
 
@@ -134,8 +135,11 @@ impl<'r, 'k> Descent<'r, 'k> {
         node.prefetch_lines::<1>(at + ITEM_BYTES - 1);
         self.near = Near::of(equal);
         self.step = Step::Leaf;
-        if COUNTED || self.purpose != Purpose::Get {
-            self.finish_item();
+        if let Purpose::Scan { pairs } = self.purpose {
+            self.prefetch_scan(pairs);
+        }
+        if COUNTED {
+            self.count_item();
         }
     }
 }

@@ -1,0 +1,95 @@
+//! The last steps of the descent of a scan through nodes in columns: they prefetch the pairs after the first
+//! one. A scan of a few pairs reads little else, so it would wait for each of these lines.
+
+use honeycomb_layout::{COLUMN_HEADS_OFFSET, node_header};
+use honeycomb_memory::{Lid, Node};
+
+use crate::node::columns::Columns;
+use crate::node::log_entry::EntryPlace;
+use crate::node::search::ITEM_BYTES;
+use crate::read::descent::together::columns_of;
+use crate::read::descent::{Descent, Purpose, Step};
+
+/// Lines of the heads of the right sibling to prefetch: a group.
+const RIGHT_HEAD_LINES: usize = 2;
+
+impl<'r> Descent<'r, '_> {
+    /// Prefetches about `pairs` pairs from the first item of the scan on, and the log entries between them.
+    /// If the leaf has fewer pairs, it also prefetches the entry of its right sibling in the page table.
+    #[inline(never)]
+    pub(super) fn prefetch_scan(&mut self, pairs: usize) {
+        let (columns, node, start) = (columns_of(self.node), self.node.node(), self.near.start());
+        let end = (start + pairs).min(columns.count());
+        prefetch_pairs(node, columns, start, end, columns.group(start >> columns.group_bits()).end);
+        self.next_entry = Some(self.prefetch_entries(start, end));
+        self.step = Step::Leaf;
+        if start + pairs > columns.count()
+            && let Some(right) = Lid::new(node.word(node_header::RIGHT_OFFSET))
+        {
+            self.reader.forest().memory().prefetch_entry(right);
+            (self.lid, self.step) = (right, Step::Right);
+        }
+    }
+
+    /// Prefetches the log entries whose back pointers are from `start` to `end`. Returns the smallest back
+    /// pointer from `start` on; `usize::MAX` if there is none.
+    #[inline(always)]
+    fn prefetch_entries(&self, start: usize, end: usize) -> usize {
+        let (node, words, mut next) = (self.node.node(), self.node.log_words(), usize::MAX);
+        let node_version = node.word(node_header::NODE_VERSION_OFFSET);
+        let mut entry = 0;
+        while let Some(word) = words.get(entry) {
+            let EntryPlace { back_pointer, at, version_delta, .. } = EntryPlace::from_word(word);
+            if node_version + version_delta > self.reader.version() {
+                break;
+            }
+            if back_pointer >= start {
+                next = next.min(back_pointer);
+                if back_pointer <= end {
+                    node.prefetch_range(at, at + ITEM_BYTES);
+                }
+            }
+            entry += 1;
+        }
+        next
+    }
+
+    /// Prefetches the right sibling of the leaf.
+    #[inline(never)]
+    pub(super) fn prefetch_right(&mut self) {
+        let right = self.reader.current(self.lid);
+        self.reader.forest().prefetch(right);
+        right.prefetch_lines::<RIGHT_HEAD_LINES>(COLUMN_HEADS_OFFSET);
+        right.prefetch_log_words(1);
+        (self.right, self.step) = (Some(right), Step::RightNode);
+    }
+
+    /// Prefetches the pairs of the right sibling that the scan will read.
+    #[inline(never)]
+    pub(super) fn prefetch_right_pairs(&mut self) {
+        self.step = Step::Leaf;
+        let Purpose::Scan { pairs } = self.purpose else { return };
+        let Some(right) = self.right.and_then(|right| self.reader.at_version(right)) else { return };
+        let (columns, left) = (columns_of(right), columns_of(self.node).count());
+        let end = (self.near.start() + pairs).saturating_sub(left).min(columns.count());
+        right.node().prefetch_lines::<1>(columns.fences_start());
+        prefetch_pairs(right.node(), columns, 0, end, columns.group(0).end);
+    }
+}
+
+/// Prefetches the pairs of a leaf from one index up to another. The heads up to an index are there already.
+#[inline(always)]
+fn prefetch_pairs(node: Node<'_>, columns: Columns<'_>, start: usize, end: usize, heads_end: usize) {
+    if end > heads_end {
+        node.prefetch_range(COLUMN_HEADS_OFFSET + 8 * heads_end, COLUMN_HEADS_OFFSET + 8 * end);
+        if columns.stride_bytes() == 0 {
+            node.prefetch_range(columns.offsets_start() + 2 * heads_end, columns.offsets_start() + 2 * end);
+        }
+    }
+    // Without a stride, the items are probably as long as the average.
+    let first = columns.item_offset(start);
+    node.prefetch_range(
+        first,
+        (first + columns.likely_item_bytes() * (end - start)).min(columns.sorted_end()),
+    );
+}
