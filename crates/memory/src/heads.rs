@@ -47,8 +47,8 @@ pub const GROUP_BYTES: usize = GROUP * HEAD_BYTES;
 
 /// The instructions with which searches compare the heads of a group.
 pub trait Vectors: Copy {
-    /// Returns the number of heads of a group before the first one that is greater than `head`. Only the first
-    /// `present` heads count.
+    /// Returns the number of heads of a group before the first one that is greater than `head`. Only the
+    /// first `present` heads count.
     fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize;
 
     /// Returns the number of heads of a group but the first that are not greater than `head`.

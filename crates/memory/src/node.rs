@@ -6,8 +6,8 @@
 //! 3. The bytes from 64 up to the published size do not change until the buffer is reclaimed. It is not
 //!    reclaimed while a pin can reach the node.
 //! 4. Only the lock holder reads or writes the bytes past the published size, except the published log words.
-//! 5. If nodes have log words ([`MemoryConfig::log_words`](crate::MemoryConfig::log_words)), the last words of
-//!    a node, one for each log entry, are published with the entries. Threads access them as atomic words
+//! 5. If nodes have log words ([`MemoryConfig::log_words`](crate::MemoryConfig::log_words)), the last words
+//!    of a node, one for each log entry, are published with the entries. Threads access them as atomic words
 //!    only. The lock holder stores the words of its entries before it publishes them; published words do not
 //!    change.
 
@@ -234,7 +234,7 @@ impl<'p> Published<'p> {
 }
 
 impl<'p> Published<'p> {
-    /// The words of the published log entries; none if nodes have no log words.
+    /// The words of the published log entries. It is empty if nodes have no log words.
     #[must_use]
     #[inline]
     pub fn log_words(self) -> LogWords<'p> {

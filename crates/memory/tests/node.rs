@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use honeycomb_layout::{lock_and_size as word, node_header};
-use honeycomb_memory::{LockAndSize, LockedNode, Node};
+use honeycomb_memory::{LockAndSize, LockedNode, Memory, MemoryConfig, Node};
 use honeycomb_testing::nodes::{map_node, memory, new_node};
 
 fn panics<T>(act: impl FnOnce() -> T) -> bool {
@@ -79,6 +79,43 @@ fn a_node_can_be_full() {
     locked.publish(memory.node_bytes(), 255);
     let bytes = node.published().bytes();
     assert!(bytes.len() == memory.node_bytes() - 64 && bytes.iter().all(|&byte| byte == 9));
+}
+
+#[test]
+fn log_words_are_published_with_their_entries() {
+    let config =
+        MemoryConfig { arena_bytes: 64 * 8192, log_words: true, huge_pages: false, ..Default::default() };
+    let memory = Memory::new(config).unwrap();
+    let lid = new_node(&memory, b"body");
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    let mut locked = node.try_lock(node.lock_and_size()).unwrap();
+    assert_eq!(locked.tail_mut(68).len(), 8192 - 68);
+    locked.set_log_word(0, 7);
+    locked.set_log_word(1, 8);
+    assert_eq!([0, 1, 2].map(|entry| locked.log_words(2).get(entry)), [Some(7), Some(8), None]);
+    assert_eq!(node.published().log_words().get(0), None, "no entry is published");
+    locked.publish(72, 2);
+    let published = node.published();
+    assert_eq!([0, 1, 2].map(|entry| published.log_words().get(entry)), [Some(7), Some(8), None]);
+    node.prefetch_log_words(2);
+    // The words are not part of the bytes that a holder may write.
+    let mut locked = node.try_lock(node.lock_and_size()).unwrap();
+    assert_eq!(locked.tail_mut(72).len(), 8192 - 72 - 16);
+    assert!(panics(|| locked.set_log_word(1, 0)), "a published word never changes");
+    assert!(panics(|| locked.set_log_word(2000, 0)), "the word is beyond the node");
+    assert!(panics(|| locked.log_words(2000).get(0)));
+    assert!(panics(|| locked.publish(8192 - 23, 3)), "the bytes reach into the words");
+}
+
+#[test]
+fn nodes_without_log_words_have_none() {
+    let memory = memory(64);
+    let lid = new_node(&memory, b"body");
+    let pin = memory.pin();
+    let locked = memory.node(&pin, lid).try_lock(memory.node(&pin, lid).lock_and_size()).unwrap();
+    assert_eq!(locked.log_words(9).get(0), None);
+    assert!(panics(|| locked.set_log_word(0, 7)));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Read access to the bytes of a node: a published one, one that the caller has locked, or a private one.
 //!
 //! ```text
-//! columns: | header | samples   | heads | offsets or children | fence keys | items | log entries | free | log words |
-//! rows:    | header | shortcuts                               | fence keys | items | log entries | free |
-//!          0        64                                              sorted_end             size        node_bytes
+//! columns: | header | samples | heads | offsets, children | fences | items | log entries | free | words |
+//! rows:    | header | shortcuts                           | fences | items | log entries | free |
+//!          0        64                                              sorted_end      size      node_bytes
 //! ```
 //! All offsets are relative to the node. The bytes of a view never change during its lifetime: these are the
 //! immutable words of the header, and the bytes up to the published size or up to a size beyond which only

@@ -176,8 +176,8 @@ fn search_key<'k>(landing: &Landing<'_>, key: &'k [u8]) -> SearchKey<'k> {
     SearchKey { suffix: &key[landing.leaf.prefix_length()..], head: landing.head }
 }
 
-/// Returns the position of the first sorted item whose key is not smaller than `key`, or greater than `key` if
-/// `after` is set.
+/// Returns the position of the first sorted item whose key is not smaller than `key`, or greater than `key`
+/// if `after` is set.
 #[inline]
 pub(crate) fn start_in_leaf(landing: &Landing<'_>, key: &[u8], after: bool) -> usize {
     let position = lower_bound_in(landing.leaf, &search_key(landing, key), landing.near);

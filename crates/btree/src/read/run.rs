@@ -132,15 +132,15 @@ impl<'a> PairRun<'a> {
         let items = self.items.start..self.items.start + most;
         let written = match columns.equal_items(items.clone()) {
             Some(items) => {
-                let key = self.prefix.len() + items.header().suffix_bytes();
-                let before = before(key, items.header().value_bytes());
-                match items.header().suffix_bytes().saturating_sub(HEAD_BYTES) + items.header().value_bytes()
-                {
-                    ..=SHORT_REST => {
-                        write_equal::<PREFIX, SHORT_REST>(out, prefix, self.prefix.len(), items, before)
-                    }
-                    ..=REST => write_equal::<PREFIX, REST>(out, prefix, self.prefix.len(), items, before),
-                    _ => WrittenPairs::default(),
+                let (header, prefix_bytes) = (items.header(), self.prefix.len());
+                let before = before(prefix_bytes + header.suffix_bytes(), header.value_bytes());
+                let rest = header.suffix_bytes().saturating_sub(HEAD_BYTES) + header.value_bytes();
+                if rest <= SHORT_REST {
+                    write_equal::<PREFIX, SHORT_REST>(out, prefix, prefix_bytes, items, before)
+                } else if rest <= REST {
+                    write_equal::<PREFIX, REST>(out, prefix, prefix_bytes, items, before)
+                } else {
+                    WrittenPairs::default()
                 }
             }
             None => {
@@ -159,8 +159,8 @@ impl<'a> PairRun<'a> {
     }
 }
 
-/// Writes pairs of equal lengths, of which the rest of the key and the value have at most `REST` bytes, as far
-/// as `out` and the node have the bytes that the copies in chunks touch.
+/// Writes pairs of equal lengths, whose rest of the key and value have at most `REST` bytes. It stops where
+/// `out` or the node lacks bytes that the copies in chunks touch.
 #[inline]
 fn write_equal<const PREFIX: usize, const REST: usize>(
     out: &mut [u8],

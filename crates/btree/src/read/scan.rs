@@ -148,8 +148,8 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         }
     }
 
-    /// Scans forward from the key of the lower bound. Most short scans end before the next log entry, and need
-    /// no cursor.
+    /// Scans forward from the key of the lower bound. Most short scans end before the next log entry, so they
+    /// need no cursor.
     #[inline]
     fn forward_from(&mut self, landing: &Landing<'s>) -> ControlFlow<()> {
         let (leaf, version) = (landing.leaf, self.reader.version());
@@ -271,8 +271,8 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         if self.remaining == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Returns the leaf and the cursor at which a forward scan starts that has no lower bound or starts at the
-    /// floor of its bound.
+    /// Returns the leaf and the cursor at which a forward scan starts. The scan has no lower bound, or starts
+    /// at the floor of its bound.
     fn first(&self) -> Option<(View<'s>, Cursor<'s>)> {
         let version = self.reader.version();
         let (Some(landing), Bound::Included(key) | Bound::Excluded(key)) = (self.landing, self.scan.lower)

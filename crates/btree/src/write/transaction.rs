@@ -309,7 +309,8 @@ impl<'f> WriteTransaction<'f> {
         self.shrunk.take()
     }
 
-    /// Returns the maximum size of another log entry in a leaf, without its log word; 0 if it can have no more.
+    /// Returns the maximum size of another log entry in a leaf, without its log word; 0 if the leaf can have
+    /// no more entries.
     pub(crate) fn log_room(&self, leaf: View<'_>) -> usize {
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
             return 0;
