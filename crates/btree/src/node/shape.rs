@@ -20,7 +20,7 @@ pub struct Shape {
     pub layout: NodeLayout,
     /// Size at which a log block is consolidated. Default 512; 0 consolidates at every write.
     pub log_threshold_bytes: usize,
-    /// Maximum difference between the version of a log entry and its node version, at most 2^40 - 1.
+    /// Maximum difference between the version of a log entry and its node version, at most 2^31 - 1.
     pub version_delta_max: u64,
 }
 
@@ -240,7 +240,8 @@ mod tests {
         assert!(!with(|s| s.log_threshold_bytes = 4097));
         assert!(with(|s| s.version_delta_max = VERSION_SLACK + 1));
         assert!(!with(|s| s.version_delta_max = VERSION_SLACK));
-        assert!(!with(|s| s.version_delta_max = 1 << 40));
+        assert!(!with(|s| s.version_delta_max = 1 << 31));
+        assert!(with(|s| s.version_delta_max = (1 << 31) - 1));
     }
 
     #[test]
