@@ -191,20 +191,23 @@ fn below_upper(key: &Vec<u8>, upper: &Bound<Vec<u8>>) -> bool {
 /// Scans a tree and returns the pairs.
 #[must_use]
 pub fn scan(reader: &Reader<'_>, root: Root, scan: &Scan<'_>) -> Pairs {
-    let mut collected = CollectedPairs::default();
+    let mut collected = CollectedPairs { pairs: Pairs::new(), first_run: scan.limit % 4 };
     reader.scan_into(root, scan, &mut collected);
-    collected.0
+    collected.pairs
 }
 
 /// Collects pairs in both ways: as item runs and one by one.
-#[derive(Default)]
-struct CollectedPairs(Pairs);
+struct CollectedPairs {
+    pairs: Pairs,
+    /// A number that determines how many pairs of the first run are consumed at once.
+    first_run: usize,
+}
 
 impl Emit for CollectedPairs {
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
         let mut key = Vec::new();
         pair.copy_key_into(&mut key);
-        self.0.push((key, pair.value().to_vec()));
+        self.pairs.push((key, pair.value().to_vec()));
         ControlFlow::Continue(())
     }
 
@@ -212,7 +215,7 @@ impl Emit for CollectedPairs {
         const LENGTHS: usize = 8;
         let mut out = [0; 512];
         // From zero to three pairs.
-        let most = self.0.len() % 4;
+        let most = (self.pairs.len() + self.first_run) % 4;
         let lengths = |key: usize, value: usize| (key << 32 | value).to_le_bytes();
         let written = run.write_to(&mut out, most, lengths);
         assert!(written.pairs <= most);
@@ -222,10 +225,10 @@ impl Emit for CollectedPairs {
             let key = &out[at + LENGTHS..][..lengths >> 32];
             let value = &out[at + LENGTHS + key.len()..][..lengths & 0xffff_ffff];
             at += LENGTHS + key.len() + value.len();
-            self.0.push((key.to_vec(), value.to_vec()));
+            self.pairs.push((key.to_vec(), value.to_vec()));
         }
         assert_eq!((at, at - LENGTHS * written.pairs), (written.bytes, written.pair_bytes()));
-        if let Some((key, _)) = self.0.last().filter(|_| written.pairs > 0) {
+        if let Some((key, _)) = self.pairs.last().filter(|_| written.pairs > 0) {
             assert_eq!(&out[written.last_key..][..written.last_key_bytes], key);
         }
     }

@@ -20,7 +20,8 @@ pub(crate) struct Cursor<'a> {
     sorted: usize,
     /// The end of the sorted block.
     end: usize,
-    /// The back pointer of the first overlay entry after the cursor; `usize::MAX` if there is none.
+    /// The back pointer of the first overlay entry after the cursor; `usize::MAX` if there is none. It may be
+    /// smaller until the cursor has an overlay.
     next_entry: usize,
     /// `None` until the cursor reaches an entry, which is rare in short scans. Until then, all entries whose
     /// back pointer is `sorted` come after the cursor.
@@ -62,9 +63,9 @@ impl<'a> Cursor<'a> {
         Self::new(view, read_version, sorted, next_back_pointer(view, read_version, sorted))
     }
 
-    /// Returns a cursor before the sorted item at `sorted` and before all entries with this back pointer.
-    /// `next_back_pointer` has returned `next_entry` for `sorted`, or for a position before it up to which no
-    /// entry follows.
+    /// Returns a cursor before the sorted item at `sorted` and before all entries with this back pointer. No
+    /// entry that the read version sees has a back pointer from `sorted` up to but not including
+    /// `next_entry`.
     #[inline]
     pub(crate) fn new(view: View<'a>, read_version: u64, sorted: usize, next_entry: usize) -> Self {
         Self { view, read_version, sorted, end: view.end(), next_entry, overlay: None, log: 0 }

@@ -107,8 +107,8 @@ pub(crate) struct Landing<'r> {
     pub(crate) near: Near,
     /// The log entries that may have the key, or all entries.
     pub(crate) candidates: Candidates,
-    /// The smallest back pointer at or after the start of `near` among the log entries that the reader sees,
-    /// if the descent has looked for it; `usize::MAX` if there is none.
+    /// The smallest back pointer at or after the start of `near` among all log entries, if the descent has
+    /// looked for it; `usize::MAX` if there is none.
     pub(crate) next_entry: Option<usize>,
 }
 

@@ -32,17 +32,13 @@ impl<'r> Descent<'r, '_> {
     }
 
     /// Prefetches the log entries whose back pointers are from `start` to `end`. Returns the smallest back
-    /// pointer from `start` on; `usize::MAX` if there is none.
+    /// pointer from `start` on, of entries of any version; `usize::MAX` if there is none.
     #[inline(always)]
     fn prefetch_entries(&self, start: usize, end: usize) -> usize {
         let (node, words, mut next) = (self.node.node(), self.node.log_words(), usize::MAX);
-        let node_version = node.word(node_header::NODE_VERSION_OFFSET);
         let mut entry = 0;
         while let Some(word) = words.get(entry) {
-            let EntryPlace { back_pointer, at, version_delta, .. } = EntryPlace::from_word(word);
-            if node_version + version_delta > self.reader.version() {
-                break;
-            }
+            let EntryPlace { back_pointer, at, .. } = EntryPlace::from_word(word);
             if back_pointer >= start {
                 next = next.min(back_pointer);
                 if back_pointer <= end {
