@@ -121,8 +121,9 @@ impl<'a> Cursor<'a> {
 
     /// Advances over deleted pairs, and over the next pair if it is in the log block.
     fn next_in_log(&mut self) -> Option<Item<'a>> {
+        // The overlay may show that the next entry comes later.
+        self.ensure_overlay();
         while self.sorted >= self.next_entry {
-            self.ensure_overlay();
             let overlay = self.overlay.as_ref()?;
             let item = overlay.item(self.log);
             self.log += 1;
