@@ -139,8 +139,9 @@ pub(crate) enum Effect<'o> {
 
 impl<'o> Operation<'o> {
     /// Whether the operation can change the pair.
+    #[must_use]
     #[inline]
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         !matches!(self, Self::Get | Self::Reduce { .. } | Self::Filter { .. })
     }
 

@@ -28,6 +28,8 @@
 //! | many reads, or many writes, in one call | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
 //! | a bulk load of sorted pairs into an empty table | [`Table::load_sorted`], or a [`Loader`] |
 //! | an atomic write to any tables | [`Batch`] and [`Store::apply`] |
+//! | pairs without order, counters and vectors | [`Store::unordered_table`], [`UnorderedTable`] |
+//! | several keys of any tables at one moment | [`Store::get_together`] |
 //! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
 //! | backup and restore | [`Store::save`], [`Store::load`] |
 //! | a store that survives a restart | [`Config::durability`], [`DurabilityConfig::directory`] |
@@ -48,6 +50,7 @@ mod config;
 mod directory;
 mod durability;
 mod error;
+mod exhaustion;
 mod image;
 mod iter;
 mod lanes;
@@ -65,12 +68,16 @@ mod store;
 mod store_durability;
 mod store_state;
 mod table;
+mod table_handle;
+mod table_kind;
 mod table_name;
 mod table_numbers;
+pub mod unordered;
+mod verify;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
 pub use honeycomb_btree::{
-    AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Verified, Version,
+    AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Version,
 };
 pub use honeycomb_log::{LogError, Storage, StorageFile};
 pub use honeycomb_memory::Faults;
@@ -91,9 +98,14 @@ pub use reads::Reads;
 pub use scan::Scan;
 pub use snapshot::{Snapshot, SnapshotToken};
 pub use statistics::{
-    BytesPerPair, MemoryStatistics, SnapshotStatistics, Statistics, TableStatistics, VersionStatistics,
-    WriteStatistics,
+    BytesPerPair, MemoryStatistics, SnapshotStatistics, Statistics, TableStatistics, UnorderedStatistics,
+    VersionStatistics, WriteStatistics,
 };
 pub use store::Store;
 pub use table::{Swap, Table, Versioned};
+pub use table_handle::TableRef;
+pub use table_kind::TableKind;
 pub use table_name::TABLE_NAME_BYTES_MAX;
+pub use unordered::config::UnorderedConfig;
+pub use unordered::table::{UnorderedTable, ValueSwap};
+pub use verify::Verified;

@@ -12,6 +12,7 @@ mod samples;
 mod scans;
 mod snapshots;
 mod tables;
+mod unordered;
 mod value_parts;
 
 use std::sync::Arc;
