@@ -24,6 +24,7 @@
 //! |---|---|
 //! | one pair | [`Table::get`], [`Table::put`], [`Table::compare_and_swap`], [`Table::add`], ... |
 //! | a few pairs in order | [`Table::scan`] with a [`Scan`], [`Table::scan_into`] without allocating |
+//! | counts, sums, greatest values and filters over a range | [`Table::push_down`], [`PushDown`] |
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
 //! | many reads, or many writes, in one call | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
 //! | a bulk load of sorted pairs into an empty table | [`Table::load_sorted`], or a [`Loader`] |
@@ -58,6 +59,7 @@ mod lease;
 mod loader;
 mod pair_count;
 mod pairs;
+mod push_down;
 mod range;
 mod reads;
 mod reserve;
@@ -93,6 +95,7 @@ pub use error::{Error, ImageError};
 pub use iter::Iter;
 pub use loader::Loader;
 pub use pairs::{Pairs, PairsIter};
+pub use push_down::PushDown;
 pub use range::prefix_end;
 pub use reads::Reads;
 pub use scan::Scan;

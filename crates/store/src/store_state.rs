@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_accelerator::Accelerator;
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, Version};
+use honeycomb_hashtable::Functions;
 use honeycomb_memory::MemoryError;
 
 use crate::compaction::{Compaction, STEP};
@@ -75,6 +76,11 @@ impl StoreState {
             key_bytes_max: forest.shape().key_bytes_max(),
             forest,
         })
+    }
+
+    /// The functions of operations.
+    pub(crate) fn functions(&self) -> &Functions {
+        self.unordered.functions()
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {

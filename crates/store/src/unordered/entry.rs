@@ -50,6 +50,10 @@ impl UnorderedEntries {
         Self { functions, seed, is_durable: config.durability.is_some(), next: AtomicU64::new(FIRST_TREE) }
     }
 
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.functions
+    }
+
     /// Creates an empty table that the directory does not have yet.
     pub(crate) fn create(
         &self,

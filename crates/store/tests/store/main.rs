@@ -7,6 +7,7 @@ mod exhaustion;
 mod images;
 mod iterators;
 mod operations;
+mod push_down;
 mod read_limits;
 mod samples;
 mod scans;
