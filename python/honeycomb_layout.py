@@ -508,6 +508,9 @@ WAL_DROP = 5
 # Kind: the store was opened; the identifiers of tables before this change have no meaning.
 WAL_RESTART = 6
 
+# Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
+WAL_CREATE_UNORDERED = 7
+
 # Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
 WAL_BLOCK_TABLE = 1
 
@@ -516,6 +519,11 @@ WAL_BLOCK_PAIRS = 2
 
 # Kind: the number of pairs of the checkpoint, 8 bytes; the last block.
 WAL_BLOCK_END = 3
+
+# Kind: as wal_block_table, for an unordered table; its parameters, struct wal_unordered, precede
+# the name. The following pairs belong to it, in any order, each as it was at some moment since the
+# version of the checkpoint.
+WAL_BLOCK_UNORDERED = 4
 
 
 @dataclass(frozen=True)
@@ -1234,14 +1242,41 @@ class WalChange(_Record):
 
     # Identifies a table from its wal_create on.
     tree: int = 0
-    # Wal_put: bytes of the value; wal_delete_range: bytes of the upper bound.
+    # Wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound.
     value_bytes: int = 0
     # Bytes of the key, of the lower bound, or of the name of the table.
     key_bytes: int = 0
-    # One of the constants wal_put to wal_restart.
+    # One of the constants wal_put to wal_create_unordered.
     kind: int = 0
     # Wal_delete_range: word wal_bounds; otherwise 0.
     bounds: int = 0
+
+
+@dataclass(frozen=True)
+class WalUnordered(_Record):
+    """The parameters of an unordered table.
+
+    +-------------------------------------------+----------+----------+
+    | 0..4                                      | 4        | 5        |
+    | buckets                                   | inline_  | fill_    |
+    |                                           | pair_    | percent  |
+    |                                           | bytes    |          |
+    +-------------------------------------------+----------+----------+
+    """
+
+    SIZE: ClassVar[int] = 6
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "buckets": Field(0, 32, None, 0xffffffff),
+        "inline_pair_bytes": Field(32, 8, None, 0xff),
+        "fill_percent": Field(40, 8, None, 0xff),
+    }
+
+    # Number of buckets at first.
+    buckets: int = 0
+    # Maximum length of a pair in the slots of a bucket.
+    inline_pair_bytes: int = 0
+    # Share of the slots in use at which the table grows; 0: it never grows.
+    fill_percent: int = 0
 
 
 @dataclass(frozen=True)
@@ -1371,7 +1406,7 @@ class WalBlock(_Record):
 
     # Bytes of the content.
     length: int = 0
-    # One of the constants wal_block_table to wal_block_end.
+    # One of the constants wal_block_table to wal_block_unordered.
     kind: int = 0
     # Zero.
     padding: tuple[int, ...] = (0,) * 7

@@ -438,6 +438,9 @@ package layout_pkg;
   // kind: the store was opened; the identifiers of tables before this change have no meaning
   localparam int unsigned WalRestart = 6;
 
+  // kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered
+  localparam int unsigned WalCreateUnordered = 7;
+
   // kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it
   localparam int unsigned WalBlockTable = 1;
 
@@ -446,6 +449,11 @@ package layout_pkg;
 
   // kind: the number of pairs of the checkpoint, 8 bytes; the last block
   localparam int unsigned WalBlockEnd = 3;
+
+  // kind: as wal_block_table, for an unordered table; its parameters, struct wal_unordered, precede
+  // the name. The following pairs belong to it, in any order, each as it was at some moment since the
+  // version of the checkpoint
+  localparam int unsigned WalBlockUnordered = 4;
 
   // node_header: the first cache line of a node
   //
@@ -1183,15 +1191,40 @@ package layout_pkg;
   typedef struct packed {
     // wal_delete_range: word wal_bounds; otherwise 0
     logic [7:0] bounds;
-    // one of the constants wal_put to wal_restart
+    // one of the constants wal_put to wal_create_unordered
     logic [7:0] kind;
     // bytes of the key, of the lower bound, or of the name of the table
     logic [15:0] key_bytes;
-    // wal_put: bytes of the value; wal_delete_range: bytes of the upper bound
+    // wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound
     logic [31:0] value_bytes;
     // identifies a table from its wal_create on
     logic [63:0] tree;
   } wal_change_t;
+
+  // wal_unordered: the parameters of an unordered table
+  //
+  // +-------------------------------------------+----------+----------+
+  // | 0..4                                      | 4        | 5        |
+  // | buckets                                   | inline_  | fill_    |
+  // |                                           | pair_    | percent  |
+  // |                                           | bytes    |          |
+  // +-------------------------------------------+----------+----------+
+  localparam int unsigned WalUnorderedSize = 6;
+  localparam int unsigned WalUnorderedBucketsOffset = 0;
+  localparam int unsigned WalUnorderedBucketsBytes = 4;
+  localparam int unsigned WalUnorderedInlinePairBytesOffset = 4;
+  localparam int unsigned WalUnorderedInlinePairBytesBytes = 1;
+  localparam int unsigned WalUnorderedFillPercentOffset = 5;
+  localparam int unsigned WalUnorderedFillPercentBytes = 1;
+
+  typedef struct packed {
+    // share of the slots in use at which the table grows; 0: it never grows
+    logic [7:0] fill_percent;
+    // maximum length of a pair in the slots of a bucket
+    logic [7:0] inline_pair_bytes;
+    // number of buckets at first
+    logic [31:0] buckets;
+  } wal_unordered_t;
 
   // wal_manifest: the manifest: the file from which a recovery starts
   //
@@ -1327,7 +1360,7 @@ package layout_pkg;
     logic [31:0] crc;
     // zero
     logic [6:0][7:0] padding;
-    // one of the constants wal_block_table to wal_block_end
+    // one of the constants wal_block_table to wal_block_unordered
     logic [7:0] kind;
     // bytes of the content
     logic [31:0] length;

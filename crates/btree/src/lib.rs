@@ -36,4 +36,6 @@ pub use crate::verify::{Verified, Violation};
 pub use crate::write::batch::BATCH_OPERATIONS_MAX;
 pub use crate::write::compact::Compacted;
 pub use crate::write::loader::Loader;
-pub use crate::write::operation::{BatchEntry, BatchOperation, BatchOutcome, Operation, Outcome, TreeRange};
+pub use crate::write::operation::{
+    BatchEntry, BatchOperation, BatchOutcome, Effect, Operation, Outcome, TreeRange, effect_of,
+};

@@ -69,6 +69,14 @@ impl Forest {
     /// # Errors
     /// The first [`Violation`] found.
     pub fn verify(&self, roots: &[Root]) -> Result<Verified, Violation> {
+        self.verify_beside(roots, 0)
+    }
+
+    /// Like [`Forest::verify`], in an arena with `value_bytes` bytes of value buffers that belong to no tree.
+    ///
+    /// # Errors
+    /// The first [`Violation`] found.
+    pub fn verify_beside(&self, roots: &[Root], value_bytes: u64) -> Result<Verified, Violation> {
         let forest: &Self = self;
         let pin = forest.memory().pin();
         let mut check = Check {
@@ -77,7 +85,7 @@ impl Forest {
             lid: 0,
             seen: HashSet::new(),
             counts: Verified::default(),
-            value_units: 0,
+            value_units: value_bytes,
         };
         for root in roots {
             check.tree(*root)?;
@@ -94,7 +102,7 @@ struct Check<'f> {
     lid: u64,
     seen: HashSet<Lid>,
     counts: Verified,
-    /// Bytes of the buffers of overflow values.
+    /// Bytes of the buffers of overflow values, including those that belong to no tree.
     value_units: u64,
 }
 

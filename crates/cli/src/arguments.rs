@@ -142,6 +142,9 @@ pub(crate) struct LoadArguments {
     /// Table to load into. The command creates a missing table.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(crate) table: String,
+    /// Load into an unordered table, which has no order and no scans.
+    #[arg(long)]
+    pub(crate) unordered: bool,
     /// Save the store as an image. If the file exists, load it first and extend it.
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use honeycomb_store::{Config, LeaseLimits, Store, Table};
+use honeycomb_store::{Config, LeaseLimits, Store, Table, TableKind, UnorderedConfig};
 use indicatif::HumanBytes;
 use serde::Serialize;
 
@@ -69,11 +69,32 @@ pub(crate) fn load(image: &ImageArguments) -> Result<Store, Error> {
     load_file(&image.store, &image.memory, 0)
 }
 
-/// Loads an image and opens one of its tables.
+/// Loads an image and opens one of its ordered tables.
 ///
 /// # Errors
-/// The file is not an image or is too large for the memory, or the table does not exist.
+/// The file is not an image or is too large for the memory; the table does not exist, or is unordered.
 pub(crate) fn load_table(arguments: &TableArguments) -> Result<(Store, Table), Error> {
+    let store = load_with_table(arguments)?;
+    let table = store.table(&arguments.name)?;
+    Ok((store, table))
+}
+
+/// Loads an image and returns the value of a key of one of its tables, of either kind.
+///
+/// # Errors
+/// The file is not an image or is too large for the memory; the table does not exist, or the key is invalid.
+pub(crate) fn load_value(arguments: &TableArguments, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    let store = load_with_table(arguments)?;
+    Ok(match store.table_kind(&arguments.name) {
+        Some(TableKind::Unordered) => {
+            store.unordered_table(&arguments.name, UnorderedConfig::default())?.get(key)?
+        }
+        _ => store.table(&arguments.name)?.get(key)?,
+    })
+}
+
+/// Loads an image that contains a table.
+fn load_with_table(arguments: &TableArguments) -> Result<Store, Error> {
     let store = load(&arguments.image)?;
     let tables = store.tables();
     if !tables.contains(&arguments.name) {
@@ -82,8 +103,7 @@ pub(crate) fn load_table(arguments: &TableArguments) -> Result<(Store, Table), E
         let problem = format!("there is no table `{}`; the store has {tables}", arguments.name);
         return Err(Error::Arguments(problem));
     }
-    let table = store.table(&arguments.name)?;
-    Ok((store, table))
+    Ok(store)
 }
 
 /// Decodes a key from an argument.

@@ -13,7 +13,7 @@ pub(crate) struct StoreSummary {
     pairs: u64,
     /// The bytes of all keys and values.
     raw_bytes: u64,
-    /// The bytes of nodes, overflow values, retired memory and the page table.
+    /// The bytes of nodes, overflow values, pages of unordered tables, retired memory and the page table.
     memory_bytes: u64,
     raw_bytes_per_pair: f64,
     memory_bytes_per_pair: f64,
@@ -33,8 +33,9 @@ impl StoreSummary {
             store.verify()?;
         let statistics = store.statistics();
         let memory = statistics.memory;
+        let of_trees = memory.node_bytes + memory.page_table_bytes;
         let memory_bytes =
-            (memory.node_bytes + memory.value_bytes + memory.retired_bytes + memory.page_table_bytes) as u64;
+            (of_trees + memory.table_page_bytes + memory.value_bytes + memory.retired_bytes) as u64;
         let raw_bytes = key_bytes + value_bytes;
         let per_pair = |bytes: u64| if pairs == 0 { 0.0 } else { bytes as f64 / pairs as f64 };
         Ok(StoreSummary {
@@ -55,7 +56,8 @@ impl StoreSummary {
         text.line("in the store");
         text.count("pairs", self.pairs, "");
         for table in self.tables.iter().filter(|table| table.pairs > 0) {
-            text.count("", table.pairs, format_args!("in table `{}`", table.name));
+            let kind = if table.unordered.is_some() { "unordered table" } else { "table" };
+            text.count("", table.pairs, format_args!("in {kind} `{}`", table.name));
         }
         let per_pair = format!("{:.1} B per pair: keys and values", self.raw_bytes_per_pair);
         text.bytes("raw bytes", self.raw_bytes, per_pair);

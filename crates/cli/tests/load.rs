@@ -35,6 +35,20 @@ fn json_lines_are_objects() {
 }
 
 #[test]
+fn load_get_and_stats_know_unordered_tables() {
+    let folder = Folder::new();
+    let image = folder.path("image");
+    let load = ["load", "--store", &image, "--format", "tsv", "--unordered", "--table", "u", "-"];
+    honeycomb_with(load, b"b\t2\na\t1\nb\t3\n").success();
+    assert_eq!(honeycomb(["get", "--store", &image, "--table", "u", "b"]).success(), "3");
+    let stats = honeycomb(["stats", "--store", &image]).success();
+    assert!(stats.contains("in unordered table `u`") && stats.contains("table pages"), "{stats}");
+    let scan = honeycomb(["scan", "--store", &image, "--table", "u"]);
+    scan.fails_with(&["table `u` is unordered, not ordered"]);
+    honeycomb(["verify", "--store", &image]).success();
+}
+
+#[test]
 fn the_last_value_of_a_key_wins() {
     assert_eq!(loaded("tsv", &[], b"a\t1\na\t2\n"), "a\t2\n");
 }

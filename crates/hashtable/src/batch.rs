@@ -233,6 +233,14 @@ impl<'r> StationRun<'r> {
             (Some(found), Last::Absent) => index.remove(self.access, key, &found),
             (found, Last::Changed) => index.store(self.access, key, found, &answers.scratch.current)?,
         }
+        match last {
+            Last::Unchanged => {}
+            Last::Absent if !existed => {}
+            Last::Absent => index.recording.record(key.bytes, Effect::Delete, &[]),
+            Last::Changed => {
+                index.recording.record(key.bytes, Effect::Store(&answers.scratch.current), &[]);
+            }
+        }
         drop(guard);
         if !existed && last == Last::Changed {
             index.grow_if_full(self.access, stripe);

@@ -9,6 +9,8 @@
 //! 3. A thread holds at most one stripe. The holder of the growth lock may lock a stripe, and the holder of
 //!    a stripe may lock caches and pool of the slabs.
 
+use std::sync::Arc;
+
 use honeycomb_layout::{BUCKET_SLOTS, KEY_BYTES_MAX, KEY_BYTES_MIN};
 use honeycomb_memory::sync::{AtomicU64, Mutex, Ordering};
 use honeycomb_memory::{Memory, Retired, SequenceLock};
@@ -20,6 +22,7 @@ use crate::directory::Directory;
 use crate::error::Error;
 use crate::functions::Functions;
 use crate::record::SlabValue;
+use crate::recorder::Recording;
 use crate::slabs::Slabs;
 
 /// A table without its memory.
@@ -28,9 +31,10 @@ pub(crate) struct Index {
     pub(crate) directory: Directory,
     pub(crate) stripes: Box<[Stripe]>,
     pub(crate) slabs: Slabs,
-    pub(crate) functions: Functions,
+    pub(crate) functions: Arc<Functions>,
     pub(crate) config: TableConfig,
     pub(crate) growth: Mutex<()>,
+    pub(crate) recording: Recording,
 }
 
 /// The keys whose hashes have equal lowest bits.
@@ -55,7 +59,11 @@ pub(crate) fn check_key(key: &[u8]) -> Result<(), Error> {
 }
 
 impl Index {
-    pub(crate) fn new(memory: &Memory, config: TableConfig, functions: Functions) -> Result<Self, Error> {
+    pub(crate) fn new(
+        memory: &Memory,
+        config: TableConfig,
+        functions: Arc<Functions>,
+    ) -> Result<Self, Error> {
         config.check()?;
         let stripes = config.buckets.min(STRIPES_MAX);
         Ok(Self {
@@ -65,12 +73,18 @@ impl Index {
             functions,
             config,
             growth: Mutex::new(()),
+            recording: Recording::default(),
         })
     }
 
     #[inline]
     pub(crate) fn stripe(&self, hash: u64) -> &Stripe {
-        &self.stripes[hash as usize & (self.stripes.len() - 1)]
+        &self.stripes[self.stripe_number(hash)]
+    }
+
+    #[inline]
+    pub(crate) fn stripe_number(&self, hash: u64) -> usize {
+        hash as usize & (self.stripes.len() - 1)
     }
 
     /// Whether the share of used slots of a stripe calls for more buckets.

@@ -29,6 +29,11 @@ pub enum Operation<'o> {
         /// The new value.
         value: &'o [u8],
     },
+    /// Removes the pair if its value equals the expected one.
+    CompareAndDelete {
+        /// The expected value.
+        expected: &'o [u8],
+    },
     /// Applies a function to a value of one element. Returns the original value.
     UpdateScalar {
         /// The number of the function.
@@ -100,7 +105,7 @@ pub enum Outcome {
     Deleted,
     /// Insert: the key exists.
     Exists,
-    /// Compare-and-swap: the current value, which differs from the expected one.
+    /// Compare-and-swap or compare-and-delete: the current value, which differs from the expected one.
     Mismatch(Span),
     /// An update with a function: the original value.
     Original(Span),
@@ -134,8 +139,9 @@ pub(crate) enum Effect<'o> {
 
 impl<'o> Operation<'o> {
     /// Whether the operation can change the pair.
+    #[must_use]
     #[inline]
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         !matches!(self, Self::Get | Self::Reduce { .. } | Self::Filter { .. })
     }
 
@@ -148,7 +154,7 @@ impl<'o> Operation<'o> {
     /// Checks everything that does not depend on the current value.
     pub(crate) fn check(&self, functions: &Functions) -> Result<(), Error> {
         match *self {
-            Self::Get | Self::Delete => Ok(()),
+            Self::Get | Self::Delete | Self::CompareAndDelete { .. } => Ok(()),
             Self::Put(value)
             | Self::Insert(value)
             | Self::Update(value)
@@ -167,7 +173,7 @@ impl<'o> Operation<'o> {
     }
 }
 
-fn check_value(value: &[u8]) -> Result<(), Error> {
+pub(crate) fn check_value(value: &[u8]) -> Result<(), Error> {
     let (bytes, max) = (value.len(), VALUE_BYTES_MAX);
     if bytes <= max { Ok(()) } else { Err(Error::ValueLength { bytes, max }) }
 }
@@ -212,6 +218,12 @@ pub(crate) fn decide<'o>(
         (Operation::CompareAndSwap { expected, value }, Some(current)) => {
             if current == expected {
                 return (Effect::Store(value), Outcome::Updated);
+            }
+            nothing(Outcome::Mismatch(append(out, current)))
+        }
+        (Operation::CompareAndDelete { expected }, Some(current)) => {
+            if current == expected {
+                return (Effect::Delete, Outcome::Deleted);
             }
             nothing(Outcome::Mismatch(append(out, current)))
         }

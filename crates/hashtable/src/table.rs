@@ -1,6 +1,7 @@
 //! The public type of a table: an index and its memory.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_memory::{Memory, Pin};
@@ -13,6 +14,7 @@ use crate::functions::Functions;
 use crate::hash::HashedKey;
 use crate::index::{Index, Stripe, check_key};
 use crate::operation::{Operation, Outcome, Request, Scratch};
+use crate::recorder::Recorder;
 use crate::slabs::SlabUsage;
 use crate::verify::Census;
 
@@ -44,9 +46,21 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// # Errors
     /// [`Error::InvalidConfig`] names the invalid parameter; [`Error::Memory`] if there is no room for the
     /// buckets.
-    pub fn new(memory: M, config: TableConfig, functions: Functions) -> Result<Self, Error> {
-        let index = Index::new(&memory, config, functions)?;
+    pub fn new(memory: M, config: TableConfig, functions: impl Into<Arc<Functions>>) -> Result<Self, Error> {
+        let index = Index::new(&memory, config, functions.into())?;
         Ok(Self { memory, index })
+    }
+
+    /// Passes the effects of all writes to `recorder` from now on.
+    #[must_use]
+    pub fn recorded_by(mut self, recorder: Box<dyn Recorder>) -> Self {
+        self.index.recording.set(recorder);
+        self
+    }
+
+    /// The parameters of the table.
+    pub fn config(&self) -> &TableConfig {
+        &self.index.config
     }
 
     /// The memory of the table.
@@ -118,12 +132,17 @@ impl<M: Deref<Target = Memory>> Table<M> {
 #[derive(Debug)]
 pub struct Session<'t> {
     memory: &'t Memory,
-    index: &'t Index,
+    pub(crate) index: &'t Index,
     pin: Pin<'t>,
     scratch: Scratch,
 }
 
 impl Session<'_> {
+    #[inline]
+    pub(crate) fn access(&self) -> Access<'_> {
+        Access { memory: self.memory, pin: &self.pin }
+    }
+
     /// Executes one operation, as [`Table::apply`].
     ///
     /// # Errors

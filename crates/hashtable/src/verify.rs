@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use honeycomb_layout::BUCKET_SLOTS;
+use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS};
 use honeycomb_memory::sync::Ordering;
 
 use crate::access::{Access, BUCKET_CLASS};
@@ -29,6 +29,10 @@ pub struct Census {
     pub get_accesses: u64,
     /// Bytes of all keys and values.
     pub pair_bytes: u64,
+    /// Bytes of all keys.
+    pub key_bytes: u64,
+    /// Bytes of the buffers of overflow values, in whole allocation units.
+    pub overflow_buffer_bytes: u64,
 }
 
 /// The census and the counts that it must agree with.
@@ -74,6 +78,7 @@ impl Index {
                 check(at == used, || format!("slot {at} follows slot {used}"))?;
                 used += slots;
                 let key = self.verify_pair(access, bucket, pair, walk)?;
+                walk.census.key_bytes += key.len() as u64;
                 let hash = hash(self.config.seed, &key);
                 check(number_of(hash, self.directory.count()) == number, || {
                     format!("the key {key:?} belongs to another bucket")
@@ -124,6 +129,8 @@ impl Index {
             }
             SlabValue::Overflow(reference) => {
                 walk.census.overflow_pairs += 1;
+                let buffer = reference.length.next_multiple_of(ALLOCATION_UNIT_BYTES);
+                walk.census.overflow_buffer_bytes += buffer as u64;
                 access.overflow(reference).len()
             }
         };

@@ -27,10 +27,11 @@ pub(crate) struct Found {
 }
 
 /// The memory for a new pair. Dropping it frees what is not in use yet.
-struct Prepared<'i> {
+#[derive(Debug)]
+pub(crate) struct Prepared<'i> {
     index: &'i Index,
     access: Access<'i>,
-    entry: Entry,
+    pub(crate) entry: Entry,
     /// The slab of the pair, and what to store there.
     slab: Option<(u32, Record)>,
     value: Option<ValueBuffer<'i>>,
@@ -68,6 +69,9 @@ impl Index {
                 Ok(())
             }),
         };
+        if result.is_ok() {
+            self.recording.record(key.bytes, effect, computed);
+        }
         drop(guard);
         if result.is_ok() && outcome == Outcome::Inserted {
             self.grow_if_full(access, stripe);
@@ -235,24 +239,40 @@ impl Index {
 
     /// Appends an entry to the first bucket of a chain that has room for it, or to a new one.
     fn place(&self, access: Access<'_>, first: u32, entry: &Entry) -> Result<(), Error> {
+        if let Some(last) = Self::place_in_chain(access, first, entry) {
+            let address = self.slabs.allocate(access.memory, BUCKET_CLASS)?;
+            Self::add_chained(access, last, address, entry);
+        }
+        Ok(())
+    }
+
+    /// Appends an entry to the first bucket of a chain that has room for it. If there is none, returns the
+    /// last bucket of the chain.
+    pub(crate) fn place_in_chain(access: Access<'_>, first: u32, entry: &Entry) -> Option<(u32, Bucket)> {
         let mut last = None;
         for (address, mut bucket) in Self::chain(access, first) {
             if bucket.free() >= entry.slots {
                 bucket.push(entry);
                 access.store_bucket(address, &bucket);
-                return Ok(());
+                return None;
             }
             last = Some((address, bucket));
         }
+        last
+    }
+
+    /// Appends a chained bucket with an entry after the last bucket of a chain.
+    pub(crate) fn add_chained(
+        access: Access<'_>,
+        (last, mut bucket): (u32, Bucket),
+        address: u32,
+        entry: &Entry,
+    ) {
         let mut chained = Bucket::default();
         chained.push(entry);
-        let address = self.slabs.allocate(access.memory, BUCKET_CLASS)?;
         access.store_bucket(address, &chained);
-        if let Some((last, mut bucket)) = last {
-            bucket.set_next(Some(address));
-            access.store_bucket(last, &bucket);
-        }
-        Ok(())
+        bucket.set_next(Some(address));
+        access.store_bucket(last, &bucket);
     }
 
     /// The record of a pair, and the buffer of its value if that is an overflow value.
@@ -271,7 +291,7 @@ impl Index {
     }
 
     /// Allocates the memory of a new pair.
-    fn prepare<'a>(
+    pub(crate) fn prepare<'a>(
         &'a self,
         access: Access<'a>,
         key: &HashedKey<'_>,
@@ -290,7 +310,7 @@ impl Index {
 
 impl Prepared<'_> {
     /// Stores the pair into its slab, after the bucket refers to it.
-    fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         if let Some((slab, record)) = self.slab.take() {
             self.access.store_record(slab, &record);
         }

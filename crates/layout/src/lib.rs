@@ -442,6 +442,9 @@ pub const WAL_DROP: usize = 5;
 /// Kind: the store was opened; the identifiers of tables before this change have no meaning.
 pub const WAL_RESTART: usize = 6;
 
+/// Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
+pub const WAL_CREATE_UNORDERED: usize = 7;
+
 /// Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
 pub const WAL_BLOCK_TABLE: usize = 1;
 
@@ -450,6 +453,11 @@ pub const WAL_BLOCK_PAIRS: usize = 2;
 
 /// Kind: the number of pairs of the checkpoint, 8 bytes; the last block.
 pub const WAL_BLOCK_END: usize = 3;
+
+/// Kind: as wal_block_table, for an unordered table; its parameters, struct wal_unordered, precede
+/// the name. The following pairs belong to it, in any order, each as it was at some moment since
+/// the version of the checkpoint.
+pub const WAL_BLOCK_UNORDERED: usize = 4;
 
 /// The first cache line of a node.
 ///
@@ -1498,7 +1506,7 @@ pub mod wal_change {
     pub const TREE_OFFSET: usize = 0;
     /// Bytes of `tree`.
     pub const TREE_BYTES: usize = 8;
-    /// Wal_put: bytes of the value; wal_delete_range: bytes of the upper bound.
+    /// Wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound.
     pub const VALUE_BYTES_OFFSET: usize = 8;
     /// Bytes of `value_bytes`.
     pub const VALUE_BYTES_BYTES: usize = 4;
@@ -1506,7 +1514,7 @@ pub mod wal_change {
     pub const KEY_BYTES_OFFSET: usize = 12;
     /// Bytes of `key_bytes`.
     pub const KEY_BYTES_BYTES: usize = 2;
-    /// One of the constants wal_put to wal_restart.
+    /// One of the constants wal_put to wal_create_unordered.
     pub const KIND_OFFSET: usize = 14;
     /// Bytes of `kind`.
     pub const KIND_BYTES: usize = 1;
@@ -1527,6 +1535,44 @@ pub mod wal_change {
         let end = end + KIND_BYTES;
         assert!(BOUNDS_OFFSET == end);
         let end = end + BOUNDS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// The parameters of an unordered table.
+///
+/// ```text
+/// +-------------------------------------------+----------+----------+
+/// | 0..4                                      | 4        | 5        |
+/// | buckets                                   | inline_  | fill_    |
+/// |                                           | pair_    | percent  |
+/// |                                           | bytes    |          |
+/// +-------------------------------------------+----------+----------+
+/// ```
+pub mod wal_unordered {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 6;
+    /// Number of buckets at first.
+    pub const BUCKETS_OFFSET: usize = 0;
+    /// Bytes of `buckets`.
+    pub const BUCKETS_BYTES: usize = 4;
+    /// Maximum length of a pair in the slots of a bucket.
+    pub const INLINE_PAIR_BYTES_OFFSET: usize = 4;
+    /// Bytes of `inline_pair_bytes`.
+    pub const INLINE_PAIR_BYTES_BYTES: usize = 1;
+    /// Share of the slots in use at which the table grows; 0: it never grows.
+    pub const FILL_PERCENT_OFFSET: usize = 5;
+    /// Bytes of `fill_percent`.
+    pub const FILL_PERCENT_BYTES: usize = 1;
+
+    const _: () = {
+        let end = 0;
+        assert!(BUCKETS_OFFSET == end);
+        let end = end + BUCKETS_BYTES;
+        assert!(INLINE_PAIR_BYTES_OFFSET == end);
+        let end = end + INLINE_PAIR_BYTES_BYTES;
+        assert!(FILL_PERCENT_OFFSET == end);
+        let end = end + FILL_PERCENT_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -1701,7 +1747,7 @@ pub mod wal_block {
     pub const LENGTH_OFFSET: usize = 0;
     /// Bytes of `length`.
     pub const LENGTH_BYTES: usize = 4;
-    /// One of the constants wal_block_table to wal_block_end.
+    /// One of the constants wal_block_table to wal_block_unordered.
     pub const KIND_OFFSET: usize = 4;
     /// Bytes of `kind`.
     pub const KIND_BYTES: usize = 1;

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use honeycomb_layout as layout;
-use honeycomb_layout::{wal_bounds, wal_change};
+use honeycomb_layout::{wal_bounds, wal_change, wal_unordered};
 
 use crate::bytes::{put_u32, put_u64, take, u32_at, u64_at};
 
@@ -55,6 +55,15 @@ pub enum Change<'a> {
         /// The name.
         name: &'a str,
     },
+    /// As [`Change::Create`], for an unordered table.
+    CreateUnordered {
+        /// The identifier.
+        tree: u64,
+        /// The name.
+        name: &'a str,
+        /// Its parameters, encoded as `wal_unordered`.
+        parameters: &'a [u8],
+    },
     /// The table does not exist any more.
     Drop {
         /// The table.
@@ -91,6 +100,11 @@ impl Changes {
     /// Appends the creation of a table, or a new identifier of one.
     pub fn create(&mut self, tree: u64, name: &str) {
         self.append(layout::WAL_CREATE, tree, 0, name.as_bytes(), &[]);
+    }
+
+    /// Appends the creation of an unordered table with encoded parameters, or a new identifier of one.
+    pub fn create_unordered(&mut self, tree: u64, name: &str, parameters: &[u8; wal_unordered::SIZE]) {
+        self.append(layout::WAL_CREATE_UNORDERED, tree, 0, name.as_bytes(), parameters);
     }
 
     /// Appends the removal of a table.
@@ -180,11 +194,13 @@ fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {
             let name = str::from_utf8(key).map_err(|_| "the name of a table is not UTF-8")?;
             Ok(Change::Create { tree, name })
         }
+        layout::WAL_CREATE_UNORDERED if value.len() == wal_unordered::SIZE => {
+            let name = str::from_utf8(key).map_err(|_| "the name of a table is not UTF-8")?;
+            Ok(Change::CreateUnordered { tree, name, parameters: value })
+        }
         layout::WAL_DROP if key.is_empty() && value.is_empty() => Ok(Change::Drop { tree }),
         layout::WAL_RESTART if key.is_empty() && value.is_empty() => Ok(Change::Restart),
-        _ => {
-            Err("the kind of a change is put (1), delete (2), range (3), create (4), drop (5) or restart (6)")
-        }
+        _ => Err("a change is a put (1), delete (2), range (3), create (4, 7), drop (5) or restart (6)"),
     }
 }
 

@@ -1,11 +1,12 @@
-//! Checkpoints: files with all pairs of one version, in the order of their keys, in blocks with checksums.
+//! Checkpoints: files with all pairs of one version, in blocks with checksums. The pairs of an ordered table
+//! are in the order of their keys.
 //!
 //! The checksum of a block covers the number of the checkpoint and the position of the block, so a lost,
 //! moved or foreign block is detected.
 
 use crc32c::{crc32c, crc32c_append};
 use honeycomb_layout as layout;
-use honeycomb_layout::{wal_block, wal_checkpoint, wal_pair};
+use honeycomb_layout::{wal_block, wal_checkpoint, wal_pair, wal_unordered};
 
 use crate::bytes::{put_u32, put_u64, take, u32_at, u64_at};
 use crate::error::LogError;
@@ -17,6 +18,9 @@ const MAGIC: &[u8; 8] = b"HONEYCHK";
 const BLOCK_BYTES: usize = 256 << 10;
 /// The largest content of a block that a reader accepts: one pair that exceeds [`BLOCK_BYTES`].
 const CONTENT_BYTES_MAX: usize = BLOCK_BYTES + (17 << 20);
+
+/// Offset of the name of an unordered table in its block.
+const NAME_OFFSET: usize = 8 + wal_unordered::SIZE;
 
 /// Writes a checkpoint. It is not valid before [`CheckpointWriter::finish`].
 pub struct CheckpointWriter {
@@ -62,7 +66,24 @@ impl CheckpointWriter {
         self.write_block(layout::WAL_BLOCK_TABLE)
     }
 
-    /// Adds a pair. Keys ascend.
+    /// Starts an unordered table with encoded parameters. The following pairs belong to it.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointWriter::create`].
+    pub fn unordered_table(
+        &mut self,
+        tree: u64,
+        name: &str,
+        parameters: &[u8; wal_unordered::SIZE],
+    ) -> Result<(), LogError> {
+        self.write_pairs()?;
+        self.content.extend_from_slice(&tree.to_le_bytes());
+        self.content.extend_from_slice(parameters);
+        self.content.extend_from_slice(name.as_bytes());
+        self.write_block(layout::WAL_BLOCK_UNORDERED)
+    }
+
+    /// Adds a pair. Keys of an ordered table ascend.
     ///
     /// # Errors
     /// Those of [`CheckpointWriter::create`].
@@ -134,6 +155,15 @@ pub enum Block<'a> {
     Table {
         /// The identifier of the table.
         tree: u64,
+        /// Its name.
+        name: &'a str,
+    },
+    /// As [`Block::Table`], for an unordered table.
+    Unordered {
+        /// The identifier of the table.
+        tree: u64,
+        /// Its parameters, encoded as `wal_unordered`.
+        parameters: &'a [u8],
         /// Its name.
         name: &'a str,
     },
@@ -220,12 +250,17 @@ impl CheckpointReader {
         let kind = usize::from(header[wal_block::KIND_OFFSET]);
         let is_known = match kind {
             layout::WAL_BLOCK_TABLE => length > 8 && str::from_utf8(&self.content[8..]).is_ok(),
+            layout::WAL_BLOCK_UNORDERED => {
+                self.content.get(NAME_OFFSET..).is_some_and(|name| str::from_utf8(name).is_ok())
+            }
             layout::WAL_BLOCK_PAIRS => true,
             layout::WAL_BLOCK_END => length == 8,
             _ => false,
         };
         if !is_known {
-            return Err(self.corrupt("a block is a table (1), pairs (2) or the end (3)"));
+            return Err(
+                self.corrupt("a block is a table (1), pairs (2), the end (3) or an unordered table (4)")
+            );
         }
         self.offset += (header.len() + length) as u64;
         self.position += 1;
@@ -237,6 +272,11 @@ impl CheckpointReader {
             layout::WAL_BLOCK_TABLE => {
                 let name = str::from_utf8(&self.content[8..]).unwrap_or_default();
                 Block::Table { tree: u64_at(&self.content, 0), name }
+            }
+            layout::WAL_BLOCK_UNORDERED => {
+                let name = str::from_utf8(&self.content[NAME_OFFSET..]).unwrap_or_default();
+                let parameters = &self.content[8..NAME_OFFSET];
+                Block::Unordered { tree: u64_at(&self.content, 0), parameters, name }
             }
             layout::WAL_BLOCK_PAIRS => Block::Pairs(PairsOfBlock(&self.content)),
             _ => Block::End { pairs: u64_at(&self.content, 0) },

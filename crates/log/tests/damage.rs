@@ -126,8 +126,9 @@ fn a_damaged_checkpoint_is_reported() {
         writer.push(&number.to_be_bytes(), &vec![number as u8; 300]).expect("room");
     }
     writer.table(8, "empty").expect("room");
+    writer.unordered_table(9, "unordered", &[0, 4, 0, 0, 30, 60]).expect("room");
     let pairs = writer.finish(&disk).expect("room");
-    assert_eq!((pairs, read_checkpoint(&disk).expect("valid")), (2000, (2000, 2)));
+    assert_eq!((pairs, read_checkpoint(&disk).expect("valid")), (2000, (2000, 3)));
     let bytes = disk.files()[0].1;
     for offset in (0..bytes).step_by(97).chain(0..200).chain(bytes - 200..bytes) {
         let damaged = disk.copy();
@@ -168,6 +169,10 @@ fn read_checkpoint(disk: &SimulatedDisk) -> Result<(u64, usize), LogError> {
     loop {
         match reader.next_block()? {
             Block::Table { .. } => tables += 1,
+            Block::Unordered { tree, parameters, name } => {
+                assert_eq!((tree, parameters, name), (9, &[0, 4, 0, 0, 30, 60][..], "unordered"));
+                tables += 1;
+            }
             Block::Pairs(pairs) => {
                 for pair in pairs {
                     let (key, value) = pair.expect("a valid block has whole pairs");

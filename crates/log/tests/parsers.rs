@@ -15,6 +15,7 @@ enum Owned {
     Delete(u64, Vec<u8>),
     DeleteRange(u64, Bound<Vec<u8>>, Bound<Vec<u8>>),
     Create(u64, String),
+    CreateUnordered(u64, String, [u8; 6]),
     Drop(u64),
     Restart,
 }
@@ -33,6 +34,8 @@ fn owned() -> impl Strategy<Value = Owned> {
         (any::<u64>(), key()).prop_map(|(tree, key)| Owned::Delete(tree, key)),
         (any::<u64>(), bound(), bound()).prop_map(|(tree, low, high)| Owned::DeleteRange(tree, low, high)),
         (any::<u64>(), "[a-zü]{1,20}").prop_map(|(tree, name)| Owned::Create(tree, name)),
+        (any::<u64>(), "[a-zü]{1,20}", any::<[u8; 6]>())
+            .prop_map(|(tree, name, parameters)| Owned::CreateUnordered(tree, name, parameters)),
         any::<u64>().prop_map(Owned::Drop),
         Just(Owned::Restart),
     ]
@@ -49,6 +52,7 @@ impl Owned {
                 out.delete_range(*tree, low.as_ref().map(|key| &key[..]), high.as_ref().map(|key| &key[..]));
             }
             Self::Create(tree, name) => out.create(*tree, name),
+            Self::CreateUnordered(tree, name, parameters) => out.create_unordered(*tree, name, parameters),
             Self::Drop(tree) => out.drop_table(*tree),
             Self::Restart => out.restart(),
         }
@@ -65,6 +69,9 @@ impl Owned {
                 (*a, low.clone(), high.clone()) == (tree, bytes(lower), bytes(upper))
             }
             (Self::Create(a, b), Change::Create { tree, name }) => (*a, &b[..]) == (tree, name),
+            (Self::CreateUnordered(a, b, c), Change::CreateUnordered { tree, name, parameters }) => {
+                (*a, &b[..], &c[..]) == (tree, name, parameters)
+            }
             (Self::Drop(a), Change::Drop { tree }) => *a == tree,
             (Self::Restart, Change::Restart) => true,
             _ => false,

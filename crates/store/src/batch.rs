@@ -2,11 +2,13 @@
 
 use std::ops::{Bound, Range, RangeBounds};
 
-use honeycomb_btree::{BatchEntry, BatchOperation, Operation, TreeRange, Version};
+use honeycomb_btree::{BatchEntry, BatchOperation, Operation, Outcome, TreeRange, Version};
 
 use crate::error::Error;
 use crate::range::{self, Bounds};
 use crate::table::Table;
+use crate::table_handle::{TableHandle, TableRef};
+use crate::unordered::table::UnorderedTable;
 
 /// Writes that [`Store::apply`](crate::Store::apply) applies atomically, and conditions on ranges that it
 /// checks at the same moment: at most 1,048,576 entries.
@@ -20,7 +22,11 @@ use crate::table::Table;
 /// the batch is applied it occupies up to 500 bytes per entry in addition to the keys and values. While it is
 /// applied it needs a second buffer in the arena for each leaf whose log block overflows. It locks all leaves
 /// that it writes to until its end, so other writes to these leaves wait: up to seconds for a million
-/// entries. Reads do not wait.
+/// entries. Reads of ordered tables do not wait.
+///
+/// Entries may be for unordered tables as well, if they are inserts, updates, puts, deletes, additions or
+/// depend on the value. Until the batch is applied, other operations on the keys of its stripes of these
+/// tables wait, gets included.
 ///
 /// ```
 /// use honeycomb_store::{Batch, BatchOutcome, Config, Store};
@@ -39,7 +45,7 @@ use crate::table::Table;
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The tables of the entries, without duplicates.
-    tables: Vec<Table>,
+    tables: Vec<TableHandle>,
     /// The concatenated keys and values.
     bytes: Vec<u8>,
     entries: Vec<StoredEntry>,
@@ -81,38 +87,43 @@ enum StoredOperation {
 
 impl Batch {
     /// Inserts a pair. Rejected if the key exists.
-    pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
+    pub fn insert<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8], value: &[u8]) -> &mut Self {
         let value = self.append(value);
         self.write(table, key, StoredOperation::Insert(value))
     }
 
     /// Replaces a value. Rejected if the key is absent.
-    pub fn update(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
+    pub fn update<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8], value: &[u8]) -> &mut Self {
         let value = self.append(value);
         self.write(table, key, StoredOperation::Update(value))
     }
 
     /// Inserts a pair or replaces its value.
-    pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> &mut Self {
+    pub fn put<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8], value: &[u8]) -> &mut Self {
         self.put_parts(table, key, [value])
     }
 
     /// Like [`Batch::put`], with a value in parts that the batch concatenates.
-    pub fn put_parts<const N: usize>(&mut self, table: &Table, key: &[u8], value: [&[u8]; N]) -> &mut Self {
+    pub fn put_parts<'t, const N: usize>(
+        &mut self,
+        table: impl Into<TableRef<'t>>,
+        key: &[u8],
+        value: [&[u8]; N],
+    ) -> &mut Self {
         let start = self.bytes.len();
         value.iter().for_each(|part| self.bytes.extend_from_slice(part));
         self.write(table, key, StoredOperation::Put(start..self.bytes.len()))
     }
 
     /// Deletes a pair, if the key exists.
-    pub fn delete(&mut self, table: &Table, key: &[u8]) -> &mut Self {
+    pub fn delete<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8]) -> &mut Self {
         self.write(table, key, StoredOperation::Delete)
     }
 
     /// Replaces a value that equals `expected`. Rejected otherwise.
-    pub fn compare_and_swap(
+    pub fn compare_and_swap<'t>(
         &mut self,
-        table: &Table,
+        table: impl Into<TableRef<'t>>,
         key: &[u8],
         expected: &[u8],
         value: &[u8],
@@ -122,7 +133,12 @@ impl Batch {
     }
 
     /// Deletes a pair whose value equals `expected`. Rejected otherwise.
-    pub fn compare_and_delete(&mut self, table: &Table, key: &[u8], expected: &[u8]) -> &mut Self {
+    pub fn compare_and_delete<'t>(
+        &mut self,
+        table: impl Into<TableRef<'t>>,
+        key: &[u8],
+        expected: &[u8],
+    ) -> &mut Self {
         let expected = self.append(expected);
         self.write(table, key, StoredOperation::CompareAndDelete { expected })
     }
@@ -140,7 +156,7 @@ impl Batch {
     }
 
     /// Adds to a counter as [`Table::add`] does. Rejected if the value is not a counter.
-    pub fn add(&mut self, table: &Table, key: &[u8], delta: i64) -> &mut Self {
+    pub fn add<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8], delta: i64) -> &mut Self {
         self.write(table, key, StoredOperation::Add(delta))
     }
 
@@ -180,7 +196,7 @@ impl Batch {
         since: Version,
     ) -> &mut Self {
         let keys = self.append_range(table, range::bounds(&range));
-        self.push(table, StoredAction::Unchanged { keys, since })
+        self.push(table.into(), StoredAction::Unchanged { keys, since })
     }
 
     /// Deletes every pair with a key in the range, including pairs that earlier entries of the batch wrote.
@@ -203,7 +219,7 @@ impl Batch {
         range: impl RangeBounds<&'k K>,
     ) -> &mut Self {
         let keys = self.append_range(table, range::bounds(&range));
-        self.push(table, StoredAction::DeleteRange(keys))
+        self.push(table.into(), StoredAction::DeleteRange(keys))
     }
 
     /// Returns the number of entries.
@@ -232,13 +248,37 @@ impl Batch {
     }
 
     /// The tables that the batch writes to or has conditions on.
-    pub(crate) fn tables(&self) -> &[Table] {
+    pub(crate) fn tables(&self) -> &[TableHandle] {
         &self.tables
     }
 
     /// The table of the entry at `index`.
-    pub(crate) fn table(&self, index: usize) -> &Table {
+    pub(crate) fn table(&self, index: usize) -> &TableHandle {
         &self.tables[self.entries[index].table]
+    }
+
+    /// Updates the number of pairs of an ordered table after the write at `index`. Unordered tables count
+    /// their pairs themselves.
+    pub(crate) fn record(&self, index: usize, outcome: &Outcome) {
+        if let TableHandle::Ordered(table) = self.table(index) {
+            table.record(outcome);
+        }
+    }
+
+    /// Whether an entry is for an unordered table.
+    pub(crate) fn has_unordered(&self) -> bool {
+        self.tables.iter().any(|table| table.unordered().is_some())
+    }
+
+    /// The unordered table, the key and the operation of the entry at `index`, if its table is unordered.
+    pub(crate) fn unordered_write(&self, index: usize) -> Option<(&UnorderedTable, &[u8], Operation<'_>)> {
+        let StoredEntry { table, action } = &self.entries[index];
+        match (self.tables[*table].unordered(), action) {
+            (Some(table), StoredAction::Write { key, operation }) => {
+                Some((table, &self.bytes[key.clone()], self.operation(operation)))
+            }
+            _ => None,
+        }
     }
 
     /// Returns whether all writes are deletes, so that the batch frees memory.
@@ -252,40 +292,53 @@ impl Batch {
         !self.entries.iter().any(|entry| writes(&entry.action))
     }
 
-    /// The entries in the form that trees accept.
+    /// The entries for ordered tables in the form that trees accept.
     pub(crate) fn entries(&self) -> Vec<BatchEntry<'_>> {
-        self.entries.iter().map(|entry| self.entry(entry)).collect()
+        self.entries.iter().filter_map(|entry| self.entry(entry)).collect()
     }
 
-    /// The entries as operations, if all of them are writes to single keys.
-    pub(crate) fn operations(&self) -> Result<Vec<BatchOperation<'_>>, Error> {
-        let mut operations = Vec::with_capacity(self.entries.len());
-        for (index, StoredEntry { table, action }) in self.entries.iter().enumerate() {
-            let StoredAction::Write { key, operation } = action else {
-                return Err(Error::NotSingleWrite { entry: index });
-            };
-            operations.push(self.single(*table, key, operation));
+    /// Checks that all entries are writes to single keys.
+    pub(crate) fn check_single(&self) -> Result<(), Error> {
+        let is_single = |entry: &StoredEntry| matches!(entry.action, StoredAction::Write { .. });
+        match self.entries.iter().position(|entry| !is_single(entry)) {
+            None => Ok(()),
+            Some(entry) => Err(Error::NotSingleWrite { entry }),
         }
-        Ok(operations)
+    }
+
+    /// The writes to single keys of ordered tables from `index` on, up to the next entry of another kind.
+    pub(crate) fn operations_from(&self, index: usize) -> Vec<BatchOperation<'_>> {
+        let mut operations = Vec::with_capacity(self.entries.len() - index);
+        for StoredEntry { table, action } in &self.entries[index..] {
+            let StoredAction::Write { key, operation } = action else { break };
+            let Some(operation) = self.single(*table, key, operation) else { break };
+            operations.push(operation);
+        }
+        operations
     }
 
     #[inline(always)]
-    fn single(&self, table: usize, key: &Range<usize>, operation: &StoredOperation) -> BatchOperation<'_> {
-        let (root, key) = (self.tables[table].root(), &self.bytes[key.clone()]);
-        BatchOperation { root, key, operation: self.operation(operation) }
+    fn single(
+        &self,
+        table: usize,
+        key: &Range<usize>,
+        operation: &StoredOperation,
+    ) -> Option<BatchOperation<'_>> {
+        let (root, key) = (self.tables[table].root()?, &self.bytes[key.clone()]);
+        Some(BatchOperation { root, key, operation: self.operation(operation) })
     }
 
-    fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> BatchEntry<'_> {
-        let root = self.tables[*table].root();
+    fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> Option<BatchEntry<'_>> {
+        let root = self.tables[*table].root()?;
         let bound = |bound: &Bound<Range<usize>>| bound.as_ref().map(|key| &self.bytes[key.clone()]);
         let range = |(lower, upper): &KeyRange| TreeRange { root, lower: bound(lower), upper: bound(upper) };
-        match action {
-            StoredAction::Write { key, operation } => BatchEntry::Write(self.single(*table, key, operation)),
+        Some(match action {
+            StoredAction::Write { key, operation } => BatchEntry::Write(self.single(*table, key, operation)?),
             StoredAction::Unchanged { keys, since } => {
                 BatchEntry::Unchanged { range: range(keys), since: *since }
             }
             StoredAction::DeleteRange(keys) => BatchEntry::DeleteRange(range(keys)),
-        }
+        })
     }
 
     fn operation(&self, operation: &StoredOperation) -> Operation<'_> {
@@ -310,17 +363,22 @@ impl Batch {
 
     // Inlined because an operation is several machine words long.
     #[inline(always)]
-    fn write(&mut self, table: &Table, key: &[u8], operation: StoredOperation) -> &mut Self {
+    fn write<'t>(
+        &mut self,
+        table: impl Into<TableRef<'t>>,
+        key: &[u8],
+        operation: StoredOperation,
+    ) -> &mut Self {
         let key = self.append(key);
-        self.push(table, StoredAction::Write { key, operation })
+        self.push(table.into(), StoredAction::Write { key, operation })
     }
 
     // Inlined because an action is several machine words long.
     #[inline(always)]
-    fn push(&mut self, table: &Table, action: StoredAction) -> &mut Self {
+    fn push(&mut self, table: TableRef<'_>, action: StoredAction) -> &mut Self {
         let known = self.tables.iter().position(|known| known.is_same_as(table));
         let table = known.unwrap_or_else(|| {
-            self.tables.push(table.clone());
+            self.tables.push(table.to_handle());
             self.tables.len() - 1
         });
         self.entries.push(StoredEntry { table, action });

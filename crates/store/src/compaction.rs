@@ -13,11 +13,11 @@
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use honeycomb_btree::Forest;
+use honeycomb_btree::{Forest, Root};
 use honeycomb_memory::Memory;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-use crate::directory::Tables;
+use crate::directory::{Entry, Tables};
 use crate::store_state::StoreState;
 
 /// Writes of a thread between two steps of a pass, and leaves that one step visits.
@@ -103,8 +103,8 @@ impl Compaction {
         let Some(tables) = state.directory.try_read() else { return Step { is_stuck: true, ..step } };
         let mut left = leaves;
         while left > 0 && self.is_due(&state.forest) {
-            let Some((name, mut key)) = self.position(pass, &state.forest, &tables) else { continue };
-            let compacted = state.forest.compact(tables[&name].root, &mut key, left);
+            let Some((name, root, mut key)) = self.position(pass, &state.forest, &tables) else { continue };
+            let compacted = state.forest.compact(root, &mut key, left);
             let (leaves, is_done) = match compacted {
                 Ok(compacted) => {
                     step.freed += compacted.freed;
@@ -124,16 +124,17 @@ impl Compaction {
 
     /// The table and the key where the pass continues, or where a new one begins. `None` if the pass has
     /// ended.
-    fn position(&self, pass: &mut Pass, forest: &Forest, tables: &Tables) -> Option<(String, Vec<u8>)> {
+    fn position(&self, pass: &mut Pass, forest: &Forest, tables: &Tables) -> Option<(String, Root, Vec<u8>)> {
         let (name, key) = pass.position.take().unwrap_or_else(|| {
             pass.began_at = forest.shrunk_bytes();
             self.due_at.store(0, Ordering::Relaxed);
             Default::default()
         });
         let from = (Bound::Included(&name[..]), Bound::Unbounded);
-        match tables.range::<str, _>(from).next() {
-            Some((found, _)) if *found == name => Some((name, key)),
-            Some((found, _)) => Some((found.clone(), Vec::new())),
+        let trees = |(name, entry): (&String, &Entry)| entry.root().map(|root| (name.clone(), root));
+        match tables.range::<str, _>(from).find_map(trees) {
+            Some((found, root)) if found == name => Some((name, root, key)),
+            Some((found, root)) => Some((found, root, Vec::new())),
             None => {
                 let nodes = forest.memory().accounting().live_node_bytes;
                 let more = forest.memory().node_bytes() + nodes / DUE_FRACTION;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use honeycomb_accelerator::{Backend, LONG_SCAN_LEASES, Software};
 use honeycomb_btree::{NodeLayout, Shape};
+use honeycomb_hashtable::Functions;
 use honeycomb_memory::{Faults, MemoryConfig};
 
 use crate::clock::{Clock, SystemClock};
@@ -57,6 +58,11 @@ pub struct Config {
     pub clock: Arc<dyn Clock>,
     /// Where and when writes become durable. Default: never; the store is in memory only.
     pub durability: Option<DurabilityConfig>,
+    /// The functions that operations on values may use, besides the built-in ones. Default: none.
+    pub functions: Arc<Functions>,
+    /// The seed of the hashes of unordered tables. Clients must not know it, or they could choose keys that
+    /// slow a table down. Default `None`: each table has a random one.
+    pub hash_seed: Option<u64>,
     /// Makes allocations fail, for tests. Default: never.
     pub faults: Faults,
 }
@@ -95,6 +101,8 @@ impl Default for Config {
             accelerator: Arc::new(Software::default()),
             clock: Arc::new(SystemClock::default()),
             durability: None,
+            functions: Arc::default(),
+            hash_seed: None,
             faults: Faults::default(),
         }
     }

@@ -7,6 +7,7 @@ use honeycomb_log::LogError;
 use honeycomb_memory::MemoryError;
 use thiserror::Error;
 
+use crate::table_kind::TableKind;
 use crate::table_name::TABLE_NAME_BYTES_MAX;
 
 /// Why an operation failed. The stored data is unchanged.
@@ -80,6 +81,25 @@ pub enum Error {
     TableExists {
         /// The table's name.
         name: String,
+    },
+    /// A table of this name has another kind.
+    #[error("table `{name}` is {kind}, not {wanted}")]
+    WrongKind {
+        /// The table's name.
+        name: String,
+        /// Its kind.
+        kind: TableKind,
+        /// The requested kind.
+        wanted: TableKind,
+    },
+    /// The arguments of an operation with a function are invalid.
+    #[error(transparent)]
+    Function(honeycomb_hashtable::Error),
+    /// A value does not consist of elements of the function.
+    #[error("value of {bytes} bytes does not consist of elements of the function")]
+    NotElements {
+        /// Bytes of the value.
+        bytes: usize,
     },
     /// A bulk load needs an empty table.
     #[error("the table has pairs: a bulk load needs an empty table")]
@@ -265,6 +285,19 @@ impl From<MemoryError> for Error {
             MemoryError::ValueLength { bytes, max } => Self::ValueLength { bytes, max },
             MemoryError::InvalidConfig(message) => Self::InvalidConfig(message),
             other => Self::Reserve(other),
+        }
+    }
+}
+
+impl From<honeycomb_hashtable::Error> for Error {
+    fn from(error: honeycomb_hashtable::Error) -> Self {
+        use honeycomb_hashtable::Error as Table;
+        match error {
+            Table::Memory(error) => error.into(),
+            Table::KeyLength { bytes, max, .. } => Self::KeyLength { bytes, max },
+            Table::ValueLength { bytes, max } => Self::ValueLength { bytes, max },
+            Table::InvalidConfig { .. } => Self::InvalidConfig(error.to_string()),
+            _ => Self::Function(error),
         }
     }
 }

@@ -24,10 +24,13 @@
 //! |---|---|
 //! | one pair | [`Table::get`], [`Table::put`], [`Table::compare_and_swap`], [`Table::add`], ... |
 //! | a few pairs in order | [`Table::scan`] with a [`Scan`], [`Table::scan_into`] without allocating |
+//! | counts, sums, greatest values and filters over a range | [`Table::push_down`], [`PushDown`] |
 //! | many pairs in order | [`Table::iter`], [`Table::range`] |
 //! | many reads, or many writes, in one call | [`Reads`], [`Store::read`]; [`Batch`], [`Store::apply_each`] |
 //! | a bulk load of sorted pairs into an empty table | [`Table::load_sorted`], or a [`Loader`] |
 //! | an atomic write to any tables | [`Batch`] and [`Store::apply`] |
+//! | pairs without order, counters and vectors | [`Store::unordered_table`], [`UnorderedTable`] |
+//! | several keys of any tables at one moment | [`Store::get_together`] |
 //! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
 //! | backup and restore | [`Store::save`], [`Store::load`] |
 //! | a store that survives a restart | [`Config::durability`], [`DurabilityConfig::directory`] |
@@ -48,6 +51,7 @@ mod config;
 mod directory;
 mod durability;
 mod error;
+mod exhaustion;
 mod image;
 mod iter;
 mod lanes;
@@ -55,6 +59,7 @@ mod lease;
 mod loader;
 mod pair_count;
 mod pairs;
+mod push_down;
 mod range;
 mod reads;
 mod reserve;
@@ -65,12 +70,16 @@ mod store;
 mod store_durability;
 mod store_state;
 mod table;
+mod table_handle;
+mod table_kind;
 mod table_name;
 mod table_numbers;
+pub mod unordered;
+mod verify;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
 pub use honeycomb_btree::{
-    AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Verified, Version,
+    AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Version,
 };
 pub use honeycomb_log::{LogError, Storage, StorageFile};
 pub use honeycomb_memory::Faults;
@@ -86,14 +95,20 @@ pub use error::{Error, ImageError};
 pub use iter::Iter;
 pub use loader::Loader;
 pub use pairs::{Pairs, PairsIter};
+pub use push_down::PushDown;
 pub use range::prefix_end;
 pub use reads::Reads;
 pub use scan::Scan;
 pub use snapshot::{Snapshot, SnapshotToken};
 pub use statistics::{
-    BytesPerPair, MemoryStatistics, SnapshotStatistics, Statistics, TableStatistics, VersionStatistics,
-    WriteStatistics,
+    BytesPerPair, MemoryStatistics, SnapshotStatistics, Statistics, TableStatistics, UnorderedStatistics,
+    VersionStatistics, WriteStatistics,
 };
 pub use store::Store;
 pub use table::{Swap, Table, Versioned};
+pub use table_handle::TableRef;
+pub use table_kind::TableKind;
 pub use table_name::TABLE_NAME_BYTES_MAX;
+pub use unordered::config::UnorderedConfig;
+pub use unordered::table::{UnorderedTable, ValueSwap};
+pub use verify::Verified;

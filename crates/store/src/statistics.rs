@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::directory::Entry;
 use crate::lease::LeaseTotals;
 use crate::store_state::StoreState;
 
@@ -34,10 +35,29 @@ pub struct TableStatistics {
     pub name: String,
     /// The number of its pairs.
     pub pairs: u64,
+    /// The memory of an unordered table; `None` for an ordered one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unordered: Option<UnorderedStatistics>,
 }
 
-/// The use of memory. Every byte of the arena is free, in a node, in a value, in the reserve, retired or
-/// private.
+/// The memory of an unordered table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct UnorderedStatistics {
+    /// Number of buckets, without chained ones.
+    pub buckets: u64,
+    /// Number of slots of buckets in use.
+    pub used_slots: u64,
+    /// Bytes of the pages with buckets.
+    pub bucket_bytes: usize,
+    /// Bytes of the pages with slabs.
+    pub slab_bytes: usize,
+    /// Bytes of these pages that no pair uses.
+    pub free_slab_bytes: usize,
+}
+
+/// The use of memory. Every byte of the arena is free, in a node, in a value, in a page of an unordered
+/// table, in the reserve, retired or private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MemoryStatistics {
@@ -49,6 +69,8 @@ pub struct MemoryStatistics {
     pub node_bytes: usize,
     /// Bytes of the buffers of overflow values.
     pub value_bytes: usize,
+    /// Bytes of the pages of unordered tables.
+    pub table_page_bytes: usize,
     /// Bytes reserved for deletes, so that a full store can be emptied.
     pub reserve_bytes: usize,
     /// Bytes that were replaced and are not reclaimed yet.
@@ -73,6 +95,8 @@ pub struct BytesPerPair {
     pub nodes: f64,
     /// Bytes of overflow values.
     pub values: f64,
+    /// Bytes of the pages of unordered tables.
+    pub table_pages: f64,
     /// Bytes that are retired and not reclaimed yet.
     pub retired: f64,
     /// Bytes of the page table.
@@ -138,9 +162,7 @@ pub struct WriteStatistics {
 impl Statistics {
     pub(crate) fn of(state: &StoreState) -> Self {
         let directory = state.directory.read();
-        let table = |(name, pairs)| TableStatistics { name, pairs };
-        let counts = directory.values().map(|entry| (entry.name.clone(), entry.pairs.get()));
-        let tables: Vec<_> = counts.map(table).collect();
+        let tables: Vec<_> = directory.values().map(TableStatistics::of).collect();
         let pairs = tables.iter().map(|table| table.pairs).sum();
         let memory = MemoryStatistics::of(state);
         let trees = state.forest.statistics();
@@ -152,6 +174,25 @@ impl Statistics {
             versions: VersionStatistics::of(state),
             snapshots: state.leases.totals(state.forest.memory()).into(),
             writes: trees.into(),
+        }
+    }
+}
+
+impl TableStatistics {
+    fn of(entry: &Entry) -> Self {
+        let unordered = entry.unordered().ok().map(|entry| entry.table.statistics().into());
+        Self { name: entry.name().to_owned(), pairs: entry.pairs(), unordered }
+    }
+}
+
+impl From<honeycomb_hashtable::TableStatistics> for UnorderedStatistics {
+    fn from(table: honeycomb_hashtable::TableStatistics) -> Self {
+        Self {
+            buckets: table.buckets,
+            used_slots: table.used_slots,
+            bucket_bytes: table.bucket_page_bytes,
+            slab_bytes: table.slabs.page_bytes,
+            free_slab_bytes: table.slabs.pool_bytes + table.slabs.cached_bytes,
         }
     }
 }
@@ -177,8 +218,11 @@ impl MemoryStatistics {
             free_bytes: accounting.free_bytes + accounting.free_list_bytes + accounting.reserved_bytes,
             node_bytes: accounting.live_node_bytes,
             value_bytes: accounting.live_value_bytes.saturating_sub(reserve_bytes),
+            table_page_bytes: accounting.live_table_page_bytes,
             reserve_bytes,
-            retired_bytes: accounting.retired_node_bytes + accounting.retired_value_bytes,
+            retired_bytes: accounting.retired_node_bytes
+                + accounting.retired_value_bytes
+                + accounting.retired_table_page_bytes,
             private_bytes: accounting.private_node_bytes + accounting.private_value_bytes,
             nodes: accounting.live_nodes,
             values: accounting.live_values.saturating_sub(reserve_buffers),
@@ -192,12 +236,14 @@ impl BytesPerPair {
     fn new(memory: &MemoryStatistics, pairs: u64) -> Self {
         let each = |bytes: usize| if pairs == 0 { 0.0 } else { bytes as f64 / pairs as f64 };
         let MemoryStatistics { node_bytes, value_bytes, retired_bytes, page_table_bytes, .. } = *memory;
+        let table_page_bytes = memory.table_page_bytes;
         Self {
             nodes: each(node_bytes),
             values: each(value_bytes),
+            table_pages: each(table_page_bytes),
             retired: each(retired_bytes),
             page_table: each(page_table_bytes),
-            all: each(node_bytes + value_bytes + retired_bytes + page_table_bytes),
+            all: each(node_bytes + value_bytes + table_page_bytes + retired_bytes + page_table_bytes),
         }
     }
 }

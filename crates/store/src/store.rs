@@ -4,22 +4,27 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use honeycomb_btree::{AccessCounts, BatchOutcome, Forest, Outcome, Verified};
+use honeycomb_btree::{AccessCounts, BatchOutcome, Forest, Outcome};
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
+use crate::directory::Entry;
 use crate::durability::start::start;
 use crate::error::Error;
-use crate::image;
 use crate::reads::Reads;
 use crate::snapshot::{Snapshot, SnapshotToken};
 use crate::statistics::{MemoryStatistics, Statistics, VersionStatistics};
 use crate::store_state::StoreState;
 use crate::table::Table;
+use crate::table_kind::TableKind;
+use crate::unordered::config::UnorderedConfig;
+use crate::unordered::table::UnorderedTable;
+use crate::verify::Verified;
+use crate::{image, unordered, verify};
 
 /// A handle to a store: tables in one arena whose writes share one sequence of versions. Handles are cheap to
 /// clone. The store is freed with its last handle ([`Store`], [`Table`], [`Snapshot`], [`Batch`], [`Reads`]
-/// or iterator).
+/// iterator or [`UnorderedTable`]).
 #[derive(Clone)]
 pub struct Store {
     state: Arc<StoreState>,
@@ -43,11 +48,30 @@ impl Store {
     /// Opens the table of this name (1 to 255 bytes), and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::TableName`], [`Error::TooManyTables`], [`Error::OutOfMemory`].
+    /// [`Error::WrongKind`] if an unordered table has the name; [`Error::TableName`],
+    /// [`Error::TooManyTables`], [`Error::OutOfMemory`].
     pub fn table(&self, name: &str) -> Result<Table, Error> {
         let table = StoreState::create_table(&self.state, name)?;
         self.state.settle()?;
         Ok(table)
+    }
+
+    /// Opens the unordered table of this name (1 to 255 bytes), and creates it with these parameters if it
+    /// does not exist. Names are unique among the tables of both kinds.
+    ///
+    /// # Errors
+    /// [`Error::WrongKind`] if an ordered table has the name; [`Error::TableName`],
+    /// [`Error::InvalidConfig`], [`Error::OutOfMemory`].
+    pub fn unordered_table(&self, name: &str, config: UnorderedConfig) -> Result<UnorderedTable, Error> {
+        let table = StoreState::create_unordered_table(&self.state, name, config)?;
+        self.state.settle()?;
+        Ok(table)
+    }
+
+    /// Returns the kind of the table of this name, or `None` if there is none.
+    #[must_use]
+    pub fn table_kind(&self, name: &str) -> Option<TableKind> {
+        self.state.directory.read().get(name).map(Entry::kind)
     }
 
     /// Returns the names of all tables in ascending order.
@@ -85,11 +109,15 @@ impl Store {
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
         self.state.run_periodic_work(batch.len());
-        let entries = batch.entries();
-        let apply = |forest: &Forest| forest.apply_entries(&entries);
-        let outcome = if batch.only_removes() { self.state.remove(apply) } else { self.state.write(apply) }?;
+        let outcome = if batch.has_unordered() {
+            unordered::batch::apply(&self.state, batch)
+        } else {
+            let entries = batch.entries();
+            let apply = |forest: &Forest| forest.apply_entries(&entries);
+            if batch.only_removes() { self.state.remove(apply) } else { self.state.write(apply) }
+        }?;
         if let BatchOutcome::Applied { outcomes, .. } = &outcome {
-            outcomes.iter().enumerate().for_each(|(index, outcome)| batch.table(index).record(outcome));
+            outcomes.iter().enumerate().for_each(|(index, outcome)| batch.record(index, outcome));
         }
         self.state.settle()?;
         Ok(outcome)
@@ -211,7 +239,7 @@ impl Store {
         self.state.lanes.accelerator().access_counts()
     }
 
-    /// Checks every invariant of every tree, and that every byte of the arena is free, live or retired. This
+    /// Checks every invariant of every table, and that every byte of the arena is free, live or retired. This
     /// takes as long as reading all data once.
     ///
     /// # Errors
@@ -223,11 +251,7 @@ impl Store {
         if others > 0 {
             return Err(Error::InUse { others });
         }
-        let mut roots = state.deferred_drops().clone();
-        roots.extend(state.directory.read().values().map(|entry| entry.root));
-        // No tree refers to the buffers of the reserve: the check would count them as lost.
-        state.reserve.release(state.forest.memory());
-        state.forest.verify(&roots).map_err(|violation| Error::Corrupt(violation.to_string()))
+        verify::verify(state)
     }
 
     /// Writes an image of all tables in their current state, and returns the number of pairs. It reads one

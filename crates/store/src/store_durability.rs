@@ -7,7 +7,7 @@ use honeycomb_btree::{Outcome, Version};
 use honeycomb_log::Changes;
 
 use crate::batch::Batch;
-use crate::directory::TableEntry;
+use crate::directory::{Entry, TableEntry};
 use crate::durability::log_state::LogState;
 use crate::durability::state::Durability;
 use crate::durability::{Checkpoint, DurabilityStatistics, Recovery, SyncPolicy};
@@ -15,7 +15,10 @@ use crate::error::Error;
 use crate::store::Store;
 use crate::store_state::StoreState;
 use crate::table::Table;
-use crate::table_name;
+use crate::unordered::config::UnorderedConfig;
+use crate::unordered::entry::UnorderedEntry;
+use crate::unordered::table::UnorderedTable;
+use crate::{table_name, unordered};
 
 impl Store {
     /// Returns what the store has recovered from its files, or `None` if it is in memory only.
@@ -150,6 +153,24 @@ impl StoreState {
         }
     }
 
+    /// Waits until readers see all versions that writes to unordered tables have taken: a reader of such a
+    /// table sees a write before its version is released.
+    #[inline]
+    pub(crate) fn catch_up(&self) {
+        if self.durability().is_some() {
+            self.forest.catch_up();
+        }
+    }
+
+    /// Does what precedes several writes to an unordered table.
+    pub(crate) fn prepare_writes(&self, writes: usize) -> Result<(), Error> {
+        self.admit()?;
+        self.run_periodic_work(writes);
+        // If there is no room for the reserve, the writes find none either.
+        let _ = self.reserve.fill(self.forest.memory());
+        Ok(())
+    }
+
     /// Adds a record that is not of a write to pairs.
     pub(crate) fn record(&self, changes: &Changes) -> Result<(), Error> {
         if self.durability().is_some() {
@@ -164,11 +185,11 @@ impl StoreState {
         table_name::check(name)?;
         let handle = |entry: &Arc<TableEntry>| Table::new(state.clone(), entry.clone());
         if let Some(entry) = state.directory.read().get(name) {
-            return Ok(handle(entry));
+            return entry.ordered().map(handle);
         }
         let mut tables = state.directory.write();
         if let Some(entry) = tables.get(name) {
-            return Ok(handle(entry));
+            return entry.ordered().map(handle);
         }
         let root = state.write(|forest| forest.create_tree())?;
         let entry = Arc::new(state.entry(name, root)?);
@@ -176,7 +197,31 @@ impl StoreState {
         changes.create(root.lid().get(), name);
         // Under the lock, so that a checkpoint has both the table and its record, or neither.
         state.record(&changes).inspect_err(|_| state.drop_or_defer(root))?;
-        tables.insert(name.to_owned(), entry.clone());
+        tables.insert(name.to_owned(), Entry::Ordered(entry.clone()));
+        Ok(handle(&entry))
+    }
+
+    /// Opens an unordered table, and creates it if it does not exist.
+    pub(crate) fn create_unordered_table(
+        state: &Arc<Self>,
+        name: &str,
+        config: UnorderedConfig,
+    ) -> Result<UnorderedTable, Error> {
+        table_name::check(name)?;
+        let handle = |entry: &Arc<UnorderedEntry>| UnorderedTable::new(state.clone(), entry.clone());
+        if let Some(entry) = state.directory.read().get(name) {
+            return entry.unordered().map(handle);
+        }
+        let mut tables = state.directory.write();
+        if let Some(entry) = tables.get(name) {
+            return entry.unordered().map(handle);
+        }
+        let entry = state.unordered_entry(name, config)?;
+        let mut changes = Changes::default();
+        Entry::Unordered(entry.clone()).declare(&mut changes);
+        // Under the lock, so that a checkpoint has both the table and its record, or neither.
+        state.record(&changes)?;
+        tables.insert(name.to_owned(), Entry::Unordered(entry.clone()));
         Ok(handle(&entry))
     }
 
@@ -184,16 +229,18 @@ impl StoreState {
     pub(crate) fn drop_table(&self, name: &str) -> Result<bool, Error> {
         let mut tables = self.directory.write();
         let Some(entry) = tables.get_mut(name) else { return Ok(false) };
-        // New handles come only from existing ones and from the directory, which is locked here.
-        let Some(&mut TableEntry { root, .. }) = Arc::get_mut(entry) else {
+        if entry.has_handles() {
             return Err(Error::TableInUse { name: name.to_owned() });
-        };
+        }
         let mut changes = Changes::default();
-        changes.drop_table(root.lid().get());
+        changes.drop_table(entry.tree());
         self.record(&changes)?;
-        tables.remove(name);
-        drop(tables);
-        self.drop_or_defer(root);
+        let root = entry.root();
+        let removed = tables.remove(name);
+        drop((tables, removed));
+        if let Some(root) = root {
+            self.drop_or_defer(root);
+        }
         Ok(true)
     }
 
@@ -203,12 +250,23 @@ impl StoreState {
         batch: &Batch,
         mut done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> Result<(), Error> {
-        self.write_each(&batch.operations()?, |index, result| {
-            if let Ok(outcome) = &result {
-                batch.table(index).record(outcome);
+        batch.check_single()?;
+        let mut index = 0;
+        while index < batch.len() {
+            if let Some((table, key, operation)) = batch.unordered_write(index) {
+                done(index, unordered::batch::apply_one(table, key, operation));
+                index += 1;
+                continue;
             }
-            done(index, result);
-        });
+            let operations = batch.operations_from(index);
+            self.write_each(&operations, |offset, result| {
+                if let Ok(outcome) = &result {
+                    batch.record(index + offset, outcome);
+                }
+                done(index + offset, result);
+            });
+            index += operations.len();
+        }
         Ok(())
     }
 }

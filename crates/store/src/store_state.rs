@@ -6,9 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_accelerator::Accelerator;
-use honeycomb_btree::{
-    BatchOperation, Error as TreeError, Forest, Operation, Outcome, Reader, Root, Version,
-};
+use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, Version};
+use honeycomb_hashtable::Functions;
 use honeycomb_memory::MemoryError;
 
 use crate::compaction::{Compaction, STEP};
@@ -16,12 +15,15 @@ use crate::config::{Config, LeaseLimits};
 use crate::directory::{Directory, TableEntry};
 use crate::durability::state::Durability;
 use crate::error::Error;
+use crate::exhaustion::{Exhaustible, is_exhausted};
 use crate::lanes::{Lanes, ReadSource};
 use crate::lease::Leases;
 use crate::pairs::Pairs;
 use crate::reserve::Reserve;
 use crate::scan::Scan;
 use crate::table_numbers::TableNumbers;
+use crate::unordered::config::UnorderedConfig;
+use crate::unordered::entry::{UnorderedEntries, UnorderedEntry};
 
 pub(crate) struct StoreState {
     pub(crate) forest: Arc<Forest>,
@@ -31,6 +33,7 @@ pub(crate) struct StoreState {
     pub(crate) leases: Leases,
     pub(crate) reserve: Reserve,
     pub(crate) compaction: Compaction,
+    pub(crate) unordered: UnorderedEntries,
     deferred_drops: Mutex<Vec<Root>>,
     durability: OnceLock<Durability>,
     pub(crate) lease_limits: LeaseLimits,
@@ -65,6 +68,7 @@ impl StoreState {
             leases: Leases::new(config, accelerator),
             reserve: Reserve::new(forest.memory())?,
             compaction: Compaction::new(&forest),
+            unordered: UnorderedEntries::new(config),
             deferred_drops: Mutex::default(),
             durability: OnceLock::new(),
             lease_limits: config.lease,
@@ -72,6 +76,11 @@ impl StoreState {
             key_bytes_max: forest.shape().key_bytes_max(),
             forest,
         })
+    }
+
+    /// The functions of operations.
+    pub(crate) fn functions(&self) -> &Functions {
+        self.unordered.functions()
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
@@ -86,6 +95,15 @@ impl StoreState {
     pub(crate) fn entry(&self, name: &str, root: Root) -> Result<TableEntry, Error> {
         let number = self.numbers.allocate(root).inspect_err(|_| self.drop_or_defer(root))?;
         Ok(TableEntry::new(name, root, number))
+    }
+
+    /// Creates an unordered table that the directory does not have yet.
+    pub(crate) fn unordered_entry(
+        &self,
+        name: &str,
+        config: UnorderedConfig,
+    ) -> Result<Arc<UnorderedEntry>, Error> {
+        self.write(|_| self.unordered.create(&self.forest, name, config))
     }
 
     /// Passes the value of a key and its version to `use_value`, or `None` if the key is absent.
@@ -146,10 +164,11 @@ impl StoreState {
     }
 
     /// Executes a write that may occupy more memory permanently. It refills the reserve first.
-    pub(crate) fn write<T>(
-        &self,
-        mut attempt: impl FnMut(&Forest) -> Result<T, TreeError>,
-    ) -> Result<T, Error> {
+    pub(crate) fn write<T, E>(&self, mut attempt: impl FnMut(&Forest) -> Result<T, E>) -> Result<T, Error>
+    where
+        E: Exhaustible + From<MemoryError>,
+        Error: From<E>,
+    {
         self.admit()?;
         self.run_periodic_work(1);
         let result = self.with_room(|| {
@@ -160,7 +179,11 @@ impl StoreState {
     }
 
     /// Executes a write that frees memory in the end. It may therefore use the reserve.
-    pub(crate) fn remove<T>(&self, attempt: impl Fn(&Forest) -> Result<T, TreeError>) -> Result<T, Error> {
+    pub(crate) fn remove<T, E>(&self, mut attempt: impl FnMut(&Forest) -> Result<T, E>) -> Result<T, Error>
+    where
+        E: Exhaustible,
+        Error: From<E>,
+    {
         self.admit()?;
         self.run_periodic_work(1);
         let mut result = self.with_room(|| attempt(&self.forest));
@@ -222,7 +245,7 @@ impl StoreState {
     }
 
     /// Retries a write while it finds no room and [`StoreState::make_room`] can make some.
-    fn with_room<T>(&self, mut attempt: impl FnMut() -> Result<T, TreeError>) -> Result<T, TreeError> {
+    fn with_room<T, E: Exhaustible>(&self, mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
         let mut result = attempt();
         if !is_exhausted(&result) {
             return result;
@@ -246,7 +269,8 @@ impl StoreState {
             return true;
         }
         let accounting = memory.accounting();
-        if accounting.retired_node_bytes + accounting.retired_value_bytes == 0 {
+        let retired = accounting.retired_node_bytes + accounting.retired_value_bytes;
+        if retired + accounting.retired_table_page_bytes == 0 {
             return self.compaction.make_room(self);
         }
         // Operations in flight delay the reclaiming of retired memory, but not for long.
@@ -300,8 +324,4 @@ impl RetryTimer {
     fn is_over(&self, retries: usize) -> bool {
         retries >= RETRIES_MIN && self.0.elapsed() > RETRY_TIME_MAX
     }
-}
-
-fn is_exhausted<T>(result: &Result<T, TreeError>) -> bool {
-    matches!(result, Err(TreeError::Memory(MemoryError::Exhausted { .. })))
 }

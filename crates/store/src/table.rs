@@ -375,10 +375,6 @@ impl Table {
         Ok(count)
     }
 
-    pub(crate) fn entry_handle(&self) -> Arc<TableEntry> {
-        self.entry.clone()
-    }
-
     fn remove(&self, key: &[u8], operation: Operation<'_>) -> Result<bool, Error> {
         let outcome = self.state.remove(|forest| forest.write(self.root(), key, operation))?;
         self.record(&outcome);

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
+use honeycomb_log::Changes;
 use honeycomb_memory::Version;
 
 use crate::error::Error;
@@ -44,12 +45,26 @@ impl Forest {
     /// Those of [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] for a condition
     /// without MVCC. A failed batch has changed nothing.
     pub fn apply_entries(&self, entries: &[BatchEntry<'_>]) -> Result<BatchOutcome, Error> {
+        self.apply_entries_beside(entries, &Changes::default())
+    }
+
+    /// Like [`Forest::apply_entries`], together with changes that are not of a tree: if all entries are
+    /// applied, the journal receives these changes as part of the same version.
+    ///
+    /// # Errors
+    /// Those of [`Forest::apply_entries`].
+    pub fn apply_entries_beside(
+        &self,
+        entries: &[BatchEntry<'_>],
+        others: &Changes,
+    ) -> Result<BatchOutcome, Error> {
         if entries.len() > BATCH_OPERATIONS_MAX {
             return Err(Error::BatchTooLarge { operations: entries.len(), max: BATCH_OPERATIONS_MAX });
         }
         entries.iter().enumerate().try_for_each(|(index, entry)| self.check_entry(index, entry))?;
         let order = key_order(entries);
-        let (outcome, committed) = self.transact(|transaction| transaction.apply_batch(entries, &order))?;
+        let (outcome, committed) =
+            self.transact(|transaction| transaction.apply_batch(entries, &order, others))?;
         Ok(match outcome {
             BatchOutcome::Applied { outcomes, .. } => BatchOutcome::Applied { version: committed, outcomes },
             rejected => rejected,
@@ -133,11 +148,13 @@ fn changed_since(leaf: View<'_>, keys: KeyRange<'_>, since: Version) -> Option<V
 }
 
 impl WriteTransaction<'_> {
-    /// Executes the entries of a batch. `order` has their indexes in key order.
+    /// Executes the entries of a batch. `order` has their indexes in key order; `others` are changes that are
+    /// not of a tree.
     fn apply_batch(
         &mut self,
         entries: &[BatchEntry<'_>],
         order: &[usize],
+        others: &Changes,
     ) -> Result<End<BatchOutcome>, Abort> {
         if let Some((index, outcome)) = self.check_conditions(entries, order)? {
             return Ok(End::RollBack(BatchOutcome::Rejected { index, outcome }));
@@ -164,7 +181,8 @@ impl WriteTransaction<'_> {
             };
             outcomes[index] = outcome;
         }
-        let wrote = outcomes.iter().any(Outcome::wrote);
+        self.log_changes(others);
+        let wrote = !others.is_empty() || outcomes.iter().any(Outcome::wrote);
         let outcome = BatchOutcome::Applied { version: 0, outcomes };
         Ok(if wrote { End::Commit(outcome) } else { End::RollBack(outcome) })
     }

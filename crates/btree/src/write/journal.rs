@@ -29,6 +29,24 @@ impl Forest {
     }
 }
 
+impl Forest {
+    /// Passes changes that are not of a tree to the journal, if there is one, at a version of their own.
+    /// Returns at once: readers see the version when [`Forest::catch_up`] returns. The caller may hold locks
+    /// that no tree needs.
+    pub fn record_at_once(&self, changes: impl FnOnce() -> Changes) {
+        if let Some(journal) = self.journal() {
+            let version = self.versions.next();
+            journal.append(version, changes());
+            self.versions.release(version, |version| self.memory().publish(version));
+        }
+    }
+
+    /// Waits until readers see all versions that were taken before the call.
+    pub fn catch_up(&self) {
+        self.versions.wait_for(self.versions.newest());
+    }
+}
+
 impl WriteTransaction<'_> {
     /// Adds the change of a single operation.
     #[inline]

@@ -183,6 +183,27 @@ pub enum BatchOutcome {
     },
 }
 
+/// The effect of an operation on a pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// No change.
+    Keep,
+    /// The pair has this value.
+    Store(Vec<u8>),
+    /// The pair is absent.
+    Remove,
+}
+
+/// Returns the effect of an operation on the pair of another index, which has no versions, and its outcome.
+#[must_use]
+pub fn effect_of(operation: &Operation<'_>, existing: Option<&[u8]>) -> (Effect, Outcome) {
+    match decide(operation, existing.map(|value| (value, 0))) {
+        Decision::Keep(outcome) => (Effect::Keep, outcome),
+        Decision::Store(value, outcome) => (Effect::Store(value.bytes().to_vec()), outcome),
+        Decision::Remove => (Effect::Remove, Outcome::Deleted),
+    }
+}
+
 /// The effect of an operation on the existing pair.
 pub(crate) enum Decision<'a> {
     /// No change.

@@ -29,8 +29,7 @@ impl Report for GetResult {
 pub(crate) fn run(arguments: &GetArguments) -> Result<Status, Error> {
     let encoding = arguments.encoding.encoding();
     let key = image::decode_key(encoding, &arguments.key)?;
-    let (_, table) = image::load_table(&arguments.table)?;
-    let value = table.get(&key)?;
+    let value = image::load_value(&arguments.table, &key)?;
     let status = if value.is_some() { Status::Success } else { Status::Negative };
     match (value, arguments.encoding.requested()) {
         (Some(value), None) if !arguments.json.json => report::write(&value)?,

@@ -6,7 +6,7 @@ mod objects;
 
 use std::time::Instant;
 
-use honeycomb_store::{Error as StoreError, Loader, Table};
+use honeycomb_store::{Error as StoreError, Loader, TableRef, UnorderedConfig};
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ struct SkippedLines {
 /// Writes pairs into a table.
 struct PairWriter<'a> {
     file: &'a str,
-    table: &'a Table,
+    table: TableRef<'a>,
     /// The bulk loader, while the table contains only pairs of this input and they ascend.
     loader: Option<Loader<'a>>,
     encoding: Encoding,
@@ -81,7 +81,12 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Status, Error> {
     let mut store =
         image::load_or_create(arguments.store.as_deref(), &arguments.memory, input.bytes.unwrap_or(0))?;
     let start = Instant::now();
-    let counts = fill(arguments, input, format, &columns, &store.table(&arguments.table)?)?;
+    let counts = if arguments.unordered {
+        let table = store.unordered_table(&arguments.table, UnorderedConfig::default())?;
+        fill(arguments, input, format, &columns, (&table).into())?
+    } else {
+        fill(arguments, input, format, &columns, (&store.table(&arguments.table)?).into())?
+    };
     let seconds = start.elapsed().as_secs_f64();
     let saved = image::save(&store, arguments.store.as_deref())?;
     let (input, table) = (input::name(&arguments.file), arguments.table.clone());
@@ -96,11 +101,14 @@ fn fill(
     input: Input,
     format: Format,
     columns: &Columns,
-    table: &Table,
+    table: TableRef<'_>,
 ) -> Result<Counts, Error> {
-    let loader = match table.loader(Loader::FILL_PERCENT) {
-        Err(StoreError::TableNotEmpty) => None,
-        loader => Some(loader?),
+    let loader = match table {
+        TableRef::Unordered(_) => None,
+        TableRef::Ordered(table) => match table.loader(Loader::FILL_PERCENT) {
+            Err(StoreError::TableNotEmpty) => None,
+            loader => Some(loader?),
+        },
     };
     let mut writer = PairWriter {
         file: &input::name(&arguments.file),
@@ -181,7 +189,10 @@ impl PairWriter<'_> {
                 pushed => return pushed,
             }
         }
-        self.table.put(key, value)
+        match self.table {
+            TableRef::Ordered(table) => table.put(key, value),
+            TableRef::Unordered(table) => table.put(key, value),
+        }
     }
 
     fn finish_loader(&mut self) -> Result<(), StoreError> {

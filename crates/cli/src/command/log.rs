@@ -162,7 +162,7 @@ fn verify_checkpoint(directory: &Directory) -> Result<(), LogError> {
     let mut found = 0;
     loop {
         let invalid = match checkpoint.next_block()? {
-            Block::Table { .. } => None,
+            Block::Table { .. } | Block::Unordered { .. } => None,
             Block::Pairs(pairs) => {
                 let counts = pairs.map(|pair| pair.map(|_| 1));
                 match counts.sum::<Option<u64>>() {
@@ -208,6 +208,9 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
             json!({"change": "delete range", "table": tree, "from": bound(lower), "to": bound(upper)})
         }
         Change::Create { tree, name } => json!({"change": "create", "table": tree, "name": name}),
+        Change::CreateUnordered { tree, name, .. } => {
+            json!({"change": "create unordered", "table": tree, "name": name})
+        }
         Change::Drop { tree } => json!({"change": "drop", "table": tree}),
         Change::Restart => json!({"change": "restart"}),
     };

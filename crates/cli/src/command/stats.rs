@@ -36,6 +36,7 @@ impl Report for StatsResult {
         bytes("free", memory.free_bytes, "in the arena");
         bytes("nodes", memory.node_bytes, &counted(memory.nodes as u64, "node"));
         bytes("values", memory.value_bytes, &counted(memory.values as u64, "overflow value"));
+        bytes("table pages", memory.table_page_bytes, "buckets and slabs of unordered tables");
         bytes("retired", memory.retired_bytes, "replaced and not yet reclaimed");
         bytes("page table", memory.page_table_bytes, "in use");
         bytes("overhead", memory.overhead_bytes, "outside the arena");

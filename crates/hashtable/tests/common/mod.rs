@@ -85,6 +85,7 @@ pub(crate) enum OwnedOperation {
     Update(Vec<u8>),
     Delete,
     CompareAndSwap(Vec<u8>, Vec<u8>),
+    CompareAndDelete(Vec<u8>),
     Scalar(TestFunction, Vec<u8>),
     VectorWithScalar(TestFunction, Vec<u8>),
     VectorWithVector(TestFunction, Vec<u8>),
@@ -103,6 +104,7 @@ impl OwnedOperation {
             Self::Update(value) => Operation::Update(value),
             Self::Delete => Operation::Delete,
             Self::CompareAndSwap(expected, value) => Operation::CompareAndSwap { expected, value },
+            Self::CompareAndDelete(expected) => Operation::CompareAndDelete { expected },
             Self::Scalar(function, operands) => {
                 Operation::UpdateScalar { function: number(*function), operands }
             }
@@ -154,7 +156,8 @@ pub(crate) fn operation(random: &mut Random) -> OwnedOperation {
         8..14 => OwnedOperation::Put(value(random)),
         14..17 => OwnedOperation::Insert(value(random)),
         17..19 => OwnedOperation::Update(value(random)),
-        19..23 => OwnedOperation::Delete,
+        19..22 => OwnedOperation::Delete,
+        22 => OwnedOperation::CompareAndDelete(value(random)),
         23 => OwnedOperation::CompareAndSwap(value(random), value(random)),
         24..26 => OwnedOperation::Scalar(function, operand),
         26..28 => OwnedOperation::VectorWithScalar(function, operand),
@@ -232,7 +235,11 @@ pub(crate) fn apply(stored: &mut Option<Vec<u8>>, operation: &OwnedOperation) ->
             *stored = Some(value.clone());
             Answer::Updated
         }
-        O::CompareAndSwap(..) => Answer::Mismatch(current),
+        O::CompareAndDelete(expected) if *expected == current => {
+            *stored = None;
+            Answer::Deleted
+        }
+        O::CompareAndSwap(..) | O::CompareAndDelete(_) => Answer::Mismatch(current),
         O::Scalar(function, operand) if current.len() == function.width() => {
             *stored = Some(updated(*function, &current, operand));
             Answer::Original(current)

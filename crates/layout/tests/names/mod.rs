@@ -141,9 +141,11 @@ names! {
         wal_create: WAL_CREATE,
         wal_drop: WAL_DROP,
         wal_restart: WAL_RESTART,
+        wal_create_unordered: WAL_CREATE_UNORDERED,
         wal_block_table: WAL_BLOCK_TABLE,
         wal_block_pairs: WAL_BLOCK_PAIRS,
         wal_block_end: WAL_BLOCK_END,
+        wal_block_unordered: WAL_BLOCK_UNORDERED,
     }
     structs {
         node_header {
@@ -281,6 +283,11 @@ names! {
             key_bytes: KEY_BYTES_OFFSET, KEY_BYTES_BYTES, 1,
             kind: KIND_OFFSET, KIND_BYTES, 1,
             bounds: BOUNDS_OFFSET, BOUNDS_BYTES, 1,
+        }
+        wal_unordered {
+            buckets: BUCKETS_OFFSET, BUCKETS_BYTES, 1,
+            inline_pair_bytes: INLINE_PAIR_BYTES_OFFSET, INLINE_PAIR_BYTES_BYTES, 1,
+            fill_percent: FILL_PERCENT_OFFSET, FILL_PERCENT_BYTES, 1,
         }
         wal_manifest {
             magic: MAGIC_OFFSET, MAGIC_BYTES, 1,

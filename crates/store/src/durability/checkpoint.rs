@@ -2,18 +2,23 @@
 //!
 //! A checkpoint reads under a lease, in pages, and holds no lock while it reads or writes. If its lease ends,
 //! it starts again at a newer version; the log has all changes, so nothing is lost.
+//!
+//! An unordered table has no versions. Its pairs are of moments after the version of the checkpoint.
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use honeycomb_btree::{Root, Scan};
+use honeycomb_hashtable::WalkedPairs;
 use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
 use honeycomb_memory::sync::Ordering;
 
 use super::checkpoints::{Checkpoint, Checkpoints, Current, lock};
+use crate::directory::Entry;
 use crate::error::Error;
 use crate::lease::ActiveLease;
 use crate::store_state::StoreState;
+use crate::unordered::entry::UnorderedEntry;
 
 /// Attempts of a checkpoint whose lease ends.
 const ATTEMPTS: usize = 5;
@@ -25,6 +30,14 @@ const PAGE_BYTES: usize = 256 << 10;
 struct CheckpointTable {
     root: Root,
     name: String,
+}
+
+/// The tables of a checkpoint.
+#[derive(Default)]
+struct CheckpointTables {
+    ordered: Vec<CheckpointTable>,
+    /// These references do not prevent that the tables are dropped: then the log has that.
+    unordered: Vec<Arc<UnorderedEntry>>,
 }
 
 impl Checkpoints {
@@ -82,11 +95,18 @@ impl Checkpoints {
 
     /// Takes a lease, and the tables of its version: their creation has a version, and happens under the
     /// lock.
-    fn begin(&self, state: &StoreState) -> Result<(Arc<ActiveLease>, Vec<CheckpointTable>), Error> {
+    fn begin(&self, state: &StoreState) -> Result<(Arc<ActiveLease>, CheckpointTables), Error> {
         let directory = state.directory.read();
-        let tables = directory.values();
-        let tables = tables.map(|entry| CheckpointTable { root: entry.root, name: entry.name.clone() });
-        Ok((state.leases.acquire(&state.forest, self.lease)?, tables.collect()))
+        let mut tables = CheckpointTables::default();
+        for entry in directory.values() {
+            match entry {
+                Entry::Ordered(entry) => {
+                    tables.ordered.push(CheckpointTable { root: entry.root, name: entry.name.clone() });
+                }
+                Entry::Unordered(entry) => tables.unordered.push(entry.clone()),
+            }
+        }
+        Ok((state.leases.acquire(&state.forest, self.lease)?, tables))
     }
 
     fn write_file(
@@ -94,11 +114,11 @@ impl Checkpoints {
         state: &StoreState,
         number: u64,
         lease: &ActiveLease,
-        tables: &[CheckpointTable],
+        tables: &CheckpointTables,
     ) -> Result<u64, Error> {
         let mut writer = CheckpointWriter::create(&*self.storage, number, lease.version)?;
         let mut page = Page::default();
-        for table in tables {
+        for table in &tables.ordered {
             writer.table(table.root.lid().get(), &table.name)?;
             page.clear();
             while page.read(state, lease, table.root)? {
@@ -109,8 +129,43 @@ impl Checkpoints {
                 }
             }
         }
-        Ok(writer.finish(&*self.storage)?)
+        for table in &tables.unordered {
+            write_unordered(state, table, &mut writer)?;
+        }
+        let pairs = writer.finish(&*self.storage)?;
+        if !tables.unordered.is_empty() {
+            wait_for_later_writes(state)?;
+        }
+        Ok(pairs)
     }
+}
+
+/// Writes the pairs of an unordered table, each as it is at some moment after the version of the checkpoint.
+/// The log has all later effects, so its replay leads to the right state.
+fn write_unordered(
+    state: &StoreState,
+    table: &UnorderedEntry,
+    writer: &mut CheckpointWriter,
+) -> Result<(), Error> {
+    writer.unordered_table(table.tree, &table.name, &table.config().encode())?;
+    let (mut pairs, mut cursor) = (WalkedPairs::default(), 0);
+    loop {
+        cursor = table.walk(cursor, usize::MAX, &mut pairs);
+        pairs.iter().try_for_each(|(key, value)| writer.push(key, value))?;
+        if state.is_stopping() {
+            return Err(Error::Stopping);
+        }
+        if cursor == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until all writes that the pairs of unordered tables may contain are durable. Otherwise a recovery
+/// could have such a write without an earlier one.
+fn wait_for_later_writes(state: &StoreState) -> Result<(), Error> {
+    state.forest.catch_up();
+    state.log().map_or(Ok(()), |log| log.wait_durable(state.forest.read_version()))
 }
 
 /// Some pairs of a table.

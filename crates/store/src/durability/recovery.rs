@@ -8,12 +8,13 @@ use honeycomb_log::{Block, Change, CheckpointReader, Directory, LogError, Record
 use super::config::{DurabilityConfig, RecoveryProgress};
 use super::statistics::Recovery;
 use crate::batch::Batch;
-use crate::directory::TableEntry;
 use crate::error::Error;
 use crate::loader::Loader;
 use crate::range;
 use crate::store_state::StoreState;
-use crate::table::Table;
+use crate::table_handle::TableHandle;
+use crate::unordered::config::UnorderedConfig;
+use crate::unordered::table::UnorderedTable;
 
 /// Entries of a batch that is replayed at once, and its bytes.
 const BATCH_ENTRIES: usize = 512;
@@ -50,7 +51,7 @@ struct Replay<'s> {
     config: &'s DurabilityConfig,
     progress: RecoveryProgress,
     /// The tables by their identifiers in the log.
-    tables: HashMap<u64, Table>,
+    tables: HashMap<u64, TableHandle>,
     /// Changes that are not applied yet.
     batch: Batch,
 }
@@ -70,39 +71,38 @@ impl From<Error> for Rejected {
 impl Replay<'_> {
     /// Loads the tables of a checkpoint.
     fn load(&mut self, checkpoint: &mut CheckpointReader) -> Result<(), Error> {
-        let state = self.state.clone();
-        let mut entry: Option<Arc<TableEntry>> = None;
+        let mut table: Option<TableHandle> = None;
         let mut pairs = 0;
-        loop {
-            // A table is loaded completely before the next one.
-            let Some(next) = self.load_table(&state, checkpoint, entry.as_deref(), &mut pairs)? else {
-                return Ok(());
-            };
-            let (tree, name) = next;
-            let table = StoreState::create_table(&state, &name)?;
-            entry = Some(table.entry_handle());
-            self.tables.insert(tree, table);
+        // A table is loaded completely before the next one.
+        while let Some(next) = self.load_table(checkpoint, table.as_ref(), &mut pairs)? {
+            let (tree, created) = next;
+            table = Some(created.clone());
+            self.tables.insert(tree, created);
         }
+        Ok(())
     }
 
-    /// Loads pairs into a table up to the next table, and returns the identifier and the name of that one;
-    /// `None` at the end of the checkpoint.
+    /// Loads pairs into a table up to the next table, and returns the identifier of that one and a handle to
+    /// it; `None` at the end of the checkpoint.
     fn load_table(
         &mut self,
-        state: &StoreState,
         checkpoint: &mut CheckpointReader,
-        entry: Option<&TableEntry>,
+        table: Option<&TableHandle>,
         pairs: &mut u64,
-    ) -> Result<Option<(u64, String)>, Error> {
-        let mut loader = entry.map(|entry| Loader::new(state, entry, Loader::FILL_PERCENT)).transpose()?;
+    ) -> Result<Option<(u64, TableHandle)>, Error> {
+        let state = self.state;
+        let mut target = table.map(|table| Target::of(state, table)).transpose()?;
         let next = loop {
             let invalid = match checkpoint.next_block()? {
-                Block::Table { tree, name } => break Some((tree, name.to_owned())),
+                Block::Table { tree, name } => break Some((tree, create(state, name)?)),
+                Block::Unordered { tree, parameters, name } => {
+                    break Some((tree, create_unordered(state, name, parameters)?));
+                }
                 Block::End { pairs: all } if all == *pairs => break None,
                 Block::End { .. } => "the last block states the number of pairs",
-                Block::Pairs(mut block) => match &mut loader {
+                Block::Pairs(mut block) => match &mut target {
                     None => "a block of pairs follows a block of a table",
-                    Some(loader) => match push_all(loader, &mut block, pairs)? {
+                    Some(target) => match push_all(target, &mut block, pairs)? {
                         Some(rule) => rule,
                         None => {
                             self.progress.pairs = *pairs;
@@ -114,7 +114,9 @@ impl Replay<'_> {
             };
             return Err(checkpoint.corrupt(invalid).into());
         };
-        loader.map(Loader::finish).transpose()?;
+        if let Some(Target::Ordered(loader)) = target {
+            loader.finish()?;
+        }
         Ok(next)
     }
 
@@ -142,17 +144,19 @@ impl Replay<'_> {
         match change {
             Change::Put { tree, key, value } => {
                 let table = find(&self.tables, tree)?;
-                self.batch.put(table, key, value);
+                self.batch.put(table.as_ref(), key, value);
                 self.flush_if_full()
             }
             Change::Delete { tree, key } => {
                 let table = find(&self.tables, tree)?;
-                self.batch.delete(table, key);
+                self.batch.delete(table.as_ref(), key);
                 self.flush_if_full()
             }
             Change::DeleteRange { tree, lower, upper } => {
                 self.flush()?;
-                let table = find(&self.tables, tree)?;
+                let TableHandle::Ordered(table) = find(&self.tables, tree)? else {
+                    return Err(Rejected::Rule("a range is of an ordered table"));
+                };
                 if range::normalize((lower, upper), false, table.key_bytes_max()).is_some() {
                     table.delete_bounds((lower, upper))?;
                 }
@@ -160,8 +164,12 @@ impl Replay<'_> {
             }
             Change::Create { tree, name } => {
                 self.flush()?;
-                let table = StoreState::create_table(self.state, name)?;
-                self.tables.insert(tree, table);
+                self.tables.insert(tree, create(self.state, name)?);
+                Ok(())
+            }
+            Change::CreateUnordered { tree, name, parameters } => {
+                self.flush()?;
+                self.tables.insert(tree, create_unordered(self.state, name, parameters)?);
                 Ok(())
             }
             Change::Drop { tree } => {
@@ -196,19 +204,53 @@ impl Replay<'_> {
     }
 }
 
-fn find(tables: &HashMap<u64, Table>, tree: u64) -> Result<&Table, Rejected> {
+fn find(tables: &HashMap<u64, TableHandle>, tree: u64) -> Result<&TableHandle, Rejected> {
     tables.get(&tree).ok_or(Rejected::Rule("a change names a table that exists"))
+}
+
+fn create(state: &Arc<StoreState>, name: &str) -> Result<TableHandle, Error> {
+    StoreState::create_table(state, name).map(TableHandle::Ordered)
+}
+
+fn create_unordered(state: &Arc<StoreState>, name: &str, parameters: &[u8]) -> Result<TableHandle, Error> {
+    let config = UnorderedConfig::decode(parameters);
+    let config = config.ok_or_else(|| Error::InvalidConfig("parameters of an unordered table".to_owned()))?;
+    StoreState::create_unordered_table(state, name, config).map(TableHandle::Unordered)
+}
+
+/// A table that receives the pairs of a checkpoint.
+enum Target<'t> {
+    Ordered(Loader<'t>),
+    Unordered(&'t UnorderedTable),
+}
+
+impl<'t> Target<'t> {
+    fn of(state: &'t StoreState, table: &'t TableHandle) -> Result<Self, Error> {
+        Ok(match table {
+            TableHandle::Ordered(table) => {
+                Self::Ordered(Loader::new(state, table.entry(), Loader::FILL_PERCENT)?)
+            }
+            TableHandle::Unordered(table) => Self::Unordered(table),
+        })
+    }
+
+    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::Ordered(loader) => loader.push(key, value),
+            Self::Unordered(table) => table.put(key, value),
+        }
+    }
 }
 
 /// Adds the pairs of a block to a table, and returns the rule that the block violates, if any.
 fn push_all(
-    loader: &mut Loader<'_>,
+    target: &mut Target<'_>,
     block: &mut honeycomb_log::PairsOfBlock<'_>,
     pairs: &mut u64,
 ) -> Result<Option<&'static str>, Error> {
     for pair in block {
         let Some((key, value)) = pair else { return Ok(Some("a block has whole pairs")) };
-        match loader.push(key, value) {
+        match target.push(key, value) {
             Err(Error::NotAscending { .. }) => return Ok(Some("the keys of a table ascend")),
             pushed => pushed?,
         }

@@ -72,7 +72,7 @@ fn declare_tables(state: &StoreState) -> Result<(), Error> {
     let mut changes = Changes::default();
     changes.restart();
     let tables = state.directory.read();
-    tables.values().for_each(|entry| changes.create(entry.root.lid().get(), &entry.name));
+    tables.values().for_each(|entry| entry.declare(&mut changes));
     state.forest.record(&changes)?;
     Ok(())
 }

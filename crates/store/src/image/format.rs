@@ -18,7 +18,8 @@
 //! | kind | content after the kind |
 //! |---|---|
 //! | 1: table | its name, 1 to 255 bytes of UTF-8; the following pairs belong to this table |
-//! | 2: pairs | for each pair: bytes of the key (2), bytes of the value (4), the key, the value; ascending |
+//! | 2: pairs | for each pair: bytes of the key (2) and the value (4), the key, the value; a tree: sorted |
+//! | 4: unordered table | its parameters, `wal_unordered` of the layout (6), and its name; then as 1 |
 //! | 3: end | the number of pairs in the image (8) |
 //!
 //! A checksum is the CRC-32C of all earlier bytes of the image, and in a frame also of its length and
@@ -38,3 +39,4 @@ pub(super) const CONTENT_BYTES_MAX: usize = 32 << 20;
 pub(super) const TABLE: u8 = 1;
 pub(super) const PAIRS: u8 = 2;
 pub(super) const END: u8 = 3;
+pub(super) const UNORDERED: u8 = 4;

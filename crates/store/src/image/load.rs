@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use crc32c::{crc32c, crc32c_append};
 use honeycomb_btree::Loader;
+use honeycomb_layout::wal_unordered;
 use honeycomb_log::Changes;
 
-use super::format::{CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE};
-use crate::directory::TableEntry;
+use super::format::{
+    CONTENT_BYTES_MAX, END, FORMAT, FRAME_HEADER_BYTES, HEADER_BYTES, MAGIC, PAIRS, TABLE, UNORDERED,
+};
+use crate::directory::Entry;
 use crate::error::{Error, ImageError};
 use crate::store_state::StoreState;
+use crate::unordered::config::UnorderedConfig;
 use crate::{loader, table_name};
 
 /// Adds the tables of an image and returns the number of their pairs.
@@ -22,10 +26,11 @@ pub(crate) fn load(state: &StoreState, reader: impl Read) -> Result<u64, Error> 
         let (kind, mut content) = frames.next()?;
         let malformed = match kind {
             TABLE => pending.create_tree(content)?,
+            UNORDERED => pending.create_unordered(content)?,
             PAIRS => pending.push_all(&mut content, &mut pairs)?,
             END if content == pairs.to_le_bytes() => break,
             END => Some("the end frame states the number of pairs"),
-            _ => Some("the kind of a frame is table (1), pairs (2) or end (3)"),
+            _ => Some("the kind of a frame is table (1), pairs (2), end (3) or unordered table (4)"),
         };
         if let Some(rule) = malformed {
             return Err(ImageError::Malformed { offset: frames.offset, rule }.into());
@@ -39,7 +44,7 @@ pub(crate) fn load(state: &StoreState, reader: impl Read) -> Result<u64, Error> 
 /// are dropped as well.
 struct PendingTables<'s> {
     state: &'s StoreState,
-    entries: Vec<Arc<TableEntry>>,
+    entries: Vec<Entry>,
     /// The loader of the last table.
     loader: Option<Loader<'s>>,
     /// The record of all tables, if the store is durable.
@@ -51,45 +56,78 @@ type Malformed = Option<&'static str>;
 
 impl PendingTables<'_> {
     fn create_tree(&mut self, name: &[u8]) -> Result<Malformed, Error> {
-        let Some(name) = str::from_utf8(name).ok().filter(|name| table_name::check(name).is_ok()) else {
-            return Ok(Some("a table has a name of 1 to 255 bytes of UTF-8"));
+        let name = match self.begin_table(name)? {
+            Ok(name) => name,
+            Err(rule) => return Ok(Some(rule)),
         };
-        if self.entries.iter().any(|entry| entry.name == name) {
-            return Ok(Some("the names of tables are unique"));
-        }
-        // `publish` checks this again. Checking it here as well avoids reading the whole image in vain.
-        self.check_absent(name, self.state.directory.read().contains_key(name))?;
-        self.finish_last()?;
         let root = self.state.write(|forest| forest.create_tree())?;
-        self.entries.push(Arc::new(self.state.entry(name, root)?));
+        self.entries.push(Entry::Ordered(Arc::new(self.state.entry(name, root)?)));
         self.changes.create(root.lid().get(), name);
         self.loader = Some(self.state.forest.loader(root, loader::Loader::FILL_PERCENT)?);
         Ok(None)
     }
 
+    fn create_unordered(&mut self, content: &[u8]) -> Result<Malformed, Error> {
+        let parameters = content.split_at_checked(wal_unordered::SIZE);
+        let decoded = parameters.and_then(|(bytes, name)| Some((UnorderedConfig::decode(bytes)?, name)));
+        let Some((config, name)) = decoded else {
+            return Ok(Some("an unordered table has parameters of 6 bytes"));
+        };
+        let name = match self.begin_table(name)? {
+            Ok(name) => name,
+            Err(rule) => return Ok(Some(rule)),
+        };
+        let entry = match self.state.unordered_entry(name, config) {
+            Err(Error::InvalidConfig(_)) => {
+                return Ok(Some("the parameters of an unordered table are in their limits"));
+            }
+            entry => entry?,
+        };
+        self.changes.create_unordered(entry.tree, name, &config.encode());
+        self.entries.push(Entry::Unordered(entry));
+        Ok(None)
+    }
+
+    /// Ends the table before this one, and checks the name of this one.
+    fn begin_table<'n>(&mut self, name: &'n [u8]) -> Result<Result<&'n str, &'static str>, Error> {
+        let Some(name) = str::from_utf8(name).ok().filter(|name| table_name::check(name).is_ok()) else {
+            return Ok(Err("a table has a name of 1 to 255 bytes of UTF-8"));
+        };
+        if self.entries.iter().any(|entry| entry.name() == name) {
+            return Ok(Err("the names of tables are unique"));
+        }
+        // `publish` checks this again. Checking it here as well avoids reading the whole image in vain.
+        self.check_absent(name, self.state.directory.read().contains_key(name))?;
+        self.finish_last()?;
+        Ok(Ok(name))
+    }
+
     fn finish_last(&mut self) -> Result<(), Error> {
-        if let (Some(entry), Some(loader)) = (self.entries.last(), self.loader.take()) {
+        if let (Some(Entry::Ordered(entry)), Some(loader)) = (self.entries.last(), self.loader.take()) {
             entry.pairs.add(loader.finish()?);
         }
         Ok(())
     }
 
     fn push_all(&mut self, content: &mut &[u8], pairs: &mut u64) -> Result<Malformed, Error> {
-        let Some(loader) = &mut self.loader else {
+        let Some(entry) = self.entries.last() else {
             return Ok(Some("a frame of pairs follows a frame of a table"));
         };
         while !content.is_empty() {
             let Some((key, value)) = take_pair(content) else {
                 return Ok(Some("a frame of pairs contains whole pairs"));
             };
-            match self.state.write(|_| loader.push(key, value)) {
+            let pushed = match (entry, &mut self.loader) {
+                (Entry::Unordered(entry), _) => self.state.write(|_| entry.load(key, value)),
+                (_, Some(loader)) => self.state.write(|_| loader.push(key, value)),
+                (_, None) => Ok(()),
+            };
+            match pushed {
                 Err(Error::NotAscending { .. }) => return Ok(Some("the keys of a table ascend")),
                 pushed => pushed?,
             }
-            if self.state.durability().is_some()
-                && let Some(entry) = self.entries.last()
-            {
-                self.changes.put(entry.root.lid().get(), key, value);
+            if self.state.durability().is_some() {
+                self.changes.put(entry.tree(), key, value);
             }
             *pairs += 1;
         }
@@ -101,11 +139,11 @@ impl PendingTables<'_> {
         self.finish_last()?;
         let mut tables = self.state.directory.write();
         for entry in &self.entries {
-            self.check_absent(&entry.name, tables.contains_key(&entry.name))?;
+            self.check_absent(entry.name(), tables.contains_key(entry.name()))?;
         }
         // Under the lock, so that a checkpoint has both the tables and their record, or neither.
         self.state.record(&self.changes)?;
-        tables.extend(self.entries.drain(..).map(|entry| (entry.name.clone(), entry)));
+        tables.extend(self.entries.drain(..).map(|entry| (entry.name().to_owned(), entry)));
         Ok(())
     }
 
@@ -117,7 +155,7 @@ impl PendingTables<'_> {
 impl Drop for PendingTables<'_> {
     fn drop(&mut self) {
         self.loader = None;
-        self.entries.iter().for_each(|entry| self.state.drop_or_defer(entry.root));
+        self.entries.iter().filter_map(Entry::root).for_each(|root| self.state.drop_or_defer(root));
     }
 }
 

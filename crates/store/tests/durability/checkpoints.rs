@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{DurabilityConfig, Error, Store, SyncPolicy};
+use honeycomb_store::{Batch, DurabilityConfig, Error, Store, SyncPolicy, UnorderedConfig};
 use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
 
 use crate::workload::{config, contents};
@@ -44,6 +44,97 @@ fn checkpoints_while_threads_write_are_consistent() {
     store.wait_durable(store.read_version()).unwrap();
     let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
     assert!(contents(&recovered) == contents(&store));
+}
+
+/// Stops the writers of a test, also if it fails.
+struct StopOnDrop<'d>(&'d AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Writers put equal values into an ordered and an unordered table in one batch, and checkpoints run
+/// meanwhile. After a power cut both tables agree, and a counter has lost nothing that was durable.
+#[test]
+fn unordered_tables_agree_with_ordered_ones_after_a_power_cut() {
+    let seed = seed_or(5);
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::EverySecond)).unwrap();
+    let unordered = |store: &Store| {
+        let config = UnorderedConfig { buckets: 16, ..UnorderedConfig::default() };
+        store.unordered_table("unordered", config).unwrap()
+    };
+    let is_done = AtomicBool::new(false);
+    let check = |disk: &SimulatedDisk| {
+        let mut store = Store::open(config(disk, SyncPolicy::Always)).unwrap();
+        let mut found = contents(&store);
+        let mut beside = found.remove("unordered").unwrap_or_default();
+        let counter = beside.remove(&b"counter"[..]);
+        assert!(found.remove("ordered").unwrap_or_default() == beside);
+        store.verify().unwrap();
+        counter.map_or(0, |counter| u64::from_le_bytes(counter.try_into().unwrap()))
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let (store, is_done) = (&store, &is_done);
+            scope.spawn(move || {
+                let (ordered, unordered) = (store.table("ordered").unwrap(), unordered(store));
+                let mut random = Random::new(seed + thread);
+                while !is_done.load(Ordering::Relaxed) {
+                    let mut batch = Batch::default();
+                    for _ in 0..1 + random.below(4) {
+                        let key = random.below(500).to_string().into_bytes();
+                        if random.chance(30) {
+                            batch.delete(&ordered, &key).delete(&unordered, &key);
+                        } else {
+                            let length = if random.chance(3) { 2000 } else { random.below(60) };
+                            let value = random.bytes(length);
+                            batch.put(&ordered, &key, &value).put(&unordered, &key, &value);
+                        }
+                    }
+                    store.apply(&batch).unwrap();
+                    unordered.add(b"counter", 1).unwrap();
+                }
+            });
+        }
+        let _stop = StopOnDrop(&is_done);
+        let mut least = 0;
+        for round in 0..24 {
+            if round % 3 < 2 {
+                store.checkpoint().unwrap();
+                // Only what the checkpoint itself has made durable is left.
+                check(&disk.after_power_cut(Kept::Nothing));
+            }
+            store.wait_durable(store.read_version()).unwrap();
+            let counter = check(&disk.after_power_cut(Kept::Random(seed + round)));
+            assert!(counter >= least, "{counter} is not {least}");
+            let value = unordered(&store).get(b"counter").unwrap();
+            store.wait_durable(store.read_version()).unwrap();
+            least = value.map_or(0, |value| u64::from_le_bytes(value.try_into().unwrap()));
+        }
+    });
+    store.wait_durable(store.read_version()).unwrap();
+    let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
+    assert!(contents(&recovered) == contents(&store));
+    let total = unordered(&store).get(b"counter").unwrap().unwrap();
+    assert_eq!(check(&disk.after_power_cut(Kept::Nothing)), u64::from_le_bytes(total.try_into().unwrap()));
+}
+
+#[test]
+fn an_unordered_table_keeps_its_parameters() {
+    let disk = SimulatedDisk::default();
+    let parameters = UnorderedConfig { buckets: 64, inline_pair_bytes_max: 11, fill_percent: None };
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    store.unordered_table("t", parameters).unwrap().put(b"k", b"v").unwrap();
+    drop(store);
+    for _ in 0..2 {
+        let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+        let table = store.unordered_table("t", UnorderedConfig::default()).unwrap();
+        assert_eq!((table.config(), table.get(b"k").unwrap().as_deref()), (parameters, Some(&b"v"[..])));
+        store.checkpoint().unwrap();
+    }
 }
 
 #[test]

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use honeycomb_store::{Batch, BatchOutcome, Config, DurabilityConfig, Error, Store, SyncPolicy, Table};
+use honeycomb_store::unordered::{Answers, Operation, Request, WalkedPairs};
+use honeycomb_store::{
+    Batch, BatchOutcome, Config, DurabilityConfig, Error, Store, SyncPolicy, Table, TableKind, TableRef,
+    UnorderedConfig, UnorderedTable,
+};
 use honeycomb_testing::{Random, SimulatedDisk};
 
 /// All pairs by table.
@@ -12,12 +16,34 @@ pub(crate) type Model = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 /// A store on a simulated disk, and every state that it has had.
 pub(crate) struct Workload {
     store: Store,
-    tables: Vec<Table>,
+    tables: Vec<AnyTable>,
     random: Random,
     policy: SyncPolicy,
     pub(crate) states: Vec<Model>,
     /// The position of the last state that is known to be durable.
     pub(crate) durable: usize,
+}
+
+#[derive(Clone)]
+enum AnyTable {
+    Ordered(Table),
+    Unordered(UnorderedTable),
+}
+
+impl AnyTable {
+    fn name(&self) -> &str {
+        match self {
+            Self::Ordered(table) => table.name(),
+            Self::Unordered(table) => table.name(),
+        }
+    }
+
+    fn as_ref(&self) -> TableRef<'_> {
+        match self {
+            Self::Ordered(table) => table.into(),
+            Self::Unordered(table) => table.into(),
+        }
+    }
 }
 
 /// The files have four blocks, so that workloads use many of them.
@@ -40,10 +66,25 @@ pub(crate) fn config(disk: &SimulatedDisk, policy: SyncPolicy) -> Config {
 /// Returns all pairs of a store.
 pub(crate) fn contents(store: &Store) -> Model {
     let pairs = |name: &String| {
+        if store.table_kind(name) == Some(TableKind::Unordered) {
+            return walk(&store.unordered_table(name, UnorderedConfig::default()).expect("the table exists"));
+        }
         let table = store.table(name).expect("the table exists");
         table.iter().expect("room").map(|pair| pair.expect("no lease is lost")).collect()
     };
     store.tables().iter().map(|name| (name.clone(), pairs(name))).collect()
+}
+
+/// Returns all pairs of an unordered table.
+fn walk(table: &UnorderedTable) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let (mut walked, mut cursor, mut all) = (WalkedPairs::default(), 0, BTreeMap::new());
+    loop {
+        cursor = table.walk(cursor, 10, &mut walked);
+        all.extend(walked.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        if cursor == 0 {
+            return all;
+        }
+    }
 }
 
 impl Workload {
@@ -86,6 +127,7 @@ impl Workload {
         let table = self.tables[self.random.below(self.tables.len())].clone();
         match self.random.below(14) {
             0 => {
+                let AnyTable::Ordered(table) = table else { return self.execute(&table) };
                 let (low, high) = (self.key(), self.key());
                 let name = table.name().to_owned();
                 self.change(|model| pairs(model, &name).retain(|key, _| !(low <= *key && *key < high)));
@@ -105,12 +147,19 @@ impl Workload {
     }
 
     fn create(&mut self) -> Result<(), Error> {
-        let name = format!("table {}", self.random.below(5));
+        let is_unordered = self.random.chance(50);
+        let kind = if is_unordered { "unordered" } else { "table" };
+        let name = format!("{kind} {}", self.random.below(3));
         if !self.tables.iter().any(|table| table.name() == name) {
             self.change(|model| {
                 model.entry(name.clone()).or_default();
             });
-            self.tables.push(self.store.table(&name)?);
+            self.tables.push(if is_unordered {
+                let config = UnorderedConfig { buckets: 4, ..UnorderedConfig::default() };
+                AnyTable::Unordered(self.store.unordered_table(&name, config)?)
+            } else {
+                AnyTable::Ordered(self.store.table(&name)?)
+            });
         }
         Ok(())
     }
@@ -145,11 +194,11 @@ impl Workload {
             let key = self.key();
             if self.random.chance(20) {
                 pairs(&mut next, table.name()).remove(&key);
-                batch.delete(&table, &key);
+                batch.delete(table.as_ref(), &key);
             } else {
                 let value = self.value();
                 pairs(&mut next, table.name()).insert(key.clone(), value.clone());
-                batch.put(&table, &key, &value);
+                batch.put(table.as_ref(), &key, &value);
             }
         }
         self.states.push(next);
@@ -165,33 +214,59 @@ impl Workload {
             let table = self.tables[self.random.below(self.tables.len())].clone();
             let (key, value) = (self.key(), self.value());
             self.change(|model| drop(pairs(model, table.name()).insert(key.clone(), value.clone())));
-            batch.put(&table, &key, &value);
+            batch.put(table.as_ref(), &key, &value);
         }
         let mut refused = None;
         self.store.apply_each(&batch, |_, outcome| refused = outcome.err())?;
         refused.map_or(Ok(()), Err)
     }
 
-    fn put(&mut self, table: &Table) -> Result<(), Error> {
+    /// A batch of operations on an unordered table: each is a state of its own.
+    fn execute(&mut self, table: &AnyTable) -> Result<(), Error> {
+        let AnyTable::Unordered(unordered) = table else { return Ok(()) };
+        let keys: Vec<_> = (0..20).map(|number| format!("key {number:02}").into_bytes()).collect();
+        let values: Vec<_> = keys.iter().map(|_| self.random.chance(70).then(|| self.value())).collect();
+        let mut requests = Vec::new();
+        for (key, value) in keys.iter().zip(&values) {
+            let operation = value.as_deref().map_or(Operation::Delete, Operation::Put);
+            requests.push(Request { key, operation });
+            self.change(|model| match value {
+                Some(value) => drop(pairs(model, table.name()).insert(key.clone(), value.clone())),
+                None => drop(pairs(model, table.name()).remove(key)),
+            });
+        }
+        unordered.execute(&requests, &mut Answers::default())
+    }
+
+    fn put(&mut self, table: &AnyTable) -> Result<(), Error> {
         let (key, value) = (self.key(), self.value());
         self.change(|model| drop(pairs(model, table.name()).insert(key.clone(), value.clone())));
-        table.put(&key, &value)
+        match table {
+            AnyTable::Ordered(table) => table.put(&key, &value),
+            AnyTable::Unordered(table) => table.put(&key, &value),
+        }
     }
 
-    fn delete(&mut self, table: &Table) -> Result<(), Error> {
+    fn delete(&mut self, table: &AnyTable) -> Result<(), Error> {
         let key = self.key();
         self.change(|model| drop(pairs(model, table.name()).remove(&key)));
-        table.delete(&key).map(drop)
+        match table {
+            AnyTable::Ordered(table) => table.delete(&key).map(drop),
+            AnyTable::Unordered(table) => table.delete(&key).map(drop),
+        }
     }
 
-    fn add(&mut self, table: &Table) -> Result<(), Error> {
+    fn add(&mut self, table: &AnyTable) -> Result<(), Error> {
         let delta = self.random.below(1000) as u64;
         self.change(|model| {
             let counter = pairs(model, table.name()).entry(b"counter".to_vec()).or_insert(vec![0; 8]);
             let sum = u64::from_le_bytes(counter[..].try_into().expect("eight bytes")) + delta;
             *counter = sum.to_le_bytes().to_vec();
         });
-        table.add(b"counter", delta as i64).map(drop)
+        match table {
+            AnyTable::Ordered(table) => table.add(b"counter", delta as i64).map(drop),
+            AnyTable::Unordered(table) => table.add(b"counter", delta as i64).map(drop),
+        }
     }
 
     fn key(&mut self) -> Vec<u8> {

@@ -7,11 +7,13 @@ mod exhaustion;
 mod images;
 mod iterators;
 mod operations;
+mod push_down;
 mod read_limits;
 mod samples;
 mod scans;
 mod snapshots;
 mod tables;
+mod unordered;
 mod value_parts;
 
 use std::sync::Arc;

@@ -1,0 +1,128 @@
+//! Functions on a field of values: a number at a fixed offset. The ordered index has the same functions over
+//! ranges of pairs.
+
+use crate::element::Element;
+use crate::error::Error;
+use crate::functions::{Function, Functions};
+
+/// A predicate on a field.
+#[derive(Debug)]
+pub struct Condition<'f> {
+    field: Field<'f>,
+    operands: Vec<u8>,
+    /// The element, if it satisfies the predicate.
+    matching: Vec<u8>,
+}
+
+/// The fold of a field over many values.
+#[derive(Debug)]
+pub struct Fold<'f> {
+    field: Field<'f>,
+    result: Vec<u8>,
+}
+
+/// The field that a function reads.
+#[derive(Debug, Clone, Copy)]
+struct Field<'f> {
+    function: Function<'f>,
+    offset: usize,
+}
+
+impl<'f> Condition<'f> {
+    /// A condition on the element at `offset`, with the predicate of a number and its operands.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFunction`], [`Error::WrongFunction`], [`Error::OperandLength`].
+    pub fn new(functions: &'f Functions, number: u32, operands: &[u8], offset: usize) -> Result<Self, Error> {
+        let function = functions.predicate(number)?;
+        function.check_operands(operands)?;
+        let field = Field { function, offset };
+        Ok(Self { field, operands: operands.to_vec(), matching: Vec::new() })
+    }
+
+    /// Whether a value has the field and satisfies the condition.
+    pub fn matches(&mut self, value: &[u8]) -> bool {
+        let Some(element) = self.field.of(value) else { return false };
+        self.matching.clear();
+        self.field.function.filter(element, &self.operands, &mut self.matching);
+        !self.matching.is_empty()
+    }
+}
+
+impl<'f> Fold<'f> {
+    /// A fold of the element at `offset`, with the update of a number, which has one operand.
+    ///
+    /// # Errors
+    /// [`Error::UnknownFunction`], [`Error::WrongFunction`], [`Error::NotBinary`]; [`Error::OperandLength`]
+    /// if `initial` is not one element.
+    pub fn new(functions: &'f Functions, number: u32, initial: &[u8], offset: usize) -> Result<Self, Error> {
+        let function = functions.update(number)?;
+        function.check_single()?;
+        function.check_operands(initial)?;
+        Ok(Self { field: Field { function, offset }, result: initial.to_vec() })
+    }
+
+    /// Adds the field of a value. A value without the field changes nothing.
+    pub fn add(&mut self, value: &[u8]) {
+        if let Some(element) = self.field.of(value) {
+            self.field.function.reduce(&mut self.result, element);
+        }
+    }
+
+    /// The result: one element.
+    #[must_use]
+    pub fn into_result(self) -> Vec<u8> {
+        self.result
+    }
+}
+
+impl Field<'_> {
+    fn of<'v>(&self, value: &'v [u8]) -> Option<&'v [u8]> {
+        element_at(self.function.element(), value, self.offset)
+    }
+}
+
+impl Element {
+    /// A number with the order of the elements, for the element at an offset of a value; `None` if the value
+    /// is too short. Floating-point numbers have their total order.
+    #[must_use]
+    pub fn rank(self, value: &[u8], offset: usize) -> Option<u64> {
+        let bytes = element_at(self, value, offset)?;
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let (bits, sign) = (u64::from_le_bytes(word), 1_u64 << (8 * self.bytes() - 1));
+        Some(match self {
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits,
+            Self::I8 | Self::I16 | Self::I32 | Self::I64 => bits ^ sign,
+            Self::F32 | Self::F64 if bits & sign == 0 => bits | sign,
+            // All bits of a negative number are inverted, within its width.
+            Self::F32 | Self::F64 => !bits & (sign | (sign - 1)),
+        })
+    }
+}
+
+fn element_at(element: Element, value: &[u8], offset: usize) -> Option<&[u8]> {
+    value.get(offset..)?.get(..element.bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_have_the_order_of_the_elements() {
+        let rank = |element: Element, bytes: &[u8]| element.rank(bytes, 0).unwrap();
+        let floats = [f64::NEG_INFINITY, -2.5, -0.0, 0.0, 1e-300, 3.0, f64::INFINITY];
+        let ranks: Vec<_> = floats.iter().map(|it| rank(Element::F64, &it.to_le_bytes())).collect();
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
+        let floats = [-7.0_f32, -1.0, 0.5, 1e30];
+        let ranks: Vec<_> = floats.iter().map(|it| rank(Element::F32, &it.to_le_bytes())).collect();
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
+        let integers = [i16::MIN, -1, 0, 1, i16::MAX];
+        let ranks: Vec<_> = integers.iter().map(|it| rank(Element::I16, &it.to_le_bytes())).collect();
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
+        assert!(rank(Element::U8, &[200]) > rank(Element::U8, &[100]));
+        assert_eq!(Element::U32.rank(&[1, 2, 3, 4, 5], 2), None);
+        assert_eq!(Element::U32.rank(&[1, 2, 3, 4, 5], usize::MAX), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Writes to several keys that take effect together.
+//!
+//! 1. `Session::lock_keys` locks the stripes of all keys in ascending order, so callers cannot deadlock. No
+//!    reader and no writer sees these keys before the end.
+//! 2. `LockedKeys::prepare` allocates the memory for a new value: its slab, its buffer and a chained bucket,
+//!    in case that it finds no room in its chain. It changes nothing that the table refers to.
+//! 3. `LockedKeys::commit` stores all values. It allocates nothing, so it cannot fail.
+
+use honeycomb_memory::SequenceGuard;
+
+use crate::access::{Access, BUCKET_CLASS};
+use crate::error::Error;
+use crate::hash::HashedKey;
+use crate::index::{Index, check_key};
+use crate::operation::check_value;
+use crate::table::Session;
+use crate::write::{Prepared, add};
+
+/// The right to change some keys. Dropping it changes nothing.
+#[derive(Debug)]
+#[must_use = "the keys are free again when it is dropped"]
+pub struct LockedKeys<'s> {
+    index: &'s Index,
+    access: Access<'s>,
+    keys: Vec<HashedKey<'s>>,
+    /// The numbers of the locked stripes, in ascending order.
+    stripes: Vec<usize>,
+    guards: Vec<SequenceGuard<'s>>,
+    changes: Vec<Change<'s>>,
+}
+
+#[derive(Debug)]
+struct Change<'s> {
+    /// Index of the key.
+    key: usize,
+    /// The new pair; `None` removes the pair.
+    pair: Option<NewPair<'s>>,
+}
+
+#[derive(Debug)]
+struct NewPair<'s> {
+    prepared: Prepared<'s>,
+    chained: Spare<'s>,
+}
+
+/// A slab for a chained bucket. Dropping it frees the slab, unless it was taken.
+#[derive(Debug)]
+struct Spare<'s> {
+    index: &'s Index,
+    access: Access<'s>,
+    slab: Option<u32>,
+}
+
+impl Session<'_> {
+    /// Locks keys for writing. Waits while other threads write to their stripes.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn lock_keys<'s>(&'s self, keys: &[&'s [u8]]) -> Result<LockedKeys<'s>, Error> {
+        keys.iter().try_for_each(|key| check_key(key))?;
+        let index = self.index;
+        let hashed = |key: &&'s [u8]| HashedKey::new(index.config.seed, key);
+        let keys: Vec<_> = keys.iter().map(hashed).collect();
+        let mut stripes: Vec<_> = keys.iter().map(|key| index.stripe_number(key.hash)).collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        let guards = stripes.iter().map(|&stripe| index.stripes[stripe].lock.lock()).collect();
+        Ok(LockedKeys { index, access: self.access(), keys, stripes, guards, changes: Vec::new() })
+    }
+}
+
+impl<'s> LockedKeys<'s> {
+    /// Appends the value of a key, by its index in the locked keys, to `out`. Returns false if the key is
+    /// absent. Prepared changes do not count.
+    ///
+    /// # Panics
+    /// If there is no such key.
+    pub fn get(&self, key: usize, out: &mut Vec<u8>) -> bool {
+        self.index.find(self.access, &self.keys[key], Some(out)).is_some()
+    }
+
+    /// Prepares the new value of a key, or its removal. Call it at most once for each key.
+    ///
+    /// # Errors
+    /// [`Error::ValueLength`], [`Error::Memory`].
+    ///
+    /// # Panics
+    /// If there is no such key.
+    pub fn prepare(&mut self, key: usize, value: Option<&[u8]>) -> Result<(), Error> {
+        let pair = value.map(|value| self.new_pair(key, value)).transpose()?;
+        self.changes.push(Change { key, pair });
+        Ok(())
+    }
+
+    /// Makes all prepared changes.
+    pub fn commit(mut self) {
+        for Change { key, pair } in std::mem::take(&mut self.changes) {
+            let key = &self.keys[key];
+            if let Some(found) = self.index.find(self.access, key, None) {
+                self.index.remove(self.access, key, &found);
+            }
+            if let Some(pair) = pair {
+                pair.store(self.index, self.access, key);
+            }
+        }
+        self.guards.clear();
+        for &stripe in &self.stripes {
+            self.index.grow_if_full(self.access, &self.index.stripes[stripe]);
+        }
+    }
+
+    fn new_pair(&self, key: usize, value: &[u8]) -> Result<NewPair<'s>, Error> {
+        check_value(value)?;
+        let (index, access) = (self.index, self.access);
+        let prepared = index.prepare(access, &self.keys[key], value)?;
+        let slab = Some(index.slabs.allocate(access.memory, BUCKET_CLASS)?);
+        Ok(NewPair { prepared, chained: Spare { index, access, slab } })
+    }
+}
+
+impl NewPair<'_> {
+    /// Stores the pair of a key that is absent.
+    fn store(mut self, index: &Index, access: Access<'_>, key: &HashedKey<'_>) {
+        let (stripe, entry) = (index.stripe(key.hash), &self.prepared.entry);
+        let last = Index::place_in_chain(access, index.directory.address_of(key.hash), entry);
+        if let Some(last) = last
+            && let Some(slab) = self.chained.slab.take()
+        {
+            Index::add_chained(access, last, slab, entry);
+        }
+        add(&stripe.pairs, 1);
+        add(&stripe.used_slots, entry.slots as i64);
+        self.prepared.finish();
+    }
+}
+
+impl Drop for Spare<'_> {
+    fn drop(&mut self) {
+        if let Some(slab) = self.slab {
+            self.index.slabs.free(self.access.memory, BUCKET_CLASS, slab);
+        }
+    }
+}

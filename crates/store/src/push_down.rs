@@ -1,0 +1,211 @@
+//! Functions that run inside a scan of an ordered table, so that only their results are copied.
+//!
+//! The calling thread scans the leaves under a lease, 1,024 pairs at a time: between two such pages the lease
+//! can end, and memory can be reclaimed.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::{Bound, ControlFlow, RangeBounds};
+
+use honeycomb_btree::{Pair, Scan};
+use honeycomb_hashtable::{Condition, Element, Fold};
+
+use crate::error::Error;
+use crate::range;
+use crate::table::Table;
+
+/// Pairs that are scanned under one pin.
+const PAGE_PAIRS: usize = 1024;
+
+/// A range of an ordered table, and conditions on its pairs. Its functions see the pairs of one version; in a
+/// store without versions, only 1,024 adjacent pairs are of one moment.
+///
+/// ```
+/// use honeycomb_store::unordered::{BuiltIn, Element};
+/// use honeycomb_store::{Config, Store};
+///
+/// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+/// let sales = store.table("sales")?;
+/// for (day, amount, price) in [("01", 3_u16, 20_u16), ("02", 9, 12), ("03", 4, 15)] {
+///     sales.put(day.as_bytes(), &[amount.to_le_bytes(), price.to_le_bytes()].concat())?;
+/// }
+/// let (greater, add) = (BuiltIn::Greater.number(Element::U16), BuiltIn::Add.number(Element::U16));
+/// let expensive = sales.push_down("01".."04").only(2, greater, &14_u16.to_le_bytes());
+/// assert_eq!(expensive.count()?, 2);
+/// assert_eq!(expensive.reduce(0, add, &[0, 0])?, 7_u16.to_le_bytes());
+/// assert_eq!(expensive.top(1, 0, Element::U16)?[0].0, b"03");
+/// # Ok::<(), honeycomb_store::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PushDown<'t> {
+    table: &'t Table,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    conditions: Vec<StoredCondition>,
+}
+
+#[derive(Debug, Clone)]
+struct StoredCondition {
+    offset: usize,
+    function: u32,
+    operands: Vec<u8>,
+}
+
+/// Owned pairs.
+type OwnedPairs = Vec<(Vec<u8>, Vec<u8>)>;
+
+impl Table {
+    /// Returns a range whose pairs [`PushDown`] filters and reduces inside the scan.
+    pub fn push_down<'k, K: AsRef<[u8]> + ?Sized + 'k>(
+        &self,
+        range: impl RangeBounds<&'k K>,
+    ) -> PushDown<'_> {
+        let (lower, upper) = range::bounds(&range);
+        let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
+        PushDown { table: self, lower, upper, conditions: Vec::new() }
+    }
+}
+
+impl PushDown<'_> {
+    /// Keeps only pairs whose values satisfy a predicate: that of a number, with these operands, on the
+    /// element at byte `offset` of the value. A value that is too short does not satisfy it.
+    #[must_use]
+    pub fn only(mut self, offset: usize, function: u32, operands: &[u8]) -> Self {
+        self.conditions.push(StoredCondition { offset, function, operands: operands.to_vec() });
+        self
+    }
+
+    /// Counts the pairs.
+    ///
+    /// # Errors
+    /// [`Error::Function`] if a condition is invalid; [`Error::TooManySnapshots`],
+    /// [`Error::SnapshotTooOld`].
+    pub fn count(&self) -> Result<u64, Error> {
+        let mut count = 0;
+        self.visit(|_| {
+            count += 1;
+            ControlFlow::Continue(())
+        })?;
+        Ok(count)
+    }
+
+    /// Folds the elements at byte `offset` of all values, in the order of the keys, with the function of a
+    /// number, which has one operand. Values that are too short do not count. A sum is of the type of the
+    /// elements.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`], also for the function.
+    pub fn reduce(&self, offset: usize, function: u32, initial: &[u8]) -> Result<Vec<u8>, Error> {
+        let functions = self.table.state().functions();
+        let mut fold = Fold::new(functions, function, initial, offset)?;
+        self.visit(|pair| {
+            fold.add(pair.value());
+            ControlFlow::Continue(())
+        })?;
+        Ok(fold.into_result())
+    }
+
+    /// Returns the `count` pairs with the greatest elements at byte `offset` of their values, the greatest
+    /// first. Of equal ones, the first in the order of the keys. Values that are too short do not count.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`].
+    pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
+        let (mut best, mut position) = (BinaryHeap::new(), 0_u64);
+        self.visit(|pair| {
+            let Some(rank) = element.rank(pair.value(), offset) else { return ControlFlow::Continue(()) };
+            // The least of the best is on top of the heap.
+            let order = (rank, Reverse(position));
+            position += 1;
+            let is_better = best.peek().is_none_or(|Reverse((least, _))| *least < order);
+            if count > 0 && (best.len() < count || is_better) {
+                if best.len() == count {
+                    best.pop();
+                }
+                best.push(Reverse((order, owned(pair))));
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(best.into_sorted_vec().into_iter().map(|Reverse((_, pair))| pair).collect())
+    }
+
+    /// Returns the first `max` pairs in the order of their keys.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`].
+    pub fn pairs(&self, max: usize) -> Result<OwnedPairs, Error> {
+        let mut pairs = Vec::new();
+        if max > 0 {
+            self.visit(|pair| {
+                pairs.push(owned(pair));
+                if pairs.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+        }
+        Ok(pairs)
+    }
+
+    /// Passes the pairs that satisfy all conditions to `visit`, until it breaks.
+    fn visit(&self, mut visit: impl FnMut(Pair<'_>) -> ControlFlow<()>) -> Result<(), Error> {
+        let state = self.table.state();
+        let new =
+            |it: &StoredCondition| Condition::new(state.functions(), it.function, &it.operands, it.offset);
+        let mut conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
+        let mut visit = |pair: Pair<'_>| {
+            let matches = conditions.iter_mut().all(|condition| condition.matches(pair.value()));
+            if matches { visit(pair) } else { ControlFlow::Continue(()) }
+        };
+        let (mut lower, upper) = (self.lower.clone(), self.upper.as_ref().map(Vec::as_slice));
+        let limits = state.lease_limits;
+        let lease = state.forest.mvcc().then(|| state.leases.acquire(&state.forest, limits)).transpose()?;
+        let result = loop {
+            let bounds = (lower.as_ref().map(Vec::as_slice), upper);
+            let Some((low, high)) = range::normalize(bounds, false, state.key_bytes_max) else {
+                break Ok(());
+            };
+            let scan = Scan { lower: low, upper: high, limit: PAGE_PAIRS, ..Scan::default() };
+            let page = match &lease {
+                None => Ok(self.visit_page(&state.forest.reader(), &scan, &mut visit)),
+                Some(lease) => state.leases.enter(lease, state.forest.memory()).and_then(|in_use| {
+                    let reader = state.forest.reader_at(&in_use, lease.version);
+                    let page = self.visit_page(&reader, &scan, &mut visit);
+                    state.leases.renew(lease, state.forest.memory())?;
+                    Ok(page)
+                }),
+            };
+            match page {
+                Ok(Some(last)) => lower = Bound::Excluded(last),
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        lease.iter().for_each(|lease| state.leases.end(lease));
+        result
+    }
+
+    /// Visits the pairs of a page. Returns its last key if there may be more.
+    fn visit_page(
+        &self,
+        reader: &honeycomb_btree::Reader<'_>,
+        scan: &Scan<'_>,
+        visit: &mut impl FnMut(Pair<'_>) -> ControlFlow<()>,
+    ) -> Option<Vec<u8>> {
+        let (mut count, mut last) = (0, None);
+        reader.scan(self.table.root(), scan, |pair| {
+            count += 1;
+            let flow = visit(*pair);
+            if count == PAGE_PAIRS && flow.is_continue() {
+                let mut key = Vec::new();
+                pair.copy_key_into(&mut key);
+                last = Some(key);
+            }
+            flow
+        });
+        last
+    }
+}
+
+fn owned(pair: Pair<'_>) -> (Vec<u8>, Vec<u8>) {
+    let mut key = Vec::with_capacity(pair.key_len());
+    pair.copy_key_into(&mut key);
+    (key, pair.value().to_vec())
+}

@@ -1,0 +1,212 @@
+//! Batches with entries for unordered tables.
+//!
+//! 1. The batch locks the stripes of its keys: table by table, in the order of their identifiers. All batches
+//!    have the same order, and nobody who holds a leaf of a tree waits for a stripe, so batches cannot
+//!    deadlock.
+//! 2. It executes the entries for unordered tables on copies of their values, and allocates the memory of all
+//!    new values.
+//! 3. It executes the entries for trees as one transaction, whose version also has the changes of the
+//!    unordered tables in the log.
+//! 4. Only then it stores the new values, which cannot fail, and the stripes are free again. A reader that
+//!    sees one of these values therefore also sees the version.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use honeycomb_btree::{BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Forest, Operation, Outcome, effect_of};
+use honeycomb_hashtable::{LockedKeys, Operation as TableOperation, Outcome as TableOutcome};
+use honeycomb_log::Changes;
+
+use super::entry::UnorderedEntry;
+use super::table::UnorderedTable;
+use crate::batch::Batch;
+use crate::error::Error;
+use crate::store_state::StoreState;
+
+/// Applies a batch with entries for unordered tables atomically.
+pub(crate) fn apply(state: &StoreState, batch: &Batch) -> Result<BatchOutcome, Error> {
+    if batch.len() > BATCH_OPERATIONS_MAX {
+        return Err(Error::BatchTooLarge { operations: batch.len(), max: BATCH_OPERATIONS_MAX });
+    }
+    let plan = Plan::of(batch);
+    let is_durable = state.durability().is_some();
+    let attempt = |forest: &Forest| plan.attempt(forest, batch, is_durable);
+    let outcome = if batch.only_removes() { state.remove(attempt) } else { state.write(attempt) }?;
+    state.catch_up();
+    Ok(outcome)
+}
+
+/// Executes one write of a batch as its own operation.
+pub(crate) fn apply_one(
+    table: &UnorderedTable,
+    key: &[u8],
+    operation: Operation<'_>,
+) -> Result<Outcome, Error> {
+    let mut value = Vec::new();
+    let outcome = match operation {
+        Operation::Insert(new) => table.write(key, TableOperation::Insert(new), &mut value)?,
+        Operation::Update(new) => table.write(key, TableOperation::Update(new), &mut value)?,
+        Operation::Put(new) => table.write(key, TableOperation::Put(new), &mut value)?,
+        Operation::Delete => table.remove(key, TableOperation::Delete, &mut value)?,
+        Operation::CompareAndSwap { expected, value: new } => {
+            let swap = TableOperation::CompareAndSwap { expected, value: new };
+            table.write(key, swap, &mut value)?
+        }
+        Operation::CompareAndDelete { expected } => {
+            table.remove(key, TableOperation::CompareAndDelete { expected }, &mut value)?
+        }
+        // No batch has it for an unordered table, whose pairs have no versions.
+        Operation::CompareVersionAndSwap { .. } => TableOutcome::Absent,
+        Operation::Add(delta) => {
+            return match table.add_to(key, delta) {
+                Ok((sum, inserted)) => Ok(Outcome::Added { sum, inserted }),
+                Err(Error::NotCounter { bytes }) => Ok(Outcome::NotCounter { bytes }),
+                Err(error) => Err(error),
+            };
+        }
+    };
+    Ok(match outcome {
+        TableOutcome::Inserted => Outcome::Inserted,
+        TableOutcome::Updated => Outcome::Updated,
+        TableOutcome::Deleted => Outcome::Deleted,
+        TableOutcome::Exists => Outcome::Exists,
+        TableOutcome::Mismatch(_) => Outcome::Mismatch { value, version: 0 },
+        _ => Outcome::Absent,
+    })
+}
+
+/// The entries of a batch by table and key.
+struct Plan<'b> {
+    /// The unordered tables in the order of their identifiers, each with its keys.
+    tables: Vec<TablePlan<'b>>,
+    /// The entries for unordered tables, in their order.
+    writes: Vec<PlannedWrite<'b>>,
+    /// The indexes of the entries for trees.
+    trees: Vec<usize>,
+}
+
+struct TablePlan<'b> {
+    entry: &'b Arc<UnorderedEntry>,
+    keys: Vec<&'b [u8]>,
+}
+
+struct PlannedWrite<'b> {
+    /// Index of the entry in the batch.
+    index: usize,
+    /// Index of the table in the plan.
+    table: usize,
+    /// Index of the key in the table.
+    key: usize,
+    operation: Operation<'b>,
+}
+
+/// The value of a key during a batch.
+struct Value {
+    before: bool,
+    now: Option<Vec<u8>>,
+    is_changed: bool,
+}
+
+impl<'b> Plan<'b> {
+    fn of(batch: &'b Batch) -> Self {
+        let tables = batch.tables().iter().filter_map(|table| table.unordered());
+        let mut tables: Vec<_> =
+            tables.map(|table| TablePlan { entry: table.entry(), keys: Vec::new() }).collect();
+        tables.sort_by_key(|table| table.entry.tree);
+        let mut plan = Self { tables, writes: Vec::new(), trees: Vec::new() };
+        let mut keys = HashMap::new();
+        for index in 0..batch.len() {
+            let Some((table, key, operation)) = batch.unordered_write(index) else {
+                plan.trees.push(index);
+                continue;
+            };
+            let tree = table.entry().tree;
+            let table = plan.tables.partition_point(|other| other.entry.tree < tree);
+            let known = &mut plan.tables[table].keys;
+            let key = *keys.entry((table, key)).or_insert_with(|| {
+                known.push(key);
+                known.len() - 1
+            });
+            plan.writes.push(PlannedWrite { index, table, key, operation });
+        }
+        plan
+    }
+
+    /// Applies the batch once.
+    fn attempt(&self, forest: &Forest, batch: &Batch, is_durable: bool) -> Result<BatchOutcome, Error> {
+        let sessions: Vec<_> = self.tables.iter().map(|table| table.entry.table.session()).collect();
+        let locked = sessions.iter().zip(&self.tables).map(|(session, table)| session.lock_keys(&table.keys));
+        let mut locked = locked.collect::<Result<Vec<_>, _>>()?;
+        let mut outcomes = vec![Outcome::Absent; batch.len()];
+        let values = match self.execute(&locked, &mut outcomes) {
+            Ok(values) => values,
+            Err((index, outcome)) => return Ok(BatchOutcome::Rejected { index, outcome }),
+        };
+        let changes = self.prepare(&mut locked, &values, is_durable)?;
+        match forest.apply_entries_beside(&batch.entries(), &changes)? {
+            BatchOutcome::Rejected { index, outcome } => {
+                Ok(BatchOutcome::Rejected { index: self.trees[index], outcome })
+            }
+            BatchOutcome::Applied { version, outcomes: of_trees } => {
+                locked.into_iter().for_each(LockedKeys::commit);
+                for (&index, outcome) in self.trees.iter().zip(of_trees) {
+                    outcomes[index] = outcome;
+                }
+                Ok(BatchOutcome::Applied { version, outcomes })
+            }
+        }
+    }
+
+    /// Executes the entries for unordered tables on copies of the values. Returns the index and the outcome
+    /// of the first rejected one, if there is one.
+    fn execute(
+        &self,
+        locked: &[LockedKeys<'_>],
+        outcomes: &mut [Outcome],
+    ) -> Result<HashMap<(usize, usize), Value>, (usize, Outcome)> {
+        let mut values = HashMap::new();
+        for PlannedWrite { index, table, key, operation } in &self.writes {
+            let load = || {
+                let mut bytes = Vec::new();
+                let exists = locked[*table].get(*key, &mut bytes);
+                Value { before: exists, now: exists.then_some(bytes), is_changed: false }
+            };
+            let value = values.entry((*table, *key)).or_insert_with(load);
+            let (effect, outcome) = effect_of(operation, value.now.as_deref());
+            let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
+            if !outcome.wrote() && !nothing_to_delete {
+                return Err((*index, outcome));
+            }
+            match effect {
+                Effect::Keep => {}
+                Effect::Store(new) => (value.now, value.is_changed) = (Some(new), true),
+                Effect::Remove => (value.now, value.is_changed) = (None, true),
+            }
+            outcomes[*index] = outcome;
+        }
+        Ok(values)
+    }
+
+    /// Prepares all changed values, and returns the changes for the log if there is one.
+    fn prepare(
+        &self,
+        locked: &mut [LockedKeys<'_>],
+        values: &HashMap<(usize, usize), Value>,
+        is_durable: bool,
+    ) -> Result<Changes, Error> {
+        let mut changes = Changes::default();
+        for (&(table, key), Value { before, now, is_changed }) in values {
+            if !is_changed || (!before && now.is_none()) {
+                continue;
+            }
+            locked[table].prepare(key, now.as_deref())?;
+            let TablePlan { entry, keys } = &self.tables[table];
+            match now {
+                _ if !is_durable => {}
+                Some(value) => changes.put(entry.tree, keys[key], value),
+                None => changes.delete(entry.tree, keys[key]),
+            }
+        }
+        Ok(changes)
+    }
+}

@@ -1,0 +1,119 @@
+//! Functions over ranges of ordered tables, beside loops over scans.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use honeycomb_store::unordered::{BuiltIn, Element, Functions};
+use honeycomb_store::{Config, Error, Store, Table};
+use honeycomb_testing::{Random, seed};
+
+use super::{config, key, pairs};
+
+/// Pairs with values of 0 to 20 bytes, some of which have no field, and long ones.
+fn filled(store: &Store, random: &mut Random) -> Table {
+    let table = store.table("table").unwrap();
+    for number in 0..5000 {
+        let length = if random.chance(2) { 3000 } else { random.below(20) };
+        table.put(&key(number), &random.bytes(length)).unwrap();
+    }
+    table
+}
+
+fn field(value: &[u8]) -> Option<i16> {
+    value.get(3..5).map(|bytes| i16::from_le_bytes(bytes.try_into().unwrap()))
+}
+
+#[test]
+fn functions_over_ranges_agree_with_loops() {
+    let mut random = Random::new(seed());
+    for mvcc in [true, false] {
+        let store = Store::open(Config { mvcc, ..config() }).unwrap();
+        let table = filled(&store, &mut random);
+        let all = pairs(&table);
+        let number = |function: BuiltIn| function.number(Element::I16);
+        for _ in 0..30 {
+            let (low, high) = (random.below(5200), random.below(5200));
+            let (low, high) = (key(low.min(high) as u64), key(low.max(high) as u64));
+            let bound = random.next() as i16;
+            let passing: Vec<_> = all
+                .iter()
+                .filter(|(key, _)| low[..] <= key[..] && key[..] < high[..])
+                .filter(|(_, value)| field(value).is_some_and(|it| it > bound))
+                .cloned()
+                .collect();
+            let range = table.push_down(&low[..]..&high[..]);
+            let some = range.only(3, number(BuiltIn::Greater), &bound.to_le_bytes());
+            assert_eq!(some.count().unwrap(), passing.len() as u64);
+            assert_eq!(some.pairs(usize::MAX).unwrap(), passing);
+            assert_eq!(some.pairs(7).unwrap(), passing[..passing.len().min(7)]);
+            let fields = || passing.iter().filter_map(|(_, value)| field(value));
+            let sum = fields().fold(5_i16, i16::wrapping_add);
+            assert_eq!(some.reduce(3, number(BuiltIn::Add), &[5, 0]).unwrap(), sum.to_le_bytes());
+            let least = fields().min().unwrap_or(i16::MAX);
+            let initial = i16::MAX.to_le_bytes();
+            assert_eq!(some.reduce(3, number(BuiltIn::Minimum), &initial).unwrap(), least.to_le_bytes());
+            let mut sorted = passing.clone();
+            sorted.sort_by_key(|(_, value)| std::cmp::Reverse(field(value)));
+            for count in [0, 1, 10, 100_000] {
+                let top = some.top(count, 3, Element::I16).unwrap();
+                assert_eq!(top, sorted[..sorted.len().min(count)]);
+            }
+        }
+        assert_eq!(table.push_down::<[u8]>(..).count().unwrap(), 5000);
+        assert_eq!(table.push_down(&key(9)[..]..&key(3)[..]).count().unwrap(), 0);
+        assert_eq!(store.statistics().snapshots.count, 0, "its lease has ended");
+    }
+}
+
+/// A writer moves units between pairs by batches. The sum of one version is constant.
+#[test]
+fn a_reduction_sees_one_version() {
+    let store = Store::open(config()).unwrap();
+    let table = store.table("table").unwrap();
+    for number in 0..4000 {
+        table.put(&key(number), &100_u32.to_le_bytes()).unwrap();
+    }
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut random = Random::new(seed());
+            let value = |key: &[u8]| u32::from_le_bytes(table.get(key).unwrap().unwrap().try_into().unwrap());
+            while !is_done.load(Ordering::Relaxed) {
+                let (from, to) = (key(random.below(2000) as u64), key(2000 + random.below(2000) as u64));
+                let mut batch = honeycomb_store::Batch::default();
+                batch.put(&table, &from, &value(&from).wrapping_sub(1).to_le_bytes());
+                batch.put(&table, &to, &value(&to).wrapping_add(1).to_le_bytes());
+                store.apply(&batch).unwrap();
+            }
+        });
+        let add = BuiltIn::Add.number(Element::U32);
+        for _ in 0..200 {
+            let sum = table.push_down::<[u8]>(..).reduce(0, add, &[0; 4]).unwrap();
+            assert_eq!(sum, 400_000_u32.to_le_bytes());
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn registered_functions_and_invalid_ones() {
+    let mut functions = Functions::default();
+    let odd = functions.register_predicate(Element::U8, 0, Box::new(|it, _| it % 2 == 1)).unwrap();
+    let store = Store::open(Config { functions: Arc::new(functions), ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    (0..10).for_each(|number| table.put(&key(number), &[number as u8]).unwrap());
+    let range = table.push_down::<[u8]>(..);
+    assert_eq!(range.clone().only(0, odd, &[]).count().unwrap(), 5);
+    let less = BuiltIn::Less.number(Element::U8);
+    assert_eq!(range.clone().only(0, odd, &[]).only(0, less, &[4]).count().unwrap(), 2);
+    assert_eq!(range.clone().only(1, odd, &[]).count().unwrap(), 0, "the values are too short");
+    for (function, operands) in [(9999, &[][..]), (less, &[][..]), (BuiltIn::Add.number(Element::U8), &[1])] {
+        assert!(matches!(range.clone().only(0, function, operands).count(), Err(Error::Function(_))));
+    }
+    let two_operands = BuiltIn::Affine.number(Element::U8);
+    for (function, initial) in
+        [(less, &[0][..]), (two_operands, &[0]), (BuiltIn::Add.number(Element::U8), &[])]
+    {
+        assert!(matches!(range.reduce(0, function, initial), Err(Error::Function(_))));
+    }
+}

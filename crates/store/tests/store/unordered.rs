@@ -1,0 +1,420 @@
+//! Unordered tables: kinds, operations, batches over both kinds, images, memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use honeycomb_store::unordered::{
+    Answers, BuiltIn, Element, Functions, Operation, Outcome as TableOutcome, Request, WalkedPairs,
+};
+use honeycomb_store::{
+    Batch, BatchOutcome, Config, Error, Faults, Outcome, Store, Table, TableKind, TableRef, UnorderedConfig,
+    UnorderedTable, ValueSwap,
+};
+use honeycomb_testing::{Random, seed};
+
+use super::{MIB, config, pairs, store};
+
+type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn open(store: &Store) -> UnorderedTable {
+    store.unordered_table("unordered", UnorderedConfig { buckets: 4, ..UnorderedConfig::default() }).unwrap()
+}
+
+fn walk(table: &UnorderedTable) -> Pairs {
+    let (mut walked, mut cursor, mut all) = (WalkedPairs::default(), 0, Pairs::new());
+    loop {
+        cursor = table.walk(cursor, 7, &mut walked);
+        all.extend(walked.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        if cursor == 0 {
+            return all;
+        }
+    }
+}
+
+fn ordered(table: &Table) -> Pairs {
+    pairs(table).into_iter().collect()
+}
+
+#[test]
+fn tables_of_both_kinds_share_their_names() {
+    let mut store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    assert_eq!(store.tables(), ["ordered", "unordered"]);
+    assert_eq!(store.table_kind("ordered"), Some(TableKind::Ordered));
+    assert_eq!(store.table_kind("unordered"), Some(TableKind::Unordered));
+    assert_eq!(store.table_kind("other"), None);
+    let wrong = store.table("unordered").unwrap_err();
+    assert_eq!(wrong.to_string(), "table `unordered` is unordered, not ordered");
+    let wrong = store.unordered_table("ordered", UnorderedConfig::default()).unwrap_err();
+    assert_eq!(wrong.to_string(), "table `ordered` is ordered, not unordered");
+    let name = "x".repeat(256);
+    let long = store.unordered_table(&name, UnorderedConfig::default());
+    assert!(matches!(long, Err(Error::TableName { bytes: 256 })));
+    assert!(store.unordered_table(&name[1..], UnorderedConfig::default()).is_ok());
+    let invalid = UnorderedConfig { buckets: 3, ..UnorderedConfig::default() };
+    assert!(matches!(store.unordered_table("invalid", invalid), Err(Error::InvalidConfig(_))));
+    assert_eq!(store.table_kind("invalid"), None);
+    // A table that exists keeps its parameters.
+    let again = store.unordered_table("unordered", UnorderedConfig::default()).unwrap();
+    assert_eq!(again.config().buckets, 4);
+    unordered.put(b"k", &[7; 3000]).unwrap();
+    drop(again);
+    assert!(matches!(store.drop_table("unordered"), Err(Error::TableInUse { .. })));
+    drop((table, unordered));
+    assert!(store.drop_table("unordered").unwrap());
+    assert!(!store.drop_table("unordered").unwrap());
+    assert!(store.drop_table(&name[1..]).unwrap());
+    assert_eq!(store.verify().unwrap().pairs, 0);
+    assert_eq!(store.statistics().memory.table_page_bytes, 0);
+}
+
+#[test]
+fn operations_on_single_pairs() {
+    let (store, table) = (store(), open(&store()));
+    drop(store);
+    assert_eq!(table.name(), "unordered");
+    assert!(table.insert(b"k", b"1").unwrap() && !table.insert(b"k", b"2").unwrap());
+    assert!(table.update(b"k", b"3").unwrap() && !table.update(b"other", b"3").unwrap());
+    assert_eq!(table.compare_and_swap(b"k", b"3", b"4").unwrap(), ValueSwap::Swapped);
+    assert_eq!(table.compare_and_swap(b"k", b"3", b"5").unwrap(), ValueSwap::Mismatch(b"4".to_vec()));
+    assert_eq!(table.compare_and_swap(b"other", b"3", b"5").unwrap(), ValueSwap::Absent);
+    assert_eq!(table.compare_and_delete(b"k", b"3").unwrap(), ValueSwap::Mismatch(b"4".to_vec()));
+    assert_eq!(table.compare_and_delete(b"k", b"4").unwrap(), ValueSwap::Swapped);
+    assert_eq!(table.get(b"k").unwrap(), None);
+    table.put(b"k", &[1; 100_000]).unwrap();
+    let mut value = b"old".to_vec();
+    assert!(table.get_into(b"k", &mut value).unwrap() && value == [1; 100_000]);
+    assert!(!table.get_into(b"other", &mut value).unwrap() && value.is_empty());
+    assert!(table.contains(b"k").unwrap() && table.delete(b"k").unwrap() && !table.delete(b"k").unwrap());
+    assert_eq!((table.add(b"n", 5).unwrap(), table.add(b"n", -7).unwrap()), (5, u64::MAX - 1));
+    table.put(b"text", b"abc").unwrap();
+    assert!(matches!(table.add(b"text", 1), Err(Error::NotCounter { bytes: 3 })));
+    assert_eq!(table.pair_count(), 2);
+}
+
+#[test]
+fn limits_of_keys_and_values() {
+    let table = open(&store());
+    for (bytes, valid) in [(0, false), (1, true), (460, true), (461, false)] {
+        let put = table.put(&vec![1; bytes], b"v");
+        assert_eq!(put.is_ok(), valid, "{bytes}");
+        if !valid {
+            assert!(matches!(put, Err(Error::KeyLength { max: 460, .. })));
+            assert!(matches!(table.get(&vec![1; bytes]), Err(Error::KeyLength { .. })));
+        }
+    }
+    table.put(b"k", &vec![2; 16 * MIB]).unwrap();
+    assert!(matches!(table.put(b"k", &vec![2; 16 * MIB + 1]), Err(Error::ValueLength { .. })));
+    assert_eq!(table.get(b"k").unwrap().unwrap().len(), 16 * MIB);
+}
+
+#[test]
+fn functions_change_values_in_place() {
+    let mut functions = Functions::default();
+    let double = functions.register_update(Element::U16, 1, Box::new(|it, by| 2 * it + by[0])).unwrap();
+    let store = Store::open(Config { functions: Arc::new(functions), ..config() }).unwrap();
+    let table = open(&store);
+    table.put(b"v", &[1, 0, 2, 0]).unwrap();
+    assert_eq!(table.update_vector_with_scalar(b"v", double, &[1, 0]).unwrap(), Some(vec![1, 0, 2, 0]));
+    let add = BuiltIn::Add.number(Element::U16);
+    table.update_vector_with_vector(b"v", add, &[1, 0, 10, 0]).unwrap();
+    assert_eq!(table.get(b"v").unwrap().unwrap(), [4, 0, 15, 0]);
+    assert_eq!(table.reduce(b"v", add, &[0, 1]).unwrap(), Some(vec![19, 1]));
+    let greater = BuiltIn::Greater.number(Element::U16);
+    assert_eq!(table.filter(b"v", greater, &[4, 0]).unwrap(), Some(vec![15, 0]));
+    assert_eq!(table.reduce(b"absent", add, &[0, 0]).unwrap(), None);
+    assert!(matches!(table.update_scalar(b"v", add, &[1, 0]), Err(Error::NotElements { bytes: 4 })));
+    assert!(matches!(table.update_scalar(b"v", 9999, &[]), Err(Error::Function(_))));
+    assert!(matches!(table.filter(b"v", add, &[1, 0]), Err(Error::Function(_))));
+}
+
+#[test]
+fn a_batch_of_operations_is_executed_in_order() {
+    let table = open(&store());
+    let add = BuiltIn::Add.number(Element::U32);
+    let mut requests = vec![Request { key: b"n", operation: Operation::Put(&[0; 4]) }];
+    let operands = 1_u32.to_le_bytes();
+    let increment = Operation::UpdateScalar { function: add, operands: &operands };
+    requests.extend((0..1000).map(|_| Request { key: b"n", operation: increment }));
+    requests.push(Request { key: b"n", operation: Operation::Get });
+    let mut answers = Answers::default();
+    table.execute(&requests, &mut answers).unwrap();
+    let Ok(TableOutcome::Found(span)) = answers.outcome(1001) else { panic!() };
+    assert_eq!(answers.value(span), 1000_u32.to_le_bytes());
+}
+
+/// Adds a random write to a batch, and executes it in the model. Returns whether its condition holds.
+fn add_random_write(
+    batch: &mut Batch,
+    table: TableRef<'_>,
+    (key, value): (Vec<u8>, Vec<u8>),
+    model: &mut Pairs,
+    random: &mut Random,
+) -> bool {
+    let exists = model.contains_key(&key);
+    let is_valid = match random.below(6) {
+        0 => {
+            batch.insert(table, &key, &value);
+            !exists
+        }
+        1 => {
+            batch.update(table, &key, &value);
+            exists
+        }
+        2 => {
+            batch.compare_and_swap(table, &key, model.get(&key).map_or(b"", |it| it), &value);
+            exists
+        }
+        3 => {
+            batch.delete(table, &key);
+            model.remove(&key);
+            return true;
+        }
+        _ => {
+            batch.put(table, &key, &value);
+            true
+        }
+    };
+    model.insert(key, value);
+    is_valid
+}
+
+/// Random batches over both kinds beside two maps. In some, each allocation fails once.
+#[test]
+fn batches_over_both_kinds_are_applied_completely_or_not_at_all() {
+    let (mut random, faults) = (Random::new(seed()), Faults::default());
+    let mut store = Store::open(Config { node_bytes: 1024, faults: faults.clone(), ..config() }).unwrap();
+    let mut models = [Pairs::new(), Pairs::new()];
+    let (mut rejected, mut failed) = (0, 0);
+    for step in 0..2500 {
+        let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+        let (mut batch, mut after) = (Batch::default(), models.clone());
+        let mut expected = None;
+        for index in 0..1 + random.below(10) {
+            let key = vec![random.below(80) as u8; 1 + random.below(2)];
+            let length = random.pick(&[0, 8, 60, 700]);
+            let value = random.bytes(length);
+            let kind = random.below(2);
+            let table: TableRef<'_> = if kind == 0 { (&table).into() } else { (&unordered).into() };
+            if !add_random_write(&mut batch, table, (key, value), &mut after[kind], &mut random) {
+                expected.get_or_insert(index);
+            }
+        }
+        if step % 2 == 0 {
+            faults.set(random.below(4) as u64);
+        }
+        let outcome = store.apply(&batch);
+        faults.clear();
+        match outcome {
+            Ok(BatchOutcome::Applied { outcomes, .. }) => {
+                assert_eq!((expected, outcomes.len()), (None, batch.len()));
+                models = after;
+            }
+            Ok(BatchOutcome::Rejected { .. }) => {
+                assert!(expected.is_some());
+                rejected += 1;
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+                failed += 1;
+            }
+        }
+        assert_eq!(ordered(&table), models[0], "step {step}");
+        assert_eq!(walk(&unordered), models[1], "step {step}");
+        if step % 100 == 0 {
+            batch.clear();
+            drop((table, unordered));
+            let counts = store.verify().unwrap();
+            let [ordered, unordered] = &models;
+            assert_eq!(counts.pairs, (ordered.len() + unordered.len()) as u64);
+            assert_eq!(counts.unordered_pairs, unordered.len() as u64);
+        }
+    }
+    assert!(rejected > 100 && failed > 20, "{rejected} rejected, {failed} failed");
+}
+
+#[test]
+fn a_rejected_batch_names_its_entry() {
+    let store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    unordered.put(b"k", b"v").unwrap();
+    let mut batch = Batch::default();
+    batch.put(&unordered, b"a", b"1").put(&table, b"a", b"1").insert(&unordered, b"k", b"2");
+    let rejected = BatchOutcome::Rejected { index: 2, outcome: Outcome::Exists };
+    assert_eq!(store.apply(&batch).unwrap(), rejected);
+    batch.clear();
+    batch.put(&unordered, b"a", b"1").put(&table, b"a", b"1").update(&table, b"b", b"2");
+    let rejected = BatchOutcome::Rejected { index: 2, outcome: Outcome::Absent };
+    assert_eq!(store.apply(&batch).unwrap(), rejected);
+    assert_eq!((table.pair_count(), unordered.pair_count()), (0, 1));
+    // Entries see the effects of earlier ones.
+    batch.clear();
+    batch.add(&unordered, b"n", 2).add(&unordered, b"n", 3).delete(&unordered, b"k");
+    batch.insert(&unordered, b"k", b"new").compare_and_delete(&unordered, b"k", b"new");
+    let BatchOutcome::Applied { outcomes, .. } = store.apply(&batch).unwrap() else { panic!() };
+    let added = |sum, inserted| Outcome::Added { sum, inserted };
+    let expected = [added(2, true), added(5, false), Outcome::Deleted, Outcome::Inserted, Outcome::Deleted];
+    assert_eq!(outcomes, expected);
+    assert_eq!(unordered.get(b"k").unwrap(), None);
+    let other = Store::open(config()).unwrap();
+    assert!(matches!(other.apply(&batch), Err(Error::ForeignTable { .. })));
+}
+
+#[test]
+fn independent_writes_of_both_kinds_keep_their_order() {
+    let store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    let mut batch = Batch::default();
+    batch.put(&table, b"k", b"1").insert(&unordered, b"k", b"1").insert(&unordered, b"k", b"2");
+    batch.insert(&table, b"k", b"2").add(&unordered, b"n", 4).update(&unordered, b"k", b"3");
+    batch.compare_and_swap(&unordered, b"k", b"1", b"4").delete(&unordered, b"absent").delete(&table, b"k");
+    let mut outcomes = vec![None; batch.len()];
+    store.apply_each(&batch, |index, outcome| outcomes[index] = Some(outcome.unwrap())).unwrap();
+    let outcomes: Vec<_> = outcomes.into_iter().flatten().collect();
+    let expected = [
+        Outcome::Inserted,
+        Outcome::Inserted,
+        Outcome::Exists,
+        Outcome::Exists,
+        Outcome::Added { sum: 4, inserted: true },
+        Outcome::Updated,
+        Outcome::Mismatch { value: b"3".to_vec(), version: 0 },
+        Outcome::Absent,
+        Outcome::Deleted,
+    ];
+    assert_eq!(outcomes, expected);
+}
+
+/// A writer stores a number under four keys of both kinds in one batch. Readers of one moment see one number.
+#[test]
+fn reads_together_see_batches_completely_or_not_at_all() {
+    let store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    let write = |number: u32| {
+        let (mut batch, value) = (Batch::default(), number.to_le_bytes());
+        batch.put(&table, b"a", &value).put(&unordered, b"a", &value);
+        batch.put(&table, b"z", &value).put(&unordered, b"another key", &value);
+        store.apply(&batch).unwrap();
+    };
+    write(0);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..20_000 {
+                write(number);
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+        let keys: [(_, &[u8]); 5] = [
+            ((&unordered).into(), b"a"),
+            ((&table).into(), b"a"),
+            ((&unordered).into(), b"another key"),
+            ((&table).into(), b"z"),
+            ((&unordered).into(), b"absent"),
+        ];
+        let mut last = 0;
+        while !is_done.load(Ordering::Relaxed) {
+            let values = store.get_together(&keys).unwrap();
+            assert!(values[..4].iter().all(|value| *value == values[0]), "{values:?}");
+            assert_eq!(values[4], None);
+            let number = u32::from_le_bytes(values[0].as_deref().unwrap().try_into().unwrap());
+            assert!(number >= last, "{number} after {last}");
+            last = number;
+        }
+        assert!(last > 0);
+    });
+    let unversioned = Store::open(Config { mvcc: false, ..config() }).unwrap();
+    let table = unversioned.table("ordered").unwrap();
+    let keys: [(_, &[u8]); 2] = [((&table).into(), b"a"), ((&table).into(), b"b")];
+    assert!(matches!(unversioned.get_together(&keys), Err(Error::MvccOff)));
+    assert_eq!(unversioned.get_together(&keys[..1]).unwrap(), [None]);
+    assert!(matches!(store.get_together(&keys[..1]), Err(Error::ForeignTable { .. })));
+}
+
+#[test]
+fn an_image_has_tables_of_both_kinds() {
+    let store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    for number in 0..3000_u32 {
+        let value = vec![number as u8; (number as usize * 7) % 900];
+        table.put(&number.to_be_bytes(), &value).unwrap();
+        unordered.put(&number.to_le_bytes(), &value).unwrap();
+    }
+    unordered.put(b"long", &vec![1; 16 * MIB]).unwrap();
+    store
+        .unordered_table("empty", UnorderedConfig { fill_percent: None, ..UnorderedConfig::default() })
+        .unwrap();
+    let mut image = Vec::new();
+    assert_eq!(store.save(&mut image).unwrap(), 6001);
+    let mut loaded = Store::open(Config { memory_bytes: 64 * MIB, ..config() }).unwrap();
+    assert_eq!(loaded.load(&image[..]).unwrap(), 6001);
+    assert!(matches!(loaded.load(&image[..]), Err(Error::TableExists { .. })));
+    assert_eq!(walk(&open(&loaded)), walk(&unordered));
+    assert_eq!(open(&loaded).config(), unordered.config());
+    assert_eq!(ordered(&loaded.table("ordered").unwrap()), ordered(&table));
+    let empty = loaded.unordered_table("empty", UnorderedConfig::default()).unwrap();
+    assert_eq!((empty.config().fill_percent, empty.pair_count()), (None, 0));
+    drop(empty);
+    assert_eq!(loaded.verify().unwrap().unordered_pairs, 3001);
+    // A truncated image leaves nothing behind.
+    let mut other = Store::open(Config { memory_bytes: 64 * MIB, ..config() }).unwrap();
+    assert!(other.load(&image[..image.len() - 20]).is_err());
+    assert!(other.tables().is_empty());
+    assert_eq!(other.verify().unwrap().pairs, 0);
+}
+
+#[test]
+fn statistics_and_the_check_count_both_kinds() {
+    let mut store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    for number in 0..500_u32 {
+        table.put(&number.to_be_bytes(), &[1; 600]).unwrap();
+        unordered.put(&number.to_be_bytes(), &[1; 600]).unwrap();
+    }
+    let statistics = store.statistics();
+    assert_eq!(statistics.pairs, 1000);
+    let [first, second] = &statistics.tables[..] else { panic!() };
+    assert_eq!((first.pairs, first.unordered), (500, None));
+    let memory = second.unordered.unwrap();
+    assert_eq!(second.pairs, 500);
+    assert_eq!(memory.bucket_bytes + memory.slab_bytes, statistics.memory.table_page_bytes);
+    assert!(memory.buckets > 4 && memory.used_slots >= 500, "{memory:?}");
+    drop((table, unordered));
+    let counts = store.verify().unwrap();
+    assert_eq!((counts.pairs, counts.unordered_pairs, counts.overflow_values), (1000, 500, 1000));
+    assert_eq!((counts.key_bytes, counts.value_bytes), (4000, 600_000));
+    assert_eq!(counts.buckets, memory.buckets);
+}
+
+/// A full store fails writes of both kinds, keeps all pairs, and both kinds can be emptied.
+#[test]
+fn a_full_store_can_be_emptied() {
+    for length in [10, 300, 2000] {
+        let mut store = Store::open(Config { memory_bytes: 2 * MIB, ..Config::default() }).unwrap();
+        let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+        for _ in 0..2 {
+            let value = vec![3; length];
+            let mut count = 0_u32;
+            while unordered.put(&count.to_le_bytes(), &value).is_ok() {
+                if let Err(error) = table.put(&count.to_be_bytes(), &value) {
+                    assert!(matches!(error, Error::OutOfMemory { .. }));
+                    assert!(unordered.delete(&count.to_le_bytes()).unwrap());
+                    break;
+                }
+                count += 1;
+            }
+            assert!(count > 100, "{count}");
+            let error = unordered.put(b"key", &vec![0; MIB]).unwrap_err();
+            assert!(matches!(error, Error::OutOfMemory { .. }));
+            assert_eq!((table.pair_count(), unordered.pair_count()), (count.into(), count.into()));
+            for number in 0..count {
+                assert_eq!(unordered.get(&number.to_le_bytes()).unwrap().as_deref(), Some(&value[..]));
+                assert!(table.delete(&number.to_be_bytes()).unwrap());
+                assert!(unordered.delete(&number.to_le_bytes()).unwrap());
+            }
+        }
+        drop((table, unordered));
+        assert_eq!(store.verify().unwrap().pairs, 0);
+    }
+}
