@@ -158,7 +158,7 @@ fn checkpoint(
     version: u64,
 ) -> Result<Manifest, LogError> {
     let number = earlier.checkpoint + 1;
-    let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version)?;
+    let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version, 0)?;
     file.table(1, "t")?;
     file.push(b"key", &version.to_le_bytes())?;
     let pairs = file.finish(disk)?;

@@ -120,7 +120,7 @@ fn a_damaged_manifest_is_reported() {
 #[test]
 fn a_damaged_checkpoint_is_reported() {
     let disk = SimulatedDisk::default();
-    let mut writer = CheckpointWriter::create(&disk, 5, 99).expect("room");
+    let mut writer = CheckpointWriter::create(&disk, 5, 99, 0).expect("room");
     writer.table(7, "numbers").expect("room");
     for number in 0..2000_u32 {
         writer.push(&number.to_be_bytes(), &vec![number as u8; 300]).expect("room");

@@ -1,6 +1,7 @@
 //! The command table: every command by number and by name.
 
 mod acl;
+mod backup;
 mod bitfield;
 mod bitop;
 mod bits;
@@ -47,8 +48,9 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 30] = [
+    let groups: [&'static [Command]; 31] = [
         acl::COMMANDS,
+        backup::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
         bits::COMMANDS,

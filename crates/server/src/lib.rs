@@ -18,6 +18,7 @@
 mod addresses;
 mod arguments;
 mod background;
+mod backups;
 mod batch;
 mod bits;
 mod budget;

@@ -10,6 +10,7 @@ use honeycomb_protocol::resp::ChunkPool;
 use honeycomb_store::{Store, Table};
 use mio::Waker;
 
+use crate::backups::Backups;
 use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
 use crate::config::Config;
@@ -46,6 +47,7 @@ pub(crate) struct ServerState {
     pub(crate) cursors: Cursors,
     pub(crate) digests: Digests,
     pub(crate) snapshots: ClientSnapshots,
+    pub(crate) backups: Backups,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) evicted: AtomicU64,
@@ -114,6 +116,7 @@ impl ServerState {
             cursors: Cursors::default(),
             digests: Digests::default(),
             snapshots: ClientSnapshots::default(),
+            backups: Backups::default(),
             tokens,
             expired: AtomicU64::new(0),
             evicted: AtomicU64::new(0),

@@ -13,7 +13,7 @@ use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
 use common::{Client, Running, dialogue, start_with_store};
 
-/// A disk whose durable writes wait while the gate is closed.
+/// A disk whose durable writes and new checkpoints wait while the gate is closed.
 #[derive(Clone, Default)]
 struct GatedDisk {
     disk: SimulatedDisk,
@@ -27,9 +27,24 @@ impl GatedDisk {
         *self.gate.0.lock().unwrap() = true;
     }
 
+    /// Waits while the gate is closed.
+    fn pass(&self) {
+        let (closed, opened) = &*self.gate;
+        drop(opened.wait_while(closed.lock().unwrap(), |closed| *closed).unwrap());
+    }
+
     fn open_gate(&self) {
         *self.gate.0.lock().unwrap() = false;
         self.gate.1.notify_all();
+    }
+}
+
+/// Opens the gate when a test fails, so that the server can stop.
+struct OpenAtTheEnd(GatedDisk);
+
+impl Drop for OpenAtTheEnd {
+    fn drop(&mut self) {
+        self.0.open_gate();
     }
 }
 
@@ -39,6 +54,9 @@ impl Storage for GatedDisk {
     }
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
+        if name.ends_with(".checkpoint") {
+            self.pass();
+        }
         Ok(Box::new(GatedFile(self.disk.create(name, bytes)?, self.clone())))
     }
 
@@ -73,8 +91,7 @@ impl StorageFile for GatedFile {
     }
 
     fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let (closed, opened) = &*self.1.gate;
-        drop(opened.wait_while(closed.lock().unwrap(), |closed| *closed).unwrap());
+        self.1.pass();
         self.0.write_durable_at(offset, bytes)
     }
 
@@ -331,4 +348,50 @@ fn a_server_in_memory_says_so() {
         ],
     );
     running.server.stop().unwrap();
+}
+
+#[test]
+fn other_clients_go_on_while_a_client_waits_for_a_checkpoint() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Never);
+    // As many as there are cores, so that each core has one.
+    let _gate = OpenAtTheEnd(disk.clone());
+    let mut saving: Vec<_> = (0..2).map(|_| Client::connect(&running)).collect();
+    let mut other = Client::connect(&running);
+    dialogue(&mut other, &[("SET a 1", "OK")]);
+    disk.close();
+    saving[0].send(&[b"SAVE"]);
+    saving[1].send(&[b"RI.BACKUP", b"START"]);
+    assert!(saving.iter_mut().all(is_silent));
+    dialogue(&mut other, &[("SET a 2", "OK"), ("GET a", "'2'")]);
+    disk.open_gate();
+    assert_eq!(common::show(&saving[0].receive()), "OK");
+    let started = common::show(&saving[1].receive());
+    let numbers: Vec<u64> =
+        started.trim_matches(['[', ']']).split(' ').map(|number| number.parse().unwrap()).collect();
+    assert_eq!(numbers.len(), 4, "{started}");
+    let (number, bytes) = (numbers[0], numbers[3]);
+    assert_eq!(saving[1].reply_text(&format!("RI.BACKUP INFO {number}")), started);
+    // The backup stays as it is, although other checkpoints replace it.
+    dialogue(&mut other, &[("SET a 3", "OK"), ("SAVE", "OK"), ("SET a 4", "OK"), ("SAVE", "OK")]);
+    let part = other.reply_text(&format!("RI.BACKUP READ {number} {} 100", bytes - 10));
+    assert!(!part.starts_with("!ERR"), "{part}");
+    dialogue(
+        &mut other,
+        &[
+            (&format!("RI.BACKUP READ {number} {bytes} 100"), "''"),
+            (&format!("RI.BACKUP READ {number} 0 8"), "'HONEYCHK'"),
+            (&format!("RI.BACKUP READ {number} 0 0"), "!ERR count is 0: allowed are 1 to 4194304"),
+            (
+                &format!("RI.BACKUP READ {number} 0 4194305"),
+                "!ERR count is 4194305: allowed are 1 to 4194304",
+            ),
+            ("RI.BACKUP READ -1 0 1", "!ERR number and offset must be integers from 0 on"),
+            ("RI.BACKUP INFO 77", "!ERR no such backup: 77"),
+            ("RI.BACKUP STOP", "!ERR syntax error"),
+        ],
+    );
+    let in_memory = common::start();
+    let mut in_memory = Client::connect(&in_memory);
+    assert!(in_memory.reply_text("RI.BACKUP START").contains("directory"));
 }

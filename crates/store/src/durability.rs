@@ -2,6 +2,8 @@
 //!
 //! `docs/design/log.md` describes the files, `docs/design/durability.md` the threads.
 
+mod archiver;
+mod backup;
 mod checkpoint;
 mod checkpoint_thread;
 mod checkpointer;
@@ -11,11 +13,14 @@ mod files;
 pub(crate) mod log_state;
 mod log_thread;
 mod queue;
+mod read_only;
 mod recovery;
 pub(crate) mod start;
 pub(crate) mod state;
 mod statistics;
 
+pub use backup::Backup;
 pub use checkpoints::Checkpoint;
 pub use config::{DurabilityConfig, RecoveryProgress, SyncPolicy};
+pub use read_only::read_only_files;
 pub use statistics::{DurabilityStatistics, Recovery, WRITE_MICROSECONDS};

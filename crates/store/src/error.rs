@@ -216,19 +216,27 @@ pub enum ImageError {
         /// The only supported format.
         supported: u32,
     },
-    /// The image is truncated.
+    /// The image is truncated, or its bytes have changed since they were written, or they violate the format.
+    #[error("invalid from byte {offset} on: {rule}")]
+    Invalid {
+        /// Offset of the first invalid part in bytes.
+        offset: u64,
+        /// The violated rule.
+        rule: &'static str,
+    },
+    /// An image in the former format is truncated.
     #[error("truncated at byte {offset}")]
     Truncated {
         /// Offset of its end in bytes.
         offset: u64,
     },
-    /// The bytes of the image have changed since they were written.
+    /// The bytes of an image in the former format have changed since they were written.
     #[error("checksum mismatch in the bytes before {offset}")]
     Checksum {
         /// Offset of the end of the invalid frame in bytes.
         offset: u64,
     },
-    /// The bytes of the image have a valid checksum but violate the format.
+    /// The bytes of an image in the former format have a valid checksum but violate the format.
     #[error("malformed before byte {offset}: {rule}")]
     Malformed {
         /// Offset of the end of the invalid frame in bytes.

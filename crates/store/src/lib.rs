@@ -29,8 +29,9 @@
 //! | a bulk load of sorted pairs into an empty table | [`Table::load_sorted`], or a [`Loader`] |
 //! | an atomic write to any tables | [`Batch`] and [`Store::apply`] |
 //! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
-//! | backup and restore | [`Store::save`], [`Store::load`] |
+//! | images | [`Store::save`], [`Store::load`] |
 //! | a store that survives a restart | [`Config::durability`], [`DurabilityConfig::directory`] |
+//! | a backup of such a store | [`Store::backup`], [`DurabilityConfig::archive_to`] |
 //!
 //! # Memory
 //!
@@ -79,8 +80,8 @@ pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
 pub use durability::{
-    Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress, SyncPolicy,
-    WRITE_MICROSECONDS,
+    Backup, Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress, SyncPolicy,
+    WRITE_MICROSECONDS, read_only_files,
 };
 pub use error::{Error, ImageError};
 pub use iter::Iter;

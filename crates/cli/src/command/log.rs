@@ -1,9 +1,12 @@
 //! `honeycomb log`: the log of a durable store, while no server uses it.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use honeycomb_log::{Block, Change, Directory, LogError, Manifest, Record, Replayed, changes, log_file};
+use honeycomb_log::{
+    Block, Change, CheckpointReader, Directory, LogError, Manifest, Record, Replayed, changes, log_file,
+};
 use honeycomb_store::{DurabilityConfig, Storage};
 use serde::Serialize;
 use serde_json::json;
@@ -76,7 +79,11 @@ fn list(path: &Path, json: bool) -> Result<Status, Error> {
 fn verify(path: &Path, json: bool) -> Result<Status, Error> {
     let (_, directory) = open(path)?;
     let mut report = summary(&directory)?;
-    if let Err(error) = verify_checkpoint(&directory) {
+    let checkpoint = directory.checkpoint().and_then(|checkpoint| match checkpoint {
+        Some(mut checkpoint) => verify_checkpoint(&mut checkpoint),
+        None => Ok(()),
+    });
+    if let Err(error) = checkpoint {
         report.damage = Some(damage(error)?);
     }
     report::print(&report, json)?;
@@ -157,8 +164,11 @@ fn summary(directory: &Directory) -> Result<LogReport, Error> {
     })
 }
 
-fn verify_checkpoint(directory: &Directory) -> Result<(), LogError> {
-    let Some(mut checkpoint) = directory.checkpoint()? else { return Ok(()) };
+/// Reads a whole checkpoint.
+///
+/// # Errors
+/// It is invalid, or cannot be read.
+pub(crate) fn verify_checkpoint(checkpoint: &mut CheckpointReader<impl Read>) -> Result<(), LogError> {
     let mut found = 0;
     loop {
         let invalid = match checkpoint.next_block()? {
@@ -210,6 +220,7 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
         Change::Create { tree, name } => json!({"change": "create", "table": tree, "name": name}),
         Change::Drop { tree } => json!({"change": "drop", "table": tree}),
         Change::Restart => json!({"change": "restart"}),
+        Change::Time { milliseconds } => json!({"change": "time", "milliseconds": milliseconds}),
     };
     let decoded = changes(record.changes).map(|change| match change {
         Ok(change) => describe(change),
@@ -222,7 +233,7 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
             + "\n";
     }
     let lines = decoded.map(|change| {
-        let fields = ["change", "table", "name", "key", "value", "from", "to", "rule"];
+        let fields = ["change", "table", "name", "key", "value", "from", "to", "milliseconds", "rule"];
         let shown = fields.iter().filter_map(|field| change.get(field));
         let shown: Vec<String> =
             shown.map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).collect();

@@ -60,6 +60,7 @@ const ADMIN: &[&str] = &[
     "latency",
     "monitor",
     "replicaof",
+    "ri.backup",
     "role",
     "save",
     "shutdown",

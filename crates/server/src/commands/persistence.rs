@@ -4,6 +4,8 @@ use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::task::errand::Errand;
+use crate::task::progress::Progress;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -41,13 +43,9 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "save",
         arity: 1,
         keys: Keys::None,
-        form: CommandForm::Serve(|context, _| {
-            context.shared.store.checkpoint()?;
-            context.replies.ok();
-            Ok(())
-        }),
+        form: CommandForm::Errand(|context, _| Ok(Box::new(Save(AwaitedCheckpoint::request(context)?)))),
         usage: "",
-        summary: "Writes a checkpoint before it replies. Other clients of the same core wait; see BGSAVE.",
+        summary: "Writes a checkpoint before it replies. Only this client waits.",
     },
     Command {
         name: "shutdown",
@@ -68,6 +66,44 @@ pub(super) const COMMANDS: &[Command] = &[
             no replicas.",
     },
 ];
+
+/// A checkpoint that a client waits for.
+pub(super) struct AwaitedCheckpoint {
+    /// The number of checkpoints since the start of the server when it is complete.
+    number: u64,
+}
+
+impl AwaitedCheckpoint {
+    /// Requests a checkpoint that begins after now.
+    pub(super) fn request(context: &Context<'_>) -> Result<Self, Failure> {
+        let store = &context.shared.store;
+        let begun = store.durability_statistics().map_or(0, |statistics| statistics.begun_checkpoints);
+        store.request_checkpoint()?;
+        Ok(Self { number: begun + 1 })
+    }
+
+    /// Returns whether the checkpoint is complete, or its error.
+    pub(super) fn is_complete(&self, context: &Context<'_>) -> Result<bool, Failure> {
+        let statistics = context.shared.store.durability_statistics().unwrap_or_default();
+        let is_complete = statistics.checkpoints + statistics.failed_checkpoints >= self.number;
+        match statistics.checkpoint_error {
+            Some(error) if is_complete => Err(Failure::other(error)),
+            _ => Ok(is_complete),
+        }
+    }
+}
+
+struct Save(AwaitedCheckpoint);
+
+impl Errand for Save {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        if !self.0.is_complete(context)? {
+            return Ok(Progress::Wait);
+        }
+        context.replies.ok();
+        Ok(Progress::Done)
+    }
+}
 
 /// Returns the time of the last checkpoint in seconds since 1970, or of the start if there was none since.
 pub(super) fn last_save(context: &Context<'_>) -> u64 {

@@ -31,6 +31,7 @@ pub(crate) fn run(state: &LogState, forest: &Forest) {
         records: VecDeque::new(),
         taken,
         written: taken,
+        stated: 0,
         synced_at: state.clock.now(),
         has_failed: false,
     };
@@ -57,6 +58,8 @@ struct LogThread<'s> {
     taken: u64,
     /// All records up to this version were written.
     written: u64,
+    /// The last time that a record states.
+    stated: u64,
     synced_at: Duration,
     has_failed: bool,
 }
@@ -66,8 +69,7 @@ impl LogThread<'_> {
     fn step(&mut self) -> bool {
         let stop = self.state.stop.load(Ordering::Acquire);
         let visible = self.forest.read_version();
-        self.state.queue.take(self.taken, visible, &mut self.records);
-        self.taken = visible;
+        self.take(visible);
         if self.has_failed {
             self.records.clear();
         } else if let Err(error) = self.write(stop) {
@@ -82,6 +84,20 @@ impl LogThread<'_> {
         }
         self.rest();
         true
+    }
+
+    /// Takes the records up to a visible version. The first of them states the time.
+    fn take(&mut self, visible: u64) {
+        let earlier = self.records.len();
+        self.state.queue.take(self.taken, visible, &mut self.records);
+        self.taken = visible;
+        let now = self.state.clock.milliseconds();
+        if now != self.stated
+            && let Some(first) = self.records.get_mut(earlier)
+        {
+            first.changes.time(now);
+            self.stated = now;
+        }
     }
 
     fn write(&mut self, stop: bool) -> Result<(), LogError> {

@@ -176,6 +176,7 @@ impl Replay<'_> {
                 self.tables.clear();
                 Ok(())
             }
+            Change::Time { .. } => Ok(()),
         }
     }
 

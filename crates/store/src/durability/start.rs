@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use honeycomb_btree::Forest;
 use honeycomb_log::{Changes, Directory};
 
+use super::archiver::Archiver;
 use super::checkpointer::Checkpointer;
 use super::checkpoints::Checkpoints;
 use super::log_state::LogState;
@@ -36,12 +37,15 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     forest.set_journal(log.clone());
     let (storage, now) = (durability.storage.clone(), clock.now());
     let checkpoints = Checkpoints::new(storage, manifest, config.memory_bytes, now);
+    let archiver = durability.archive.clone();
+    let archiver = archiver.map(|archive| Archiver::new(durability.storage.clone(), archive));
     let checkpointer = Arc::new(Checkpointer::new(durability));
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
         checkpoint_thread: Some(spawn_checkpoint_thread(&checkpointer, Arc::downgrade(state))?),
         log,
         checkpoints,
+        archiver,
         checkpointer,
         recovery,
         writes_wait: durability.writes_wait,

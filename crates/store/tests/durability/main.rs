@@ -1,5 +1,6 @@
 //! Durability: crashes at every call of the disk, faults of the disk, recovery, checkpoints.
 
+mod archives;
 mod checkpoints;
 mod crashes;
 mod faults;
