@@ -139,15 +139,13 @@ impl Directory {
     }
 
     /// Starts a new log file after the replayed ones, and removes files that no recovery needs.
-    /// `file_bytes` is the size of the files. Versions of new records must be above `version`, which is at
-    /// least that of the replay.
+    /// `file_bytes` is the size of the files. Versions of new records must be above that of the replay.
     ///
     /// # Errors
     /// [`LogError::Full`], [`LogError::Io`].
     pub fn start_writer(
         self,
         (replayed, tails): (Replayed, Vec<Tail>),
-        version: u64,
         file_bytes: u64,
     ) -> Result<LogWriter, LogError> {
         for name in &self.unused {
@@ -162,7 +160,7 @@ impl Directory {
         });
         let files = files.collect::<Result<Vec<_>, LogError>>()?;
         let number = self.files.last().map_or(self.manifest.first_file, |last| last + 1);
-        LogWriter::start(self.storage, file_bytes, files, number, version, replayed.end)
+        LogWriter::start(self.storage, file_bytes, files, number, replayed.version, replayed.end)
     }
 
     fn header(&self, number: u64) -> Result<FileHeader, LogError> {

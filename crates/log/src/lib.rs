@@ -6,6 +6,7 @@
 //! - [`CheckpointWriter`] writes all pairs of one version; [`CheckpointReader`] reads them.
 //! - [`Directory`] opens the files of a store: it finds the newest checkpoint, replays the log after it, and
 //!   cuts a torn tail or reports corruption. [`Directory::truncate`] ends a corrupt log.
+//! - [`LogReader`] reads records while the log is written.
 //! - [`archive()`] copies log files to an archive, and [`restore()`] builds the files of a store from an
 //!   image and an archive.
 //!
@@ -24,6 +25,7 @@ mod file_header;
 mod file_stream;
 mod manifest;
 mod names;
+mod reader;
 mod record;
 mod restore;
 mod storage;
@@ -40,6 +42,7 @@ pub use error::LogError;
 pub use file_stream::FileStream;
 pub use manifest::Manifest;
 pub use names::{MANIFEST_FILE, checkpoint_file, log_file, log_file_number};
+pub use reader::LogReader;
 pub use record::Record;
 pub use restore::{Restored, Until, restore};
 pub use storage::{Storage, StorageFile};

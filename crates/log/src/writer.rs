@@ -166,6 +166,12 @@ impl LogWriter {
         &self.closed
     }
 
+    /// Returns the files of the store.
+    #[must_use]
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        self.storage.clone()
+    }
+
     /// Returns the number of the current file.
     #[must_use]
     pub fn current_file(&self) -> u64 {

@@ -119,8 +119,7 @@ fn open(disk: &SimulatedDisk) -> Result<(Vec<u64>, LogWriter), LogError> {
         versions.push(found.version);
         Ok::<(), LogError>(())
     })?;
-    let version = replayed.0.version;
-    Ok((versions, directory.start_writer(replayed, version, FILE_BYTES)?))
+    Ok((versions, directory.start_writer(replayed, FILE_BYTES)?))
 }
 
 /// Writes groups of records, durable at once or later, and moves the start of the log forward.

@@ -189,7 +189,7 @@ fn written() -> (SimulatedDisk, Vec<usize>) {
     let disk = SimulatedDisk::default();
     let directory = Directory::open(Arc::new(disk.clone())).expect("a new directory");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("nothing");
-    let mut writer = directory.start_writer(replayed, 0, 1 << 16).expect("room");
+    let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
     for version in 1..=GROUPS {
         writer.write(&mut VecDeque::from([record(version)]), Durability::Now).expect("room");
     }
@@ -217,7 +217,7 @@ fn recover_and_append(disk: &SimulatedDisk) {
     let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid");
     let version = replayed.0.version;
-    let mut writer = directory.start_writer(replayed, version, 1 << 16).expect("room");
+    let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
     writer.write(&mut VecDeque::from([record(version + 1)]), Durability::Now).expect("room");
 }
 

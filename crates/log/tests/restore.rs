@@ -19,7 +19,7 @@ fn log() -> (SimulatedDisk, SimulatedDisk) {
     let (disk, folder) = (SimulatedDisk::default(), SimulatedDisk::default());
     let directory = Directory::open(Arc::new(disk.clone())).expect("an empty disk");
     let (replayed, tails) = directory.replay(|_, _| Ok::<(), LogError>(())).expect("no records");
-    let mut writer = directory.start_writer((replayed, tails), 0, FILE_BYTES).expect("room");
+    let mut writer = directory.start_writer((replayed, tails), FILE_BYTES).expect("room");
     for version in 1..=LAST_VERSION {
         let mut changes = Changes::default();
         changes.put(1, &version.to_le_bytes(), &[7; 1500]);
@@ -67,7 +67,7 @@ fn versions(disk: &SimulatedDisk) -> Vec<u64> {
     let (replayed, tails) = directory.replay(record).expect("valid records");
     assert_eq!(replayed.cut_bytes, 0);
     // The store can go on.
-    directory.start_writer((replayed, tails), replayed.version, FILE_BYTES).expect("room");
+    directory.start_writer((replayed, tails), FILE_BYTES).expect("room");
     found
 }
 
@@ -146,7 +146,7 @@ fn an_archive_of_another_history_is_rejected() {
     restore_to(&[&folder, &disk], &target, Until::Version(30)).expect("a restore");
     let directory = Directory::open(Arc::new(target.clone())).expect("a store");
     let (replayed, tails) = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid records");
-    let writer = directory.start_writer((replayed, tails), 30, FILE_BYTES).expect("room");
+    let writer = directory.start_writer((replayed, tails), FILE_BYTES).expect("room");
     let last = writer.closed_files().last().expect("a file");
     let error = archive(&target, &folder, last).unwrap_err();
     assert!(matches!(&error, LogError::OtherHistory { file } if *file == log_file(last.number)), "{error}");
@@ -182,7 +182,7 @@ fn a_power_cut_during_archiving_leaves_no_partial_file() {
     let closed = {
         let directory = Directory::open(Arc::new(disk.clone())).expect("a store");
         let (replayed, tails) = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid records");
-        directory.start_writer((replayed, tails), LAST_VERSION, FILE_BYTES).expect("room").closed_files()[0]
+        directory.start_writer((replayed, tails), FILE_BYTES).expect("room").closed_files()[0]
     };
     for call in 0..8 {
         for kept in [Kept::Nothing, Kept::Everything, Kept::Random(call)] {

@@ -4,6 +4,7 @@
 
 mod archiver;
 mod backup;
+mod change_stream;
 mod checkpoint;
 mod checkpoint_thread;
 mod checkpointer;
@@ -14,12 +15,15 @@ pub(crate) mod log_state;
 mod log_thread;
 mod queue;
 mod read_only;
+mod recent;
 mod recovery;
 pub(crate) mod start;
 pub(crate) mod state;
 mod statistics;
+mod table_ids;
 
 pub use backup::Backup;
+pub use change_stream::{ChangeStream, TableChange, TableChangeKind};
 pub use checkpoints::Checkpoint;
 pub use config::{DurabilityConfig, RecoveryProgress, SyncPolicy};
 pub use read_only::read_only_files;

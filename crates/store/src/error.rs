@@ -190,6 +190,12 @@ pub enum Error {
     /// The operating system could not supply the memory.
     #[error("cannot reserve memory: {0}")]
     Reserve(#[source] MemoryError),
+    /// The log does not hold the changes after this version any more.
+    #[error("version too old: the log does not hold all changes after version {version}")]
+    VersionTooOld {
+        /// The version up to which the caller has all changes.
+        version: u64,
+    },
     /// Writing or reading an image failed.
     #[error("image: {0}")]
     Image(#[from] ImageError),

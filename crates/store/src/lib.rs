@@ -31,6 +31,7 @@
 //! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
 //! | images | [`Store::save`], [`Store::load`] |
 //! | a store that survives a restart | [`Config::durability`], [`DurabilityConfig::directory`] |
+//! | its changes, in order, from a version on | [`Store::changes`] |
 //! | a backup of such a store | [`Store::backup`], [`DurabilityConfig::archive_to`] |
 //!
 //! # Memory
@@ -80,8 +81,8 @@ pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
 pub use durability::{
-    Backup, Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress, SyncPolicy,
-    WRITE_MICROSECONDS, read_only_files,
+    Backup, ChangeStream, Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress,
+    SyncPolicy, TableChange, TableChangeKind, WRITE_MICROSECONDS, read_only_files,
 };
 pub use error::{Error, ImageError};
 pub use iter::Iter;

@@ -106,8 +106,15 @@ impl LogThread<'_> {
         let records = self.records.len() as u64;
         if records > 0 || syncs && self.state.durable_version() < self.taken {
             let start = self.state.clock.now();
+            let copies = self.copies();
             let mut writer = self.state.lock_writer();
-            writer.write(&mut self.records, durability)?;
+            let before = writer.last_version();
+            let written = writer.write(&mut self.records, durability);
+            let is_known = written.as_ref().map_or_else(LogError::is_full, |()| true);
+            if is_known && writer.last_version() > before {
+                self.state.publish((before, writer.last_version()), copies);
+            }
+            written?;
             let counters = &self.state.counters;
             counters.record(&writer, records, self.state.clock.now().saturating_sub(start), syncs);
         }
@@ -116,10 +123,21 @@ impl LogThread<'_> {
             self.synced_at = self.state.clock.now();
             self.state.set_durable(self.written);
         }
+        if !syncs && records > 0 && self.state.recent.readers() > 0 {
+            self.state.notify();
+        }
         // After the acknowledgement, which does not wait for a new file.
         self.state.lock_writer().prepare_spare()?;
         self.state.set_health(Health::Good);
         Ok(())
+    }
+
+    /// Copies the records that are to be written, if somebody reads changes, and notes changes of tables.
+    fn copies(&self) -> Vec<Pending> {
+        let note = |record: &Pending| self.state.table_ids.note(record.version, record.changes.bytes());
+        self.records.iter().for_each(note);
+        let has_readers = self.state.recent.readers() > 0;
+        if has_readers { self.records.iter().cloned().collect() } else { Vec::new() }
     }
 
     fn is_sync_due(&self, stop: bool) -> bool {

@@ -50,6 +50,12 @@ impl Durability {
             failed_checkpoints: checkpoints.failed.load(Ordering::Acquire),
             is_checkpoint_running: checkpoints.is_running.load(Ordering::Acquire),
             checkpoint_error: checkpoints.error(),
+            change_streams: self.log.recent.readers(),
+            change_stream_lag: self
+                .log
+                .recent
+                .slowest()
+                .map_or(0, |slowest| self.log.written_version().saturating_sub(slowest)),
             archived_files: self.archiver.as_ref().map_or(0, Archiver::archived),
             archive_error: self.archiver.as_ref().and_then(Archiver::error),
             is_full: health == Health::Full,

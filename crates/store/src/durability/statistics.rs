@@ -49,6 +49,10 @@ pub struct DurabilityStatistics {
     pub is_checkpoint_running: bool,
     /// The error of the last checkpoint, if it failed.
     pub checkpoint_error: Option<String>,
+    /// Streams of changes.
+    pub change_streams: usize,
+    /// The versions by which the slowest stream is behind the log.
+    pub change_stream_lag: u64,
     /// Log files that are in the archive since the store was opened.
     pub archived_files: u64,
     /// The error of the last attempt to archive a log file, if it failed. The store tries again, and keeps
