@@ -52,7 +52,7 @@ pub(crate) enum Command {
     /// Build the directory of a durable store from a backup and, up to a point in time, from log files.
     #[command(long_about = help::RESTORE, after_help = help::RESTORE_EXAMPLES)]
     Restore(RestoreArguments),
-    /// Inspect and repair the log of a durable store that no server uses.
+    /// Inspect and repair the log of a durable store.
     #[command(long_about = help::LOG, after_help = help::LOG_EXAMPLES)]
     Log(LogArguments),
 }

@@ -255,10 +255,8 @@ impl Connection {
 
     /// Releases the replies that are durable, and returns whether others wait.
     pub(crate) fn hold(&mut self, hold: Option<&Hold>) -> bool {
-        self.held.update(hold, self.replies.len(), self.session.waits_for_log);
-        let waits = self.held.waits();
-        self.session.waits_for_log &= waits;
-        waits
+        self.held.update(hold, self.replies.len());
+        self.held.waits()
     }
 
     /// The number of bytes that may be sent now.

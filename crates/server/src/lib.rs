@@ -22,6 +22,7 @@ mod backups;
 mod batch;
 mod bits;
 mod budget;
+mod change_streams;
 mod client_memory;
 mod client_snapshots;
 mod clients;

@@ -11,6 +11,7 @@ use honeycomb_store::{Store, Table};
 use mio::Waker;
 
 use crate::backups::Backups;
+use crate::change_streams::ChangeStreams;
 use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
 use crate::config::Config;
@@ -48,6 +49,7 @@ pub(crate) struct ServerState {
     pub(crate) digests: Digests,
     pub(crate) snapshots: ClientSnapshots,
     pub(crate) backups: Backups,
+    pub(crate) change_streams: ChangeStreams,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) evicted: AtomicU64,
@@ -117,6 +119,7 @@ impl ServerState {
             digests: Digests::default(),
             snapshots: ClientSnapshots::default(),
             backups: Backups::default(),
+            change_streams: ChangeStreams::default(),
             tokens,
             expired: AtomicU64::new(0),
             evicted: AtomicU64::new(0),

@@ -21,8 +21,6 @@ pub(crate) struct Session {
     pub(crate) queue: Option<Queue>,
     pub(crate) watched: Watched,
     /// The connection closes when its replies are sent.
-    /// Its replies wait until they are durable, whatever the policy is.
-    pub(crate) waits_for_log: bool,
     pub(crate) closing: bool,
     pub(crate) replying: Replying,
     /// Whether its lookups count as uses of pairs. `CLIENT NO-TOUCH ON` clears it.
@@ -89,7 +87,6 @@ impl Session {
             queue: None,
             watched: Watched::default(),
             closing: false,
-            waits_for_log: false,
             replying: Replying::On,
             touches: true,
             monitoring: None,

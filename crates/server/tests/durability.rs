@@ -240,7 +240,13 @@ fn only_waitaof_waits_under_everysec() {
     let mut client = Client::connect(&running);
     disk.close();
     assert_eq!(client.reply_text("SET a 1"), "OK");
+    client.send(&[b"WAITAOF", b"1", b"0", b"50"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(50);
+    assert_eq!(common::show(&client.receive()), "[0 0]", "after the timeout");
     client.send(&[b"WAITAOF", b"1", b"0", b"0"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(1_000_000);
     assert!(is_silent(&mut client));
     disk.open_gate();
     assert_eq!(common::show(&client.receive()), "[1 0]");
@@ -394,4 +400,65 @@ fn other_clients_go_on_while_a_client_waits_for_a_checkpoint() {
     let in_memory = common::start();
     let mut in_memory = Client::connect(&in_memory);
     assert!(in_memory.reply_text("RI.BACKUP START").contains("directory"));
+}
+
+#[test]
+fn changes_are_polled_from_any_version_of_the_log() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    let deadline = common::BEGIN + 100_000;
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1", "OK"),
+            ("SET z 1", "OK"),
+            (&format!("SET b 2 PXAT {deadline}"), "OK"),
+            ("MULTI", "OK"),
+            ("INCR a", "QUEUED"),
+            ("DEL b", "QUEUED"),
+            ("EXEC", "[2 1]"),
+            ("RI.DELRANGE [a (c", "1"),
+            ("SELECT 1", "OK"),
+            ("SET a other", "OK"),
+            ("SELECT 0", "OK"),
+        ],
+    );
+    // The numbers of versions depend on what else the server writes.
+    let reply = client.reply_text("RI.CHANGES [a (c 0");
+    let (last, changes) = reply[1..reply.len() - 1].split_once(' ').unwrap();
+    let words = changes.trim_matches(['[', ']']).split("] [").map(|change| change.split_once(' ').unwrap());
+    let (versions, kinds): (Vec<u64>, Vec<&str>) =
+        words.map(|(version, kind)| (version.parse::<u64>().unwrap(), kind)).unzip();
+    let expected = [
+        "'put' 'a' '1' -1",
+        &format!("'put' 'b' '2' {deadline}"),
+        "'put' 'a' '2' -1",
+        "'delete' 'b'",
+        "'delrange' '[a' '(c'",
+    ];
+    assert_eq!(kinds, expected, "{reply}");
+    assert!(versions.is_sorted() && versions[2] == versions[3] && versions[1] < versions[2], "{reply}");
+    assert!(last.parse::<u64>().unwrap() >= versions[4]);
+    // From the version of the transaction on, and from the end on.
+    let rest = client.reply_text(&format!("RI.CHANGES - + {}", versions[3]));
+    assert!(rest.contains("delrange") && !rest.contains("put"), "{rest}");
+    dialogue(
+        &mut client,
+        &[
+            (&format!("RI.CHANGES - + {last}"), &format!("[{last} []]")),
+            ("RI.CHANGES - + -1", "!ERR the version is negative: allowed are 0 to 9223372036854775807 and $"),
+            ("RI.CHANGES a + 0", &client_error()),
+            ("MULTI", "OK"),
+        ],
+    );
+    assert!(client.reply_text("RI.CHANGES - + 0").starts_with("!ERR"));
+    dialogue(&mut client, &[("DISCARD", "OK"), ("SAVE", "OK"), ("SET a 3", "OK")]);
+    // Only the changes of the range are of interest to the next poll.
+    assert!(client.reply_text(&format!("RI.CHANGES [a [a {last}")).contains("'put' 'a' '3' -1"));
+    let newest = client.reply_text("RI.CHANGES - + $");
+    assert!(newest.ends_with(" []]"), "{newest}");
+}
+
+fn client_error() -> String {
+    "!ERR A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).".to_owned()
 }

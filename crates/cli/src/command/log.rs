@@ -1,13 +1,15 @@
-//! `honeycomb log`: the log of a durable store, while no server uses it.
+//! `honeycomb log`: the log of a durable store. `list` and `dump` also read that of a running server.
 
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use honeycomb_log::{
     Block, Change, CheckpointReader, Directory, LogError, Manifest, Record, Replayed, changes, log_file,
 };
-use honeycomb_store::{DurabilityConfig, Storage};
+use honeycomb_store::{DurabilityConfig, Error as StoreError, Storage, read_only_files};
 use serde::Serialize;
 use serde_json::json;
 
@@ -16,6 +18,10 @@ use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::report::{self, Report, ReportText};
 use crate::{Status, encoding};
+
+/// Attempts to read the log of a server that writes it, and the pause between them.
+const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 ///
@@ -71,8 +77,16 @@ struct TruncateReport {
 }
 
 fn list(path: &Path, json: bool) -> Result<Status, Error> {
-    let (_, directory) = open(path)?;
-    report::print(&summary(&directory)?, json)?;
+    let mut report = summary(&open_to_read(path)?);
+    // A server may write the bytes and use files again while they are read. Real damage stays.
+    for _ in 1..ATTEMPTS {
+        if report.as_ref().is_ok_and(|report| report.damage.is_none()) {
+            break;
+        }
+        thread::sleep(PAUSE);
+        report = summary(&open_to_read(path)?);
+    }
+    report::print(&report?, json)?;
     Ok(Status::Success)
 }
 
@@ -105,7 +119,7 @@ fn truncate(path: &Path, json: bool) -> Result<Status, Error> {
 }
 
 fn dump(arguments: &DumpArguments) -> Result<Status, Error> {
-    let (_, directory) = open(&arguments.directory)?;
+    let directory = open_to_read(&arguments.directory)?;
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     let mut failed = None;
     let replayed = directory.replay(|number, record| {
@@ -118,6 +132,17 @@ fn dump(arguments: &DumpArguments) -> Result<Status, Error> {
     failed.map_or(Ok(()), Err)?;
     replayed?;
     Ok(Status::Success)
+}
+
+/// Opens a directory to read it, also while a server uses it.
+fn open_to_read(path: &Path) -> Result<Directory, Error> {
+    match open(path) {
+        Err(Error::Store(StoreError::DirectoryInUse { .. })) => {
+            let directory = Directory::inspect(read_only_files(path)?)?;
+            directory.ok_or_else(|| Error::Arguments(format!("{} has no log", encoding::path(path))))
+        }
+        opened => opened.map(|(_, directory)| directory),
+    }
 }
 
 fn open(path: &Path) -> Result<(Arc<dyn Storage>, Directory), Error> {

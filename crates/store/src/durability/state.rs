@@ -50,6 +50,7 @@ impl Durability {
             failed_checkpoints: checkpoints.failed.load(Ordering::Acquire),
             is_checkpoint_running: checkpoints.is_running.load(Ordering::Acquire),
             checkpoint_error: checkpoints.error(),
+            is_direct: checkpoints.storage.is_direct(),
             change_streams: self.log.recent.readers(),
             change_stream_lag: self
                 .log

@@ -49,6 +49,8 @@ pub struct DurabilityStatistics {
     pub is_checkpoint_running: bool,
     /// The error of the last checkpoint, if it failed.
     pub checkpoint_error: Option<String>,
+    /// Whether the log is written directly. A file system that rejects that makes it slower.
+    pub is_direct: bool,
     /// Streams of changes.
     pub change_streams: usize,
     /// The versions by which the slowest stream is behind the log.
