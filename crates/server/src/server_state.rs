@@ -32,6 +32,7 @@ use crate::recency::Recencies;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
 use crate::totals::{self, Totals};
+use crate::watches::Watches;
 
 /// The store, its numbered tables, and the state of clients and background work.
 #[derive(Debug)]
@@ -50,6 +51,7 @@ pub(crate) struct ServerState {
     pub(crate) snapshots: ClientSnapshots,
     pub(crate) backups: Backups,
     pub(crate) change_streams: ChangeStreams,
+    pub(crate) watches: Arc<Watches>,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) evicted: AtomicU64,
@@ -120,6 +122,7 @@ impl ServerState {
             snapshots: ClientSnapshots::default(),
             backups: Backups::default(),
             change_streams: ChangeStreams::default(),
+            watches: Arc::default(),
             tokens,
             expired: AtomicU64::new(0),
             evicted: AtomicU64::new(0),

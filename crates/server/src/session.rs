@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
+use crate::watches::Watching;
 
 /// The session of a connection.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Session {
     pub(crate) touches: bool,
     /// The monitor state after `MONITOR`.
     pub(crate) monitoring: Option<Monitoring>,
+    /// The watch after `RI.WATCH`.
+    pub(crate) watching: Option<Watching>,
 }
 
 /// Whether the server replies to commands (`CLIENT REPLY`).
@@ -90,6 +93,7 @@ impl Session {
             replying: Replying::On,
             touches: true,
             monitoring: None,
+            watching: None,
         }
     }
 

@@ -13,7 +13,7 @@ use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
 use common::{Client, Running, dialogue, start_with_store};
 
-/// A disk whose durable writes and new checkpoints wait while the gate is closed.
+/// A disk whose durable writes, syncs and new checkpoints wait while the gate is closed.
 #[derive(Clone, Default)]
 struct GatedDisk {
     disk: SimulatedDisk,
@@ -96,6 +96,7 @@ impl StorageFile for GatedFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.1.pass();
         self.0.sync()
     }
 }
@@ -461,4 +462,49 @@ fn changes_are_polled_from_any_version_of_the_log() {
 
 fn client_error() -> String {
     "!ERR A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).".to_owned()
+}
+
+#[test]
+fn a_watch_receives_every_change_once_and_in_order() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    assert!(watcher.reply_text("RI.WATCH - + 0").starts_with("!ERR RI.WATCH needs RESP3"));
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut client, &[("SET before 1", "OK"), ("SET other 1", "OK")]);
+    dialogue(&mut watcher, &[("RI.WATCH [a (n 0", "OK")]);
+    let mut seen = Vec::new();
+    let mut receive = |watcher: &mut Client, count: usize| {
+        while seen.len() < count {
+            let message = common::show(&watcher.receive());
+            assert!(message.starts_with("['ri.watch' "), "{message}");
+            seen.extend(message.split("'put' ").skip(1).map(|change| {
+                let words: Vec<_> = change.split(' ').collect();
+                (words[0].to_owned(), words[1].to_owned())
+            }));
+        }
+        std::mem::take(&mut seen)
+    };
+    assert_eq!(receive(&mut watcher, 1), [("'before'".to_owned(), "'1'".to_owned())]);
+    // More than the queue of a watch and the buffers of a socket hold, while the client does not read.
+    let value = "v".repeat(3000);
+    for number in 0..3000 {
+        client.send(&[b"SET", b"key", format!("{number:04}{value}").as_bytes()]);
+        client.send(&[b"SET", b"zzz", b"not in the range"]);
+        assert_eq!(common::show(&client.receive()), "OK");
+        assert_eq!(common::show(&client.receive()), "OK");
+    }
+    let expected: Vec<_> = (0..3000).map(|number| format!("'{number:04}{value}'")).collect();
+    let found = receive(&mut watcher, 3000);
+    assert!(found.iter().map(|(_, value)| value).eq(&expected));
+    // The connection executes other commands meanwhile.
+    dialogue(&mut watcher, &[("GET before", "'1'"), ("RESET", "RESET")]);
+    dialogue(&mut client, &[("SET before 2", "OK")]);
+    assert!(is_silent(&mut watcher));
+    // A version that the log does not hold ends the watch with an error.
+    dialogue(&mut client, &[("SAVE", "OK"), ("SET before 3", "OK"), ("SAVE", "OK"), ("SET before 4", "OK")]);
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut watcher, &[("RI.WATCH - + 1", "OK")]);
+    let message = common::show(&watcher.receive());
+    assert!(message.starts_with("['ri.watch' !ERR version too old"), "{message}");
+    assert!(watcher.reply_text("RI.WATCH - + 1").starts_with("!ERR this client has a watch"));
 }

@@ -1,29 +1,40 @@
-//! `RI.CHANGES`: the committed changes of a range, from a version on.
+//! `RI.CHANGES` and `RI.WATCH`: the committed changes of a range, from a version on.
 
 use std::ops::Bound;
 
-use honeycomb_protocol::resp::Replies;
-use honeycomb_store::{Table, TableChange, TableChangeKind, Version};
+use honeycomb_protocol::resp::Version as Protocol;
+use honeycomb_store::{Table, Version};
 
 use crate::arguments::{Arguments, integer};
+use crate::change_messages::write_changes;
 use crate::change_streams::Subject;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::between;
 use crate::context::Context;
-use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::task::errand::Errand;
 use crate::task::progress::Progress;
 
-pub(super) const COMMANDS: &[Command] = &[Command {
-    name: "ri.changes",
-    arity: 4,
-    keys: Keys::None,
-    form: CommandForm::Errand(begin),
-    usage: "lower upper after",
-    summary: "Returns the next changes of a range in the log after a version, and the version for the next \
-        call. `$` is the newest version.",
-}];
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "ri.changes",
+        arity: 4,
+        keys: Keys::None,
+        form: CommandForm::Errand(begin),
+        usage: "lower upper after",
+        summary: "Returns the next changes of a range in the log after a version, and the version for the \
+            next call. `$` is the newest version.",
+    },
+    Command {
+        name: "ri.watch",
+        arity: 4,
+        keys: Keys::None,
+        form: CommandForm::Serve(watch),
+        usage: "lower upper after",
+        summary: "Sends the changes of a range in the log after a version as push messages, until RESET. It \
+            needs RESP3.",
+    },
+];
 
 /// A poll of a stream.
 struct Poll {
@@ -33,6 +44,25 @@ struct Poll {
 }
 
 fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
+    Ok(Box::new(parse(context, arguments)?))
+}
+
+fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let Poll { table, subject, after } = parse(context, arguments)?;
+    let Context { shared, session, replies, .. } = context;
+    if replies.version() != Protocol::Resp3 {
+        return Err(Failure::other("RI.WATCH needs RESP3 (HELLO 3); RI.CHANGES does not"));
+    }
+    if session.watching.is_some() {
+        return Err(Failure::other("this client has a watch: RESET ends it"));
+    }
+    let stream = shared.change_streams.take((&shared.store, &table), &subject, after)?;
+    session.watching = Some(shared.watches.add(session.client.clone(), stream));
+    replies.ok();
+    Ok(())
+}
+
+fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failure> {
     let range = between(arguments)?;
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
     let table = context.table().clone();
@@ -44,7 +74,7 @@ fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn
         })?,
     };
     let subject = Subject { table: table.name().to_owned(), lower, upper };
-    Ok(Box::new(Poll { table, subject, after }))
+    Ok(Poll { table, subject, after })
 }
 
 impl Errand for Poll {
@@ -55,46 +85,8 @@ impl Errand for Poll {
         let changes = stream.poll()?;
         let replies = &mut *context.replies;
         replies.array(2);
-        replies.integer(stream.version() as i64);
-        replies.array(changes.len());
-        changes.iter().for_each(|change| reply(change, replies));
+        write_changes(stream.version(), &changes, replies);
         streams.keep(self.subject.clone(), stream, now);
         Ok(Progress::Done)
-    }
-}
-
-fn reply(TableChange { version, kind }: &TableChange, replies: &mut Replies) {
-    let mut begin = |length, name: &str| {
-        replies.array(length);
-        replies.integer(*version as i64);
-        replies.bulk(name.as_bytes());
-    };
-    match kind {
-        TableChangeKind::Put { key, value } => {
-            begin(5, "put");
-            replies.bulk(key);
-            // Only a program that shares the store writes other values.
-            let envelope = Envelope::open(value).unwrap_or(Envelope { data: value, expires_at: None });
-            replies.bulk(envelope.data);
-            replies.integer(envelope.expires_at.map_or(-1, |time| time as i64));
-        }
-        TableChangeKind::Delete { key } => {
-            begin(3, "delete");
-            replies.bulk(key);
-        }
-        TableChangeKind::DeleteRange { lower, upper } => {
-            begin(4, "delrange");
-            replies.bulk(&bound(lower, b"-"));
-            replies.bulk(&bound(upper, b"+"));
-        }
-    }
-}
-
-/// A bound as an argument of the command.
-fn bound(bound: &Bound<Vec<u8>>, unbounded: &[u8]) -> Vec<u8> {
-    match bound {
-        Bound::Included(key) => [b"[", &key[..]].concat(),
-        Bound::Excluded(key) => [b"(", &key[..]].concat(),
-        Bound::Unbounded => unbounded.to_vec(),
     }
 }
