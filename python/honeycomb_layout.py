@@ -508,8 +508,12 @@ WAL_DROP = 5
 # Kind: the store was opened; the identifiers of tables before this change have no meaning.
 WAL_RESTART = 6
 
+# Kind: when the log took this record; it and later ones were committed by then, up to the next such
+# change.
+WAL_TIME = 7
+
 # Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
-WAL_CREATE_UNORDERED = 7
+WAL_CREATE_UNORDERED = 8
 
 # Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
 WAL_BLOCK_TABLE = 1
@@ -1240,7 +1244,7 @@ class WalChange(_Record):
         "bounds": Field(120, 8, None, 0xff),
     }
 
-    # Identifies a table from its wal_create on.
+    # Identifies a table from its wal_create on; wal_time: milliseconds since 1970.
     tree: int = 0
     # Wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound.
     value_bytes: int = 0
@@ -1350,13 +1354,13 @@ class WalCheckpoint(_Record):
     +---------------------------------------------------------------------------------------+
     | 16..24                                                                                |
     | version                                                                               |
+    +---------------------------------------------------------------------------------------+
+    | 24..32                                                                                |
+    | taken_at                                                                              |
     +-------------------------------------------+-------------------------------------------+
-    | 24..28                                    | 28..32                                    |
+    | 32..36                                    | 36..40                                    |
     | format                                    | crc                                       |
     +-------------------------------------------+-------------------------------------------+
-    | 32..40                                                                                |
-    | padding                                                                               |
-    +---------------------------------------------------------------------------------------+
     """
 
     SIZE: ClassVar[int] = 40
@@ -1364,9 +1368,9 @@ class WalCheckpoint(_Record):
         "magic": Field(0, 64, None, 0xffffffffffffffff),
         "number": Field(64, 64, None, 0xffffffffffffffff),
         "version": Field(128, 64, None, 0xffffffffffffffff),
-        "format": Field(192, 32, None, 0xffffffff),
-        "crc": Field(224, 32, None, 0xffffffff),
-        "padding": Field(256, 64, None, 0x0),
+        "taken_at": Field(192, 64, None, 0xffffffffffffffff),
+        "format": Field(256, 32, None, 0xffffffff),
+        "crc": Field(288, 32, None, 0xffffffff),
     }
 
     # The bytes HONEYCHK.
@@ -1375,12 +1379,12 @@ class WalCheckpoint(_Record):
     number: int = 0
     # All pairs are those of this version.
     version: int = 0
+    # When this was the newest version: milliseconds since 1970.
+    taken_at: int = 0
     # Wal_format.
     format: int = 0
     # Of the fields before it.
     crc: int = 0
-    # Zero.
-    padding: int = 0
 
 
 @dataclass(frozen=True)

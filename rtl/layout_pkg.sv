@@ -438,8 +438,12 @@ package layout_pkg;
   // kind: the store was opened; the identifiers of tables before this change have no meaning
   localparam int unsigned WalRestart = 6;
 
+  // kind: when the log took this record; it and later ones were committed by then, up to the next
+  // such change
+  localparam int unsigned WalTime = 7;
+
   // kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered
-  localparam int unsigned WalCreateUnordered = 7;
+  localparam int unsigned WalCreateUnordered = 8;
 
   // kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it
   localparam int unsigned WalBlockTable = 1;
@@ -1197,7 +1201,7 @@ package layout_pkg;
     logic [15:0] key_bytes;
     // wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound
     logic [31:0] value_bytes;
-    // identifies a table from its wal_create on
+    // identifies a table from its wal_create on; wal_time: milliseconds since 1970
     logic [63:0] tree;
   } wal_change_t;
 
@@ -1299,13 +1303,13 @@ package layout_pkg;
   // +---------------------------------------------------------------------------------------+
   // | 16..24                                                                                |
   // | version                                                                               |
+  // +---------------------------------------------------------------------------------------+
+  // | 24..32                                                                                |
+  // | taken_at                                                                              |
   // +-------------------------------------------+-------------------------------------------+
-  // | 24..28                                    | 28..32                                    |
+  // | 32..36                                    | 36..40                                    |
   // | format                                    | crc                                       |
   // +-------------------------------------------+-------------------------------------------+
-  // | 32..40                                                                                |
-  // | padding                                                                               |
-  // +---------------------------------------------------------------------------------------+
   localparam int unsigned WalCheckpointSize = 40;
   localparam int unsigned WalCheckpointMagicOffset = 0;
   localparam int unsigned WalCheckpointMagicBytes = 8;
@@ -1313,20 +1317,20 @@ package layout_pkg;
   localparam int unsigned WalCheckpointNumberBytes = 8;
   localparam int unsigned WalCheckpointVersionOffset = 16;
   localparam int unsigned WalCheckpointVersionBytes = 8;
-  localparam int unsigned WalCheckpointFormatOffset = 24;
+  localparam int unsigned WalCheckpointTakenAtOffset = 24;
+  localparam int unsigned WalCheckpointTakenAtBytes = 8;
+  localparam int unsigned WalCheckpointFormatOffset = 32;
   localparam int unsigned WalCheckpointFormatBytes = 4;
-  localparam int unsigned WalCheckpointCrcOffset = 28;
+  localparam int unsigned WalCheckpointCrcOffset = 36;
   localparam int unsigned WalCheckpointCrcBytes = 4;
-  localparam int unsigned WalCheckpointPaddingOffset = 32;
-  localparam int unsigned WalCheckpointPaddingBytes = 8;
 
   typedef struct packed {
-    // zero
-    logic [63:0] padding;
     // of the fields before it
     logic [31:0] crc;
     // wal_format
     logic [31:0] format;
+    // when this was the newest version: milliseconds since 1970
+    logic [63:0] taken_at;
     // all pairs are those of this version
     logic [63:0] version;
     // from 1 on

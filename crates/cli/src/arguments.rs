@@ -46,7 +46,13 @@ pub(crate) enum Command {
     /// Serve a store to Redis clients and to clients of datagrams.
     #[command(long_about = help::SERVE, after_help = help::SERVE_EXAMPLES)]
     Serve(ServeArguments),
-    /// Inspect and repair the log of a durable store that no server uses.
+    /// Copy the store of a running server into a file, at one version.
+    #[command(long_about = help::BACKUP, after_help = help::BACKUP_EXAMPLES)]
+    Backup(BackupArguments),
+    /// Build the directory of a durable store from a backup and, up to a point in time, from log files.
+    #[command(long_about = help::RESTORE, after_help = help::RESTORE_EXAMPLES)]
+    Restore(RestoreArguments),
+    /// Inspect and repair the log of a durable store.
     #[command(long_about = help::LOG, after_help = help::LOG_EXAMPLES)]
     Log(LogArguments),
 }
@@ -254,6 +260,50 @@ pub(crate) struct ServeArguments {
     pub(crate) print_config: bool,
     #[command(flatten)]
     pub(crate) parameters: ParameterArguments,
+    #[command(flatten)]
+    pub(crate) json: JsonArgument,
+}
+
+/// `honeycomb backup`.
+#[derive(Args)]
+pub(crate) struct BackupArguments {
+    /// The file to write. While the backup is incomplete, it has the ending `.part`.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Address of the server, which must be durable (`honeycomb serve --dir`).
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6379",
+        value_parser = honeycomb_server::resolve)]
+    pub(crate) server: SocketAddr,
+    /// The password of the server.
+    #[arg(long, value_name = "PASSWORD", env = "HONEYCOMB_REQUIREPASS", hide_env_values = true)]
+    pub(crate) password: Option<String>,
+    /// Maximum bytes per second, such as 50MiB [default: no limit].
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub(crate) rate: Option<u64>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgument,
+}
+
+/// `honeycomb restore`.
+#[derive(Args)]
+pub(crate) struct RestoreArguments {
+    /// The backup, or an image from `honeycomb load`.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The directory for the store. It must not have one yet.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// A directory with log files after the backup: an archive, or the directory of the lost server. If two
+    /// have the same file, the first one counts.
+    #[arg(long = "log", value_name = "DIR")]
+    pub(crate) logs: Vec<PathBuf>,
+    /// The last version to restore [default: all].
+    #[arg(long, value_name = "VERSION", requires = "logs")]
+    pub(crate) to_version: Option<u64>,
+    /// The last moment to restore: seconds since 1970, or a time in UTC such as 2026-11-24T21:05:30Z.
+    #[arg(long, value_name = "TIME", requires = "logs", conflicts_with = "to_version",
+        value_parser = crate::time::parse)]
+    pub(crate) to_time: Option<u64>,
     #[command(flatten)]
     pub(crate) json: JsonArgument,
 }

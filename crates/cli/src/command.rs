@@ -1,9 +1,11 @@
 //! The subcommands, one file each.
 
+pub(crate) mod backup;
 pub(crate) mod get;
 pub(crate) mod index;
 pub(crate) mod load;
 pub(crate) mod log;
+pub(crate) mod restore;
 pub(crate) mod scan;
 pub(crate) mod serve;
 pub(crate) mod stats;

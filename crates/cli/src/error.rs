@@ -50,6 +50,14 @@ pub(crate) enum Error {
     /// The log of a durable store cannot be read or written.
     #[error(transparent)]
     Log(#[from] honeycomb_store::LogError),
+    /// The server did not execute a command of a backup.
+    #[error("the server at {address}: {source}")]
+    Remote {
+        /// The address of the server.
+        address: std::net::SocketAddr,
+        /// The error of the connection or of the server.
+        source: redis::RedisError,
+    },
     /// A parameter of the server is invalid.
     #[error("{origin}: {source}")]
     Parameter {

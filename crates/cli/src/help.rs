@@ -82,13 +82,46 @@ Examples:
   honeycomb tour --dir data /usr
   honeycomb tour --address 127.0.0.1:0 --once /usr/lib";
 
+/// The description of `backup`.
+pub(crate) const BACKUP: &str = "\
+Copy the store of a running server into a file, at one version.
+
+The server writes a checkpoint while it serves its other clients, and the command copies it. --rate limits the
+bytes per second. If the command is interrupted, start it again with the same file: it continues where it
+stopped, as long as the server still has this checkpoint, and otherwise begins anew. `honeycomb restore`
+builds a directory from the file; `honeycomb scan`, `get`, `stats` and `verify` read it as an image.";
+
+/// The examples of `backup`.
+pub(crate) const BACKUP_EXAMPLES: &str = "\
+Examples:
+  honeycomb backup monday.honeycomb
+  honeycomb backup --server 10.0.0.7:6379 --rate 50MiB monday.honeycomb";
+
+/// The description of `restore`.
+pub(crate) const RESTORE: &str = "\
+Build the directory of a durable store from a backup and, up to a point in time, from log files.
+
+`honeycomb serve --archive` copies log files when they are full. With --log the restore continues the backup
+with their changes: all of them, or those up to a version or a time. The log states the time of each group of
+changes, which is the time of a change to within some milliseconds. The newest changes are only in the
+directory of the server; give it as another --log. A store that was restored to an earlier point in time needs
+an empty archive.";
+
+/// The examples of `restore`.
+pub(crate) const RESTORE_EXAMPLES: &str = "\
+Examples:
+  honeycomb restore monday.honeycomb data
+  honeycomb restore --log archive --log old-data monday.honeycomb data
+  honeycomb restore --log archive --to-time 2026-11-24T21:05:30Z monday.honeycomb data";
+
 /// The description of `log`.
 pub(crate) const LOG: &str = "\
-Inspect and repair the log of a durable store that no server uses.
+Inspect and repair the log of a durable store.
 
 A durable store (`honeycomb serve --dir`) writes all changes into log files, and from time to time a
 checkpoint. If the server refuses to start because the log is corrupt, `verify` shows the place, `dump` the
-records before it, and `truncate` removes the invalid record and all later ones. All have --json.";
+records before it, and `truncate` removes the invalid record and all later ones. All have --json. `list` and
+`dump` also read the log of a running server, up to what it has written by then.";
 
 /// The examples of `log`.
 pub(crate) const LOG_EXAMPLES: &str = "\

@@ -1,9 +1,9 @@
 //! The command `honeycomb`: a server and tools for stores.
 //!
 //! `serve` starts a server for Redis clients. `load` reads pairs from text and saves a store as an image;
-//! `get`, `scan`, `stats` and `verify` read images. `log` inspects the log of a durable store. `index` and
-//! `tour` run the example application `honeycomb-file-index`. Each command prints text for people or, with
-//! `--json`, JSON for programs.
+//! `get`, `scan`, `stats` and `verify` read images. `backup` and `restore` save and rebuild durable stores,
+//! and `log` inspects their logs. `index` and `tour` run the example application `honeycomb-file-index`.
+//! Each command prints text for people or, with `--json`, JSON for programs.
 
 mod accelerators;
 mod arguments;
@@ -18,6 +18,7 @@ mod progress;
 mod report;
 mod size;
 mod store_summary;
+mod time;
 mod tour_server;
 
 use std::process::ExitCode;
@@ -58,6 +59,8 @@ fn run(command: &Command) -> Result<Status, Error> {
         Command::Stats(arguments) => command::stats::run(arguments),
         Command::Verify(arguments) => command::verify::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
+        Command::Backup(arguments) => command::backup::run(arguments),
+        Command::Restore(arguments) => command::restore::run(arguments),
         Command::Log(arguments) => command::log::run(arguments),
         Command::Tour(arguments) => command::tour::run(arguments),
     }

@@ -1,5 +1,5 @@
 //! SIGKILL of a durable server under load, round after round: every acknowledged command is there after the
-//! restart, transactions are whole, and `honeycomb log` reads the files.
+//! restart, transactions are whole, expired pairs stay away, and `honeycomb log` reads the files.
 //!
 //! Each client has keys of its own, so it knows the state after each command. A command without a reply may
 //! have happened or not.
@@ -11,7 +11,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-const CLIENTS: usize = 12;
+const CLIENTS: usize = 50;
 const KEYS: usize = 5;
 
 /// The state of the keys of a client: the acknowledged one, and the one after a command without a reply.
@@ -48,8 +48,8 @@ impl Connection {
                 bytes.truncate(bytes.len() - 2);
                 String::from_utf8(bytes).ok()
             }
-            b'*' => {
-                let count = line[1..].parse().unwrap_or(0);
+            b'*' if line != "*-1" => {
+                let count = line[1..].parse().ok()?;
                 let all = (0..count).map(|_| self.reply()).collect::<Option<Vec<_>>>()?;
                 Some(all.join(","))
             }
@@ -103,9 +103,15 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     for (line, reply) in [("SET apple red", "+OK"), ("SET plum blue", "+OK"), ("DEL apple", ":1")] {
         assert_eq!(connection.send(&[line.to_owned()]).unwrap(), [reply]);
     }
-    let in_use = honeycomb(&["log", "list", directory]);
+    let in_use = honeycomb(&["log", "verify", directory]);
     assert_eq!(in_use.status.code(), Some(2));
     assert!(String::from_utf8(in_use.stderr).unwrap().contains("is in use"));
+    let listed = honeycomb(&["log", "list", directory]);
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("valid up to version"), "beside a server");
+    let dumped = honeycomb(&["log", "dump", directory]);
+    let dumped = String::from_utf8(dumped.stdout).unwrap();
+    let is_delete = |line: &str| line.starts_with("  delete ") && line.ends_with(" apple");
+    assert!(dumped.lines().any(is_delete), "beside a server: {dumped}");
     server.kill().unwrap();
     server.wait().unwrap();
     let text = |arguments: &[&str]| String::from_utf8(honeycomb(arguments).stdout).unwrap();
@@ -168,6 +174,11 @@ fn key(client: usize, number: usize) -> String {
     format!("client:{client:02}:{number}")
 }
 
+/// A key with a short life, which is not in the range of the others.
+fn expiring_key(client: usize) -> String {
+    format!("client:{client:02}:expiring")
+}
+
 /// Compares the keys of a client with the states that it may have.
 fn check(client: usize, expected: &mut Expected, connection: &mut Connection) {
     let lines: Vec<_> = (0..KEYS).map(|number| format!("GET {}", key(client, number))).collect();
@@ -176,6 +187,8 @@ fn check(client: usize, expected: &mut Expected, connection: &mut Connection) {
     for (value, found) in state.iter_mut().zip(&found) {
         *value = found.parse().ok();
     }
+    let expired = connection.send(&[format!("GET {}", expiring_key(client))]).expect("the server replies");
+    assert_eq!(expired, ["$-1"], "an expired pair does not come back");
     let is_known = state == expected.known || Some(state) == expected.maybe;
     assert!(is_known, "client {client}: {state:?}, {:?} or {:?}", expected.known, expected.maybe);
     *expected = Expected { known: state, maybe: None };
@@ -188,7 +201,7 @@ fn write_until_the_end(client: usize, round: u64, expected: &mut Expected, addre
         let number = (step as usize + client) % KEYS;
         let value = round * 1_000_000 + step;
         let mut next = expected.known;
-        let lines = match step % 6 {
+        let lines = match step % 8 {
             0 | 1 => {
                 next[number] = Some(value);
                 vec![format!("SET {} {value}", key(client, number))]
@@ -208,6 +221,16 @@ fn write_until_the_end(client: usize, round: u64, expected: &mut Expected, addre
                 next = [None; KEYS];
                 vec![format!("RI.DELRANGE [{} ({}", key(client, 0), key(client, KEYS))]
             }
+            5 => {
+                // Nobody else writes the key, so the transaction succeeds.
+                next[number] = Some(value);
+                let key = key(client, number);
+                vec![format!("WATCH {key}"), "MULTI".into(), format!("SET {key} {value}"), "EXEC".into()]
+            }
+            6 => {
+                // The deadline is over when the server is started again.
+                vec![format!("SET {} {value} PX 10", expiring_key(client))]
+            }
             _ => {
                 next[number] = Some(next[number].unwrap_or(0) + 7);
                 vec![format!("INCRBY {} 7", key(client, number))]
@@ -215,7 +238,8 @@ fn write_until_the_end(client: usize, round: u64, expected: &mut Expected, addre
         };
         expected.maybe = Some(next);
         let Some(replies) = connection.send(&lines) else { return };
-        assert!(!replies.iter().any(|reply| reply.starts_with('-')), "{lines:?}: {replies:?}");
+        let is_failure = |reply: &String| reply.starts_with('-') || reply.starts_with("*-1");
+        assert!(!replies.iter().any(is_failure), "{lines:?}: {replies:?}");
         *expected = Expected { known: next, maybe: None };
     }
 }

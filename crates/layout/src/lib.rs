@@ -442,8 +442,12 @@ pub const WAL_DROP: usize = 5;
 /// Kind: the store was opened; the identifiers of tables before this change have no meaning.
 pub const WAL_RESTART: usize = 6;
 
+/// Kind: when the log took this record; it and later ones were committed by then, up to the next
+/// such change.
+pub const WAL_TIME: usize = 7;
+
 /// Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
-pub const WAL_CREATE_UNORDERED: usize = 7;
+pub const WAL_CREATE_UNORDERED: usize = 8;
 
 /// Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
 pub const WAL_BLOCK_TABLE: usize = 1;
@@ -1502,7 +1506,7 @@ pub mod wal_record {
 pub mod wal_change {
     /// Bytes of the whole.
     pub const SIZE: usize = 16;
-    /// Identifies a table from its wal_create on.
+    /// Identifies a table from its wal_create on; wal_time: milliseconds since 1970.
     pub const TREE_OFFSET: usize = 0;
     /// Bytes of `tree`.
     pub const TREE_BYTES: usize = 8;
@@ -1675,13 +1679,13 @@ pub mod wal_manifest {
 /// +---------------------------------------------------------------------------------------+
 /// | 16..24                                                                                |
 /// | version                                                                               |
+/// +---------------------------------------------------------------------------------------+
+/// | 24..32                                                                                |
+/// | taken_at                                                                              |
 /// +-------------------------------------------+-------------------------------------------+
-/// | 24..28                                    | 28..32                                    |
+/// | 32..36                                    | 36..40                                    |
 /// | format                                    | crc                                       |
 /// +-------------------------------------------+-------------------------------------------+
-/// | 32..40                                                                                |
-/// | padding                                                                               |
-/// +---------------------------------------------------------------------------------------+
 /// ```
 pub mod wal_checkpoint {
     /// Bytes of the whole.
@@ -1698,18 +1702,18 @@ pub mod wal_checkpoint {
     pub const VERSION_OFFSET: usize = 16;
     /// Bytes of `version`.
     pub const VERSION_BYTES: usize = 8;
+    /// When this was the newest version: milliseconds since 1970.
+    pub const TAKEN_AT_OFFSET: usize = 24;
+    /// Bytes of `taken_at`.
+    pub const TAKEN_AT_BYTES: usize = 8;
     /// Wal_format.
-    pub const FORMAT_OFFSET: usize = 24;
+    pub const FORMAT_OFFSET: usize = 32;
     /// Bytes of `format`.
     pub const FORMAT_BYTES: usize = 4;
     /// Of the fields before it.
-    pub const CRC_OFFSET: usize = 28;
+    pub const CRC_OFFSET: usize = 36;
     /// Bytes of `crc`.
     pub const CRC_BYTES: usize = 4;
-    /// Zero.
-    pub const PADDING_OFFSET: usize = 32;
-    /// Bytes of `padding`.
-    pub const PADDING_BYTES: usize = 8;
 
     const _: () = {
         let end = 0;
@@ -1719,12 +1723,12 @@ pub mod wal_checkpoint {
         let end = end + NUMBER_BYTES;
         assert!(VERSION_OFFSET == end);
         let end = end + VERSION_BYTES;
+        assert!(TAKEN_AT_OFFSET == end);
+        let end = end + TAKEN_AT_BYTES;
         assert!(FORMAT_OFFSET == end);
         let end = end + FORMAT_BYTES;
         assert!(CRC_OFFSET == end);
         let end = end + CRC_BYTES;
-        assert!(PADDING_OFFSET == end);
-        let end = end + PADDING_BYTES;
         assert!(SIZE == end);
     };
 }

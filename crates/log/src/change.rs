@@ -71,6 +71,12 @@ pub enum Change<'a> {
     },
     /// The store was opened: earlier identifiers have no meaning any more.
     Restart,
+    /// This record and the later ones were committed at this time at the latest, up to the next such mark.
+    /// Earlier records were committed before it.
+    Time {
+        /// Since 1970.
+        milliseconds: u64,
+    },
 }
 
 /// Bytes by which changes grow after the first one.
@@ -115,6 +121,11 @@ impl Changes {
     /// Appends the mark that the store was opened.
     pub fn restart(&mut self) {
         self.append(layout::WAL_RESTART, 0, 0, &[], &[]);
+    }
+
+    /// Appends the time at which the log took the record.
+    pub fn time(&mut self, milliseconds: u64) {
+        self.append(layout::WAL_TIME, milliseconds, 0, &[], &[]);
     }
 
     /// Appends all changes of `other`.
@@ -200,7 +211,11 @@ fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {
         }
         layout::WAL_DROP if key.is_empty() && value.is_empty() => Ok(Change::Drop { tree }),
         layout::WAL_RESTART if key.is_empty() && value.is_empty() => Ok(Change::Restart),
-        _ => Err("a change is a put (1), delete (2), range (3), create (4, 7), drop (5) or restart (6)"),
+        layout::WAL_TIME if key.is_empty() && value.is_empty() => Ok(Change::Time { milliseconds: tree }),
+        _ => {
+            Err("the kind of a change is put (1), delete (2), range (3), create (4, 8), drop (5), restart (6) \
+                  or time (7)")
+        }
     }
 }
 

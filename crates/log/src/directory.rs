@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::checkpoint::CheckpointReader;
+use crate::checkpoint_reader::CheckpointReader;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
@@ -14,7 +14,7 @@ use crate::names::{
 use crate::record::Record;
 use crate::storage::{Storage, read_up_to};
 use crate::tail::{Tail, read_records};
-use crate::writer::{LogWriter, ReplayedFile};
+use crate::writer::{ClosedFile, LogWriter};
 
 /// The files of a store.
 pub struct Directory {
@@ -139,15 +139,13 @@ impl Directory {
     }
 
     /// Starts a new log file after the replayed ones, and removes files that no recovery needs.
-    /// `file_bytes` is the size of the files. Versions of new records must be above `version`, which is at
-    /// least that of the replay.
+    /// `file_bytes` is the size of the files. Versions of new records must be above that of the replay.
     ///
     /// # Errors
     /// [`LogError::Full`], [`LogError::Io`].
     pub fn start_writer(
         self,
         (replayed, tails): (Replayed, Vec<Tail>),
-        version: u64,
         file_bytes: u64,
     ) -> Result<LogWriter, LogError> {
         for name in &self.unused {
@@ -158,11 +156,11 @@ impl Directory {
             let name = log_file(number);
             let file = self.storage.open(&name).map_err(LogError::io("open", &name))?;
             let bytes = file.length().map_err(LogError::io("read", &name))?;
-            Ok(ReplayedFile { number, bytes, last_version: tail.version })
+            Ok(ClosedFile { number, bytes, end: tail.end, last_version: tail.version })
         });
         let files = files.collect::<Result<Vec<_>, LogError>>()?;
         let number = self.files.last().map_or(self.manifest.first_file, |last| last + 1);
-        LogWriter::start(self.storage, file_bytes, files, number, version, replayed.end)
+        LogWriter::start(self.storage, file_bytes, files, number, replayed.version, replayed.end)
     }
 
     fn header(&self, number: u64) -> Result<FileHeader, LogError> {
@@ -211,6 +209,11 @@ fn check_files(manifest: &Manifest, files: &[u64], names: &BTreeSet<String>) -> 
 /// Whether a file has data of a store.
 fn is_data(name: &str) -> bool {
     log_file_number(name).is_some() || checkpoint_number(name).is_some()
+}
+
+/// Whether a file is one that a recovery reads.
+pub(crate) fn is_of_store(name: &str) -> bool {
+    name == MANIFEST_FILE || is_data(name)
 }
 
 fn is_unused(name: &str, manifest: &Manifest) -> bool {

@@ -46,6 +46,30 @@ pub enum LogError {
         /// The reason that it must exist.
         reason: &'static str,
     },
+    /// The archive has another file of this name.
+    #[error("the archive has `{file}` of another history of the store: give the store an empty archive")]
+    OtherHistory {
+        /// The file.
+        file: String,
+    },
+    /// A restore needs a directory without files of a store.
+    #[error("the directory has `{file}`: allowed is a directory without files of a store")]
+    NotEmpty {
+        /// The file.
+        file: String,
+    },
+    /// The image is later than the requested version or time.
+    #[error(
+        "the image is of version {version} and time {time}, which is later than the requested {requested}"
+    )]
+    ImageTooNew {
+        /// The version of the image.
+        version: u64,
+        /// Its time in milliseconds since 1970.
+        time: u64,
+        /// The requested version or time.
+        requested: u64,
+    },
     /// The format is not supported.
     #[error("`{file}` has format {found}: this program reads format {supported}")]
     Format {

@@ -44,17 +44,28 @@ pub(crate) fn encode(out: &mut Vec<u8>, file_number: u64, version: u64, durable:
 
 /// Returns the record at `offset`, if it is valid and later than `after`.
 pub(crate) fn decode(file: &[u8], file_number: u64, offset: usize, after: u64) -> Option<Record<'_>> {
-    let (header, rest) = file.get(offset..)?.split_at_checked(wal_record::SIZE)?;
+    decode_at(file.get(offset..)?, file_number, offset as u64, after)
+}
+
+/// Like [`decode`], for the bytes of the file from `offset` on.
+pub(crate) fn decode_at(bytes: &[u8], file_number: u64, offset: u64, after: u64) -> Option<Record<'_>> {
+    let (header, rest) = bytes.split_at_checked(wal_record::SIZE)?;
     let length = usize::try_from(u64_at(header, wal_record::LENGTH_OFFSET)).ok()?;
     let version = u64_at(header, wal_record::VERSION_OFFSET);
     let durable = u64::from(u32_at(header, wal_record::DURABLE_OFFSET)) * WAL_RECORD_ALIGNMENT as u64;
     // These checks exclude nearly all invalid records before the checksum is calculated.
-    if length == 0 || version <= after || durable > offset as u64 {
+    if length == 0 || version <= after || durable > offset {
         return None;
     }
     let changes = rest.get(..length)?;
     let is_valid = checksum(file_number, header, changes) == u32_at(header, wal_record::CRC_OFFSET);
-    is_valid.then_some(Record { version, changes, offset: offset as u64, durable })
+    is_valid.then_some(Record { version, changes, offset, durable })
+}
+
+/// Returns the bytes of a record with this header, which may be invalid; `None` if no record is that long.
+pub(crate) fn bytes_of(header: &[u8]) -> Option<u64> {
+    let length = u64_at(header, wal_record::LENGTH_OFFSET);
+    length.checked_add(wal_record::SIZE as u64)?.checked_next_multiple_of(WAL_RECORD_ALIGNMENT as u64)
 }
 
 fn checksum(file_number: u64, header: &[u8], changes: &[u8]) -> u32 {

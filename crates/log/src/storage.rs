@@ -47,6 +47,12 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// Those of the disk.
     fn sync_directory(&self) -> io::Result<()>;
+
+    /// Returns whether whole blocks are written without a copy in the cache of the operating system, as far
+    /// as this is known.
+    fn is_direct(&self) -> bool {
+        true
+    }
 }
 
 /// An open file.

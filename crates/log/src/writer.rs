@@ -66,26 +66,25 @@ struct CurrentFile {
     durable_end: u64,
 }
 
-/// An earlier file.
-struct ClosedFile {
-    number: u64,
-    bytes: u64,
-    last_version: u64,
-}
-
-/// An earlier file that a recovery found.
-pub(crate) struct ReplayedFile {
-    pub(crate) number: u64,
-    pub(crate) bytes: u64,
-    pub(crate) last_version: u64,
+/// A log file before the current one. Its records are durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosedFile {
+    /// Its number.
+    pub number: u64,
+    /// The bytes of the whole file.
+    pub bytes: u64,
+    /// The end of its records.
+    pub end: u64,
+    /// The version of its last record.
+    pub last_version: u64,
 }
 
 impl LogWriter {
-    /// Starts the log file after the last one of `files`, whose records end at `previous_end`.
+    /// Starts the log file after the last one of `closed`, whose records end at `previous_end`.
     pub(crate) fn start(
         storage: Arc<dyn Storage>,
         file_bytes: u64,
-        files: Vec<ReplayedFile>,
+        closed: Vec<ClosedFile>,
         number: u64,
         last_version: u64,
         previous_end: u64,
@@ -94,13 +93,6 @@ impl LogWriter {
         let header = FileHeader { number, first_version: last_version + 1, previous_end };
         let mut spares = spares(&*storage, file_bytes)?;
         let file = CurrentFile::create(&*storage, spares.pop(), file_bytes, header)?;
-        let closed = files.into_iter();
-        let closed = closed.map(|ReplayedFile { number, bytes, last_version }| ClosedFile {
-            number,
-            bytes,
-            last_version,
-        });
-        let closed = closed.collect();
         Ok(Self { storage, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
     }
 
@@ -168,6 +160,24 @@ impl LogWriter {
         self.closed.len() + 1
     }
 
+    /// Returns the files before the current one, in order.
+    #[must_use]
+    pub fn closed_files(&self) -> &[ClosedFile] {
+        &self.closed
+    }
+
+    /// Returns the files of the store.
+    #[must_use]
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        self.storage.clone()
+    }
+
+    /// Returns the number of the current file.
+    #[must_use]
+    pub fn current_file(&self) -> u64 {
+        self.file.number
+    }
+
     /// Returns the number of the first file that may have records after a version.
     #[must_use]
     pub fn first_file_after(&self, version: u64) -> u64 {
@@ -212,8 +222,8 @@ impl LogWriter {
             self.spares.pop();
         }
         let file = std::mem::replace(&mut self.file, next);
-        let last_version = self.last_version;
-        self.closed.push(ClosedFile { number: file.number, bytes: file.bytes, last_version });
+        let (number, bytes, end) = (file.number, file.bytes, file.end());
+        self.closed.push(ClosedFile { number, bytes, end, last_version: self.last_version });
         Ok(())
     }
 }

@@ -119,8 +119,7 @@ fn open(disk: &SimulatedDisk) -> Result<(Vec<u64>, LogWriter), LogError> {
         versions.push(found.version);
         Ok::<(), LogError>(())
     })?;
-    let version = replayed.0.version;
-    Ok((versions, directory.start_writer(replayed, version, FILE_BYTES)?))
+    Ok((versions, directory.start_writer(replayed, FILE_BYTES)?))
 }
 
 /// Writes groups of records, durable at once or later, and moves the start of the log forward.
@@ -158,7 +157,7 @@ fn checkpoint(
     version: u64,
 ) -> Result<Manifest, LogError> {
     let number = earlier.checkpoint + 1;
-    let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version)?;
+    let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version, 0)?;
     file.table(1, "t")?;
     file.push(b"key", &version.to_le_bytes())?;
     let pairs = file.finish(disk)?;

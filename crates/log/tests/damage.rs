@@ -120,7 +120,7 @@ fn a_damaged_manifest_is_reported() {
 #[test]
 fn a_damaged_checkpoint_is_reported() {
     let disk = SimulatedDisk::default();
-    let mut writer = CheckpointWriter::create(&disk, 5, 99).expect("room");
+    let mut writer = CheckpointWriter::create(&disk, 5, 99, 0).expect("room");
     writer.table(7, "numbers").expect("room");
     for number in 0..2000_u32 {
         writer.push(&number.to_be_bytes(), &vec![number as u8; 300]).expect("room");
@@ -194,7 +194,7 @@ fn written() -> (SimulatedDisk, Vec<usize>) {
     let disk = SimulatedDisk::default();
     let directory = Directory::open(Arc::new(disk.clone())).expect("a new directory");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("nothing");
-    let mut writer = directory.start_writer(replayed, 0, 1 << 16).expect("room");
+    let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
     for version in 1..=GROUPS {
         writer.write(&mut VecDeque::from([record(version)]), Durability::Now).expect("room");
     }
@@ -222,7 +222,7 @@ fn recover_and_append(disk: &SimulatedDisk) {
     let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid");
     let version = replayed.0.version;
-    let mut writer = directory.start_writer(replayed, version, 1 << 16).expect("room");
+    let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
     writer.write(&mut VecDeque::from([record(version + 1)]), Durability::Now).expect("room");
 }
 

@@ -12,6 +12,7 @@ use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
+use crate::task::errand::Errand;
 use crate::task::walking::Walking;
 
 /// A command: the metadata that `COMMAND` reports, and its handler.
@@ -92,6 +93,9 @@ impl Put<'_> {
 /// Parses the arguments of a command that reads a range.
 pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failure>;
 
+/// Begins a command that the background thread executes.
+pub(crate) type OnErrand = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Box<dyn Errand>, Failure>;
+
 /// The handler of a command. Its form determines how the server schedules the command.
 #[derive(Debug)]
 pub(crate) enum CommandForm {
@@ -109,6 +113,8 @@ pub(crate) enum CommandForm {
     Range(OnRange),
     /// Walks through a possibly long range, one page at a time.
     Walk(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>),
+    /// Waits for the store or for a disk, on the background thread. Not allowed in a transaction.
+    Errand(OnErrand),
     /// Executes the commands of a transaction.
     Exec,
     /// Accesses the whole store, the server or the connection. In a transaction it takes effect immediately,

@@ -1,10 +1,12 @@
 //! The command table: every command by number and by name.
 
 mod acl;
+mod backup;
 mod bitfield;
 mod bitop;
 mod bits;
 pub(crate) mod categories;
+mod changes;
 mod client;
 mod client_filter;
 mod command;
@@ -47,11 +49,13 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 30] = [
+    let groups: [&'static [Command]; 32] = [
         acl::COMMANDS,
+        backup::COMMANDS,
         bitfield::COMMANDS,
         bitop::COMMANDS,
         bits::COMMANDS,
+        changes::COMMANDS,
         client::COMMANDS,
         command::COMMANDS,
         conditions::COMMANDS,

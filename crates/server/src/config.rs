@@ -30,6 +30,8 @@ pub struct Config {
     pub memory_bytes: usize,
     /// The directory that makes the store durable; `None`: it is in memory only. Default: `None`.
     pub directory: Option<PathBuf>,
+    /// The directory to which a durable store copies full log files; `None`: it copies none. Default: `None`.
+    pub archive: Option<PathBuf>,
     /// When a write is durable, if there is a directory. Default: before its reply.
     pub durability: SyncPolicy,
     /// The time after which the server writes a checkpoint; zero: it depends only on the size of the log.
@@ -171,6 +173,7 @@ impl Default for Config {
             cpu_affinity: false,
             memory_bytes: 1 << 30,
             directory: None,
+            archive: None,
             durability: SyncPolicy::Always,
             checkpoint_interval: Duration::ZERO,
             memory_limit: None,
@@ -248,13 +251,18 @@ impl Config {
         path: &Path,
         progress: Option<Progress>,
     ) -> Result<DurabilityConfig, honeycomb_store::Error> {
+        let durability = DurabilityConfig::directory(path)?;
+        let durability = match &self.archive {
+            Some(archive) => durability.archive_to(archive)?,
+            None => durability,
+        };
         Ok(DurabilityConfig {
             policy: self.durability,
             // The event loop holds replies instead.
             writes_wait: false,
             checkpoint_interval: self.interval(),
             progress,
-            ..DurabilityConfig::directory(path)?
+            ..durability
         })
     }
 

@@ -19,6 +19,7 @@ use crate::held::{Held, Hold};
 use crate::monitors::Monitoring;
 use crate::session::{Queue, Session};
 use crate::task::Running;
+use crate::watches::Watching;
 
 /// Maximum number of bytes that one call receives.
 const RECEIVE_BYTES_MAX: usize = 64 << 10;
@@ -255,10 +256,8 @@ impl Connection {
 
     /// Releases the replies that are durable, and returns whether others wait.
     pub(crate) fn hold(&mut self, hold: Option<&Hold>) -> bool {
-        self.held.update(hold, self.replies.len(), self.session.waits_for_log);
-        let waits = self.held.waits();
-        self.session.waits_for_log &= waits;
-        waits
+        self.held.update(hold, self.replies.len());
+        self.held.waits()
     }
 
     /// The number of bytes that may be sent now.
@@ -403,7 +402,7 @@ impl Connection {
         }
     }
 
-    /// Moves the lines of a monitor to its replies if there is space.
+    /// Moves the lines of a monitor and the messages of a watch to the replies if there is space.
     pub(crate) fn take_lines(&mut self) {
         if let Some(monitoring) = &self.session.monitoring
             && self.task.is_none()
@@ -411,11 +410,19 @@ impl Connection {
         {
             monitoring.take(&mut self.replies);
         }
+        if let Some(watching) = self.session.watching.as_ref().filter(|watching| !watching.is_empty())
+            && self.task.is_none()
+            && self.has_room()
+        {
+            watching.take(&mut self.replies);
+        }
     }
 
-    /// Returns whether lines wait for this monitor.
+    /// Returns whether lines wait for this monitor, or messages for this watch.
     fn has_lines(&self) -> bool {
-        self.session.monitoring.as_ref().is_some_and(|monitoring| !monitoring.is_empty())
+        let Session { monitoring, watching, .. } = &self.session;
+        monitoring.as_ref().is_some_and(|monitoring| !monitoring.is_empty())
+            || watching.as_ref().is_some_and(|watching| !watching.is_empty())
     }
 
     /// Returns the bytes of memory of the connection: requests, replies, and the state of its commands.
@@ -426,7 +433,8 @@ impl Connection {
         let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
         let monitoring = self.session.monitoring.as_ref().map_or(0, Monitoring::memory_bytes);
-        buffers + queue + task + spent + monitoring + self.session.watched.memory_bytes()
+        let watching = self.session.watching.as_ref().map_or(0, Watching::memory_bytes);
+        buffers + queue + task + spent + monitoring + watching + self.session.watched.memory_bytes()
     }
 
     /// Releases all unused memory.

@@ -191,10 +191,11 @@ impl Core {
         more
     }
 
-    /// Frees chunks that no reply has needed recently.
+    /// Frees chunks that no reply has needed recently, and closes streams of changes that nobody uses.
     fn shrink_pool(&mut self, now: u64) {
         if now >= self.shrink_pool_at {
             self.shared.reply_chunks.shrink(CHUNKS_FREED);
+            self.shared.change_streams.close_unused(now);
             self.shrink_pool_at = now + POOL_INTERVAL;
         }
     }
@@ -324,8 +325,8 @@ impl Core {
         self.ready.dedup();
     }
 
-    /// Handles a wake-up by another thread: closes killed connections, serves monitors, and continues the
-    /// tasks that the background thread has returned.
+    /// Handles a wake-up by another thread: closes killed connections, serves monitors and watches, and
+    /// continues the tasks that the background thread has returned.
     fn handle_wakeup(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
         self.list_held(&mut ready);
@@ -335,7 +336,8 @@ impl Core {
         let killed = self.connections.iter().filter(|(_, one)| is_killed(one));
         let killed: Vec<_> = killed.map(|(index, _)| index).collect();
         killed.into_iter().for_each(|index| self.close(index));
-        let monitors = self.connections.iter().filter(|(_, one)| one.session.monitoring.is_some());
+        let receives = |one: &Connection| one.session.monitoring.is_some() || one.session.watching.is_some();
+        let monitors = self.connections.iter().filter(|(_, one)| receives(one));
         self.ready.extend(monitors.map(|(index, _)| index));
     }
 

@@ -72,9 +72,8 @@ impl Hold {
 }
 
 impl Held {
-    /// Marks the end of `unsent` bytes of replies, and releases those that may leave. `is_requested` is
-    /// whether the client waits even if the policy does not require it.
-    pub(crate) fn update(&mut self, hold: Option<&Hold>, unsent: usize, is_requested: bool) {
+    /// Marks the end of `unsent` bytes of replies, and releases those that may leave.
+    pub(crate) fn update(&mut self, hold: Option<&Hold>, unsent: usize) {
         let end = self.sent + unsent as u64;
         let Some(hold) = hold else {
             self.released = end;
@@ -82,8 +81,8 @@ impl Held {
         };
         let last = self.marks.back().map_or(self.released, |(last, _)| *last);
         if end > last {
-            let waits = hold.holds_all || is_requested && !hold.has_failed;
-            let version = if waits { hold.needed } else { self.marks.back().map_or(0, |mark| mark.1) };
+            let version =
+                if hold.holds_all { hold.needed } else { self.marks.back().map_or(0, |mark| mark.1) };
             self.marks.push_back((end, version));
         }
         while let Some(&(end, version)) = self.marks.front() {
@@ -150,30 +149,30 @@ mod tests {
     #[test]
     fn replies_leave_in_order_when_their_versions_are_durable() {
         let mut held = Held::default();
-        held.update(Some(&hold(5, 4)), 10, false);
+        held.update(Some(&hold(5, 4)), 10);
         assert_eq!((held.released(), held.waits()), (0, true));
-        held.update(Some(&hold(7, 5)), 25, false);
+        held.update(Some(&hold(7, 5)), 25);
         assert_eq!(held.released(), 10);
         held.sent(6);
-        held.update(Some(&hold(9, 6)), 19, false);
+        held.update(Some(&hold(9, 6)), 19);
         assert_eq!(held.released(), 4);
-        held.update(Some(&hold(9, 9)), 19, false);
+        held.update(Some(&hold(9, 9)), 19);
         assert_eq!((held.released(), held.waits()), (19, false));
     }
 
     #[test]
-    fn only_requested_replies_wait_under_other_policies() {
+    fn replies_do_not_wait_under_other_policies_but_keep_their_order() {
         let later = Hold { holds_all: false, ..hold(5, 4) };
         let mut held = Held::default();
-        held.update(Some(&later), 10, false);
+        held.update(Some(&later), 10);
         assert_eq!(held.released(), 10);
-        held.update(Some(&later), 30, true);
-        // Replies keep their order: this one waits behind the requested one.
-        held.update(Some(&later), 40, false);
+        held.update(Some(&hold(5, 4)), 30);
+        // The policy has changed. This reply waits behind the earlier one.
+        held.update(Some(&later), 40);
         assert_eq!(held.released(), 10);
-        held.update(Some(&Hold { durable: 5, ..later }), 40, false);
+        held.update(Some(&Hold { durable: 5, ..later }), 40);
         assert_eq!(held.released(), 40);
-        held.update(None, 50, true);
+        held.update(None, 50);
         assert_eq!(held.released(), 50);
     }
 }

@@ -18,9 +18,12 @@
 mod addresses;
 mod arguments;
 mod background;
+mod backups;
 mod batch;
 mod bits;
 mod budget;
+mod change_messages;
+mod change_streams;
 mod client_memory;
 mod client_snapshots;
 mod clients;
@@ -77,6 +80,7 @@ mod task;
 mod time;
 mod totals;
 mod transaction;
+mod watches;
 
 pub use addresses::{ADDRESS, resolve};
 pub use config::{Accelerator, Config, Datagrams, LogFormat};

@@ -243,6 +243,12 @@ fn log(writer: &mut Writer<'_, '_>, log: &DurabilityStatistics) -> Result<(), Er
     writer.gauge("log_refuses_writes", "1 while the log refuses writes", f64::from(u8::from(refuses)))?;
     let about = "The version up to which all writes are durable";
     writer.counter("durable_version", about, log.durable_version)?;
+    writer.counter("log_archived_files", "Log files that were copied to the archive", log.archived_files)?;
+    let fails = f64::from(u8::from(log.archive_error.is_some()));
+    writer.gauge("log_archive_fails", "1 while log files cannot be copied to the archive", fails)?;
+    writer.gauge("change_streams", "Readers of changes", log.change_streams as f64)?;
+    let about = "Versions by which the slowest reader of changes is behind the log";
+    writer.gauge("change_stream_lag", about, log.change_stream_lag as f64)?;
     writer.counter("checkpoints", "Completed checkpoints", log.checkpoints)?;
     writer.counter("checkpoints_failed", "Failed checkpoints", log.failed_checkpoints)?;
     let about = "Seconds since the last checkpoint, or since the start";

@@ -128,6 +128,17 @@ pub static PARAMETERS: &[Parameter] = &[
         },
     },
     Parameter {
+        name: "archive",
+        about: "The directory to which a durable server copies its full log files, so that `honeycomb \
+                restore` can restore a backup to a later point in time. Without one, they are removed.",
+        allowed: "a path, or nothing",
+        can_change: false,
+        read: |config, text| put(&mut config.archive, Some((!text.is_empty()).then(|| text.into()))),
+        show: |config| {
+            config.archive.as_ref().map_or(String::new(), |path| path.to_string_lossy().into_owned())
+        },
+    },
+    Parameter {
         name: "durability",
         about: "When a write is durable: always (before any reply that depends on it), everysec (after a \
                 second at most), or no (when the system writes it). Redis calls it appendfsync.",

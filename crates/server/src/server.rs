@@ -19,7 +19,7 @@ use crate::exporter::Exporter;
 use crate::listening::{self, Listening};
 use crate::server_state::ServerState;
 use crate::time::Time;
-use crate::{commands, held, open_files, placement};
+use crate::{commands, held, open_files, placement, watches};
 
 /// A running server. Dropping it stops it.
 ///
@@ -92,9 +92,11 @@ impl Server {
         tracing::info!(%address, cores = config.cores, memory_bytes, metrics = ?metrics_address, "serving");
         let shared = Arc::new(ServerState::new(config, store, time, tokens, commands::table())?);
         held::wake_cores(&shared);
+        watches::follow_log(&shared.store, &shared.watches);
         let background = Arc::new(Background::new(shared.config().cores));
         let mut server = Self { shared, address, threads: Vec::new(), background, background_thread: None };
         server.start_background()?;
+        server.start_watches()?;
         if let Some(exporter) = metrics {
             let (shared, stop) = (server.shared.clone(), exporter.stop());
             server.spawn("metrics".to_owned(), stop, move || exporter.run(shared))?;
@@ -175,6 +177,23 @@ impl Server {
         let thread = thread::Builder::new().name("background".to_owned());
         self.background_thread = Some(thread.spawn(move || background.run(&shared))?);
         Ok(())
+    }
+
+    /// Starts the thread that polls the streams of watches. A store in memory has none.
+    fn start_watches(&mut self) -> Result<(), Error> {
+        if self.shared.store.sync_policy().is_none() {
+            return Ok(());
+        }
+        let (shared, watches) = (self.shared.clone(), self.shared.watches.clone());
+        let wake = move || {
+            watches.wake();
+            Ok(())
+        };
+        let run = move || {
+            shared.watches.run(|| shared.is_stopping(), |core| shared.wake(core));
+            Ok(())
+        };
+        self.spawn("watches".to_owned(), Box::new(wake), run)
     }
 
     fn spawn(

@@ -10,6 +10,8 @@ use honeycomb_protocol::resp::ChunkPool;
 use honeycomb_store::{Store, Table};
 use mio::Waker;
 
+use crate::backups::Backups;
+use crate::change_streams::ChangeStreams;
 use crate::client_snapshots::ClientSnapshots;
 use crate::clients::Clients;
 use crate::config::Config;
@@ -30,6 +32,7 @@ use crate::recency::Recencies;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
 use crate::totals::{self, Totals};
+use crate::watches::Watches;
 
 /// The store, its numbered tables, and the state of clients and background work.
 #[derive(Debug)]
@@ -46,6 +49,9 @@ pub(crate) struct ServerState {
     pub(crate) cursors: Cursors,
     pub(crate) digests: Digests,
     pub(crate) snapshots: ClientSnapshots,
+    pub(crate) backups: Backups,
+    pub(crate) change_streams: ChangeStreams,
+    pub(crate) watches: Arc<Watches>,
     pub(crate) tokens: Tokens,
     pub(crate) expired: AtomicU64,
     pub(crate) evicted: AtomicU64,
@@ -114,6 +120,9 @@ impl ServerState {
             cursors: Cursors::default(),
             digests: Digests::default(),
             snapshots: ClientSnapshots::default(),
+            backups: Backups::default(),
+            change_streams: ChangeStreams::default(),
+            watches: Arc::default(),
             tokens,
             expired: AtomicU64::new(0),
             evicted: AtomicU64::new(0),

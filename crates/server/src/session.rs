@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
+use crate::watches::Watching;
 
 /// The session of a connection.
 #[derive(Debug)]
@@ -21,14 +22,14 @@ pub(crate) struct Session {
     pub(crate) queue: Option<Queue>,
     pub(crate) watched: Watched,
     /// The connection closes when its replies are sent.
-    /// Its replies wait until they are durable, whatever the policy is.
-    pub(crate) waits_for_log: bool,
     pub(crate) closing: bool,
     pub(crate) replying: Replying,
     /// Whether its lookups count as uses of pairs. `CLIENT NO-TOUCH ON` clears it.
     pub(crate) touches: bool,
     /// The monitor state after `MONITOR`.
     pub(crate) monitoring: Option<Monitoring>,
+    /// The watch after `RI.WATCH`.
+    pub(crate) watching: Option<Watching>,
 }
 
 /// Whether the server replies to commands (`CLIENT REPLY`).
@@ -89,10 +90,10 @@ impl Session {
             queue: None,
             watched: Watched::default(),
             closing: false,
-            waits_for_log: false,
             replying: Replying::On,
             touches: true,
             monitoring: None,
+            watching: None,
         }
     }
 

@@ -11,6 +11,7 @@
 //! much but does not consist of pages or parts.
 
 pub(crate) mod away;
+pub(crate) mod errand;
 mod exec;
 pub(crate) mod progress;
 pub(crate) mod scheduler;
@@ -34,6 +35,7 @@ use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::tally;
 use crate::task::away::AwayTask;
+use crate::task::errand::Errand;
 use crate::task::exec::Exec;
 use crate::task::progress::Progress;
 use crate::task::values::Values;
@@ -69,6 +71,7 @@ pub(crate) enum Work {
     Values(Box<Values>),
     Exec(Box<Exec>),
     Alone(Alone),
+    Errand(Box<dyn Errand>),
 }
 
 /// A command that exceeds its budget, and the number of its conflicts with other writes.
@@ -115,6 +118,7 @@ pub(crate) fn start(
         }
         CommandForm::Range(parse) => return Ok(Some(Work::Walk(parse(arguments)?.walking(context)?))),
         CommandForm::Walk(begin) => return Ok(Some(Work::Walk(Box::new(begin(context, arguments)?)))),
+        CommandForm::Errand(begin) => return Ok(Some(Work::Errand(begin(context, arguments)?))),
         CommandForm::Exec => return Ok(Some(Work::Exec(Box::new(Exec::begin(context)?)))),
         CommandForm::Serve(handler) => handler(context, arguments)?,
     }
@@ -147,7 +151,7 @@ impl Work {
             Self::Walk(walking) => walking.step(context),
             Self::Values(values) => values.step(context, arguments),
             Self::Exec(exec) => exec.step(context),
-            Self::Alone(_) => Ok(Progress::Background),
+            Self::Alone(_) | Self::Errand(_) => Ok(Progress::Background),
         };
         self.resume_after(progress, context)
     }
@@ -163,6 +167,7 @@ impl Work {
             Self::Walk(_) | Self::Values(_) => Ok(Progress::More),
             Self::Exec(exec) => exec.run(context, goes_on),
             Self::Alone(alone) => alone.run(context, arguments),
+            Self::Errand(errand) => errand.step(context),
         };
         self.resume_after(progress, context)
     }
@@ -189,6 +194,7 @@ impl Work {
             Self::Values(values) => values.restart(),
             Self::Exec(exec) => exec.restart(context),
             Self::Alone(_) => {}
+            Self::Errand(_) => return false,
         }
         true
     }
@@ -197,7 +203,7 @@ impl Work {
     fn take_requests(&mut self) -> RequestBuffer {
         match self {
             Self::Exec(exec) => exec.take_requests(),
-            Self::Walk(_) | Self::Values(_) | Self::Alone(_) => RequestBuffer::default(),
+            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => RequestBuffer::default(),
         }
     }
 
@@ -206,14 +212,14 @@ impl Work {
         match self {
             Self::Exec(exec) => exec.conflicts() >= CONFLICTS_MAX,
             Self::Alone(alone) => alone.conflicts >= CONFLICTS_MAX,
-            Self::Walk(_) | Self::Values(_) => false,
+            Self::Walk(_) | Self::Values(_) | Self::Errand(_) => false,
         }
     }
 
     fn memory_bytes(&self) -> usize {
         match self {
             Self::Exec(exec) => exec.memory_bytes(),
-            Self::Walk(_) | Self::Values(_) | Self::Alone(_) => 0,
+            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
         }
     }
 }

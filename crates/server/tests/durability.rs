@@ -13,7 +13,7 @@ use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
 use common::{Client, Running, dialogue, start_with_store};
 
-/// A disk whose durable writes wait while the gate is closed.
+/// A disk whose durable writes, syncs and new checkpoints wait while the gate is closed.
 #[derive(Clone, Default)]
 struct GatedDisk {
     disk: SimulatedDisk,
@@ -27,9 +27,24 @@ impl GatedDisk {
         *self.gate.0.lock().unwrap() = true;
     }
 
+    /// Waits while the gate is closed.
+    fn pass(&self) {
+        let (closed, opened) = &*self.gate;
+        drop(opened.wait_while(closed.lock().unwrap(), |closed| *closed).unwrap());
+    }
+
     fn open_gate(&self) {
         *self.gate.0.lock().unwrap() = false;
         self.gate.1.notify_all();
+    }
+}
+
+/// Opens the gate when a test fails, so that the server can stop.
+struct OpenAtTheEnd(GatedDisk);
+
+impl Drop for OpenAtTheEnd {
+    fn drop(&mut self) {
+        self.0.open_gate();
     }
 }
 
@@ -39,6 +54,9 @@ impl Storage for GatedDisk {
     }
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
+        if name.ends_with(".checkpoint") {
+            self.pass();
+        }
         Ok(Box::new(GatedFile(self.disk.create(name, bytes)?, self.clone())))
     }
 
@@ -73,12 +91,12 @@ impl StorageFile for GatedFile {
     }
 
     fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let (closed, opened) = &*self.1.gate;
-        drop(opened.wait_while(closed.lock().unwrap(), |closed| *closed).unwrap());
+        self.1.pass();
         self.0.write_durable_at(offset, bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.1.pass();
         self.0.sync()
     }
 }
@@ -223,7 +241,13 @@ fn only_waitaof_waits_under_everysec() {
     let mut client = Client::connect(&running);
     disk.close();
     assert_eq!(client.reply_text("SET a 1"), "OK");
+    client.send(&[b"WAITAOF", b"1", b"0", b"50"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(50);
+    assert_eq!(common::show(&client.receive()), "[0 0]", "after the timeout");
     client.send(&[b"WAITAOF", b"1", b"0", b"0"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(1_000_000);
     assert!(is_silent(&mut client));
     disk.open_gate();
     assert_eq!(common::show(&client.receive()), "[1 0]");
@@ -331,4 +355,156 @@ fn a_server_in_memory_says_so() {
         ],
     );
     running.server.stop().unwrap();
+}
+
+#[test]
+fn other_clients_go_on_while_a_client_waits_for_a_checkpoint() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Never);
+    // As many as there are cores, so that each core has one.
+    let _gate = OpenAtTheEnd(disk.clone());
+    let mut saving: Vec<_> = (0..2).map(|_| Client::connect(&running)).collect();
+    let mut other = Client::connect(&running);
+    dialogue(&mut other, &[("SET a 1", "OK")]);
+    disk.close();
+    saving[0].send(&[b"SAVE"]);
+    saving[1].send(&[b"RI.BACKUP", b"START"]);
+    assert!(saving.iter_mut().all(is_silent));
+    dialogue(&mut other, &[("SET a 2", "OK"), ("GET a", "'2'")]);
+    disk.open_gate();
+    assert_eq!(common::show(&saving[0].receive()), "OK");
+    let started = common::show(&saving[1].receive());
+    let numbers: Vec<u64> =
+        started.trim_matches(['[', ']']).split(' ').map(|number| number.parse().unwrap()).collect();
+    assert_eq!(numbers.len(), 4, "{started}");
+    let (number, bytes) = (numbers[0], numbers[3]);
+    assert_eq!(saving[1].reply_text(&format!("RI.BACKUP INFO {number}")), started);
+    // The backup stays as it is, although other checkpoints replace it.
+    dialogue(&mut other, &[("SET a 3", "OK"), ("SAVE", "OK"), ("SET a 4", "OK"), ("SAVE", "OK")]);
+    let part = other.reply_text(&format!("RI.BACKUP READ {number} {} 100", bytes - 10));
+    assert!(!part.starts_with("!ERR"), "{part}");
+    dialogue(
+        &mut other,
+        &[
+            (&format!("RI.BACKUP READ {number} {bytes} 100"), "''"),
+            (&format!("RI.BACKUP READ {number} 0 8"), "'HONEYCHK'"),
+            (&format!("RI.BACKUP READ {number} 0 0"), "!ERR count is 0: allowed are 1 to 4194304"),
+            (
+                &format!("RI.BACKUP READ {number} 0 4194305"),
+                "!ERR count is 4194305: allowed are 1 to 4194304",
+            ),
+            ("RI.BACKUP READ -1 0 1", "!ERR number and offset must be integers from 0 on"),
+            ("RI.BACKUP INFO 77", "!ERR no such backup: 77"),
+            ("RI.BACKUP STOP", "!ERR syntax error"),
+        ],
+    );
+    let in_memory = common::start();
+    let mut in_memory = Client::connect(&in_memory);
+    assert!(in_memory.reply_text("RI.BACKUP START").contains("directory"));
+}
+
+#[test]
+fn changes_are_polled_from_any_version_of_the_log() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    let deadline = common::BEGIN + 100_000;
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1", "OK"),
+            ("SET z 1", "OK"),
+            (&format!("SET b 2 PXAT {deadline}"), "OK"),
+            ("MULTI", "OK"),
+            ("INCR a", "QUEUED"),
+            ("DEL b", "QUEUED"),
+            ("EXEC", "[2 1]"),
+            ("RI.DELRANGE [a (c", "1"),
+            ("SELECT 1", "OK"),
+            ("SET a other", "OK"),
+            ("SELECT 0", "OK"),
+        ],
+    );
+    // The numbers of versions depend on what else the server writes.
+    let reply = client.reply_text("RI.CHANGES [a (c 0");
+    let (last, changes) = reply[1..reply.len() - 1].split_once(' ').unwrap();
+    let words = changes.trim_matches(['[', ']']).split("] [").map(|change| change.split_once(' ').unwrap());
+    let (versions, kinds): (Vec<u64>, Vec<&str>) =
+        words.map(|(version, kind)| (version.parse::<u64>().unwrap(), kind)).unzip();
+    let expected = [
+        "'put' 'a' '1' -1",
+        &format!("'put' 'b' '2' {deadline}"),
+        "'put' 'a' '2' -1",
+        "'delete' 'b'",
+        "'delrange' '[a' '(c'",
+    ];
+    assert_eq!(kinds, expected, "{reply}");
+    assert!(versions.is_sorted() && versions[2] == versions[3] && versions[1] < versions[2], "{reply}");
+    assert!(last.parse::<u64>().unwrap() >= versions[4]);
+    // From the version of the transaction on, and from the end on.
+    let rest = client.reply_text(&format!("RI.CHANGES - + {}", versions[3]));
+    assert!(rest.contains("delrange") && !rest.contains("put"), "{rest}");
+    dialogue(
+        &mut client,
+        &[
+            (&format!("RI.CHANGES - + {last}"), &format!("[{last} []]")),
+            ("RI.CHANGES - + -1", "!ERR the version is negative: allowed are 0 to 9223372036854775807 and $"),
+            ("RI.CHANGES a + 0", &client_error()),
+            ("MULTI", "OK"),
+        ],
+    );
+    assert!(client.reply_text("RI.CHANGES - + 0").starts_with("!ERR"));
+    dialogue(&mut client, &[("DISCARD", "OK"), ("SAVE", "OK"), ("SET a 3", "OK")]);
+    // Only the changes of the range are of interest to the next poll.
+    assert!(client.reply_text(&format!("RI.CHANGES [a [a {last}")).contains("'put' 'a' '3' -1"));
+    let newest = client.reply_text("RI.CHANGES - + $");
+    assert!(newest.ends_with(" []]"), "{newest}");
+}
+
+fn client_error() -> String {
+    "!ERR A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).".to_owned()
+}
+
+#[test]
+fn a_watch_receives_every_change_once_and_in_order() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    assert!(watcher.reply_text("RI.WATCH - + 0").starts_with("!ERR RI.WATCH needs RESP3"));
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut client, &[("SET before 1", "OK"), ("SET other 1", "OK")]);
+    dialogue(&mut watcher, &[("RI.WATCH [a (n 0", "OK")]);
+    let mut seen = Vec::new();
+    let mut receive = |watcher: &mut Client, count: usize| {
+        while seen.len() < count {
+            let message = common::show(&watcher.receive());
+            assert!(message.starts_with("['ri.watch' "), "{message}");
+            seen.extend(message.split("'put' ").skip(1).map(|change| {
+                let words: Vec<_> = change.split(' ').collect();
+                (words[0].to_owned(), words[1].to_owned())
+            }));
+        }
+        std::mem::take(&mut seen)
+    };
+    assert_eq!(receive(&mut watcher, 1), [("'before'".to_owned(), "'1'".to_owned())]);
+    // More than the queue of a watch and the buffers of a socket hold, while the client does not read.
+    let value = "v".repeat(3000);
+    for number in 0..3000 {
+        client.send(&[b"SET", b"key", format!("{number:04}{value}").as_bytes()]);
+        client.send(&[b"SET", b"zzz", b"not in the range"]);
+        assert_eq!(common::show(&client.receive()), "OK");
+        assert_eq!(common::show(&client.receive()), "OK");
+    }
+    let expected: Vec<_> = (0..3000).map(|number| format!("'{number:04}{value}'")).collect();
+    let found = receive(&mut watcher, 3000);
+    assert!(found.iter().map(|(_, value)| value).eq(&expected));
+    // The connection executes other commands meanwhile.
+    dialogue(&mut watcher, &[("GET before", "'1'"), ("RESET", "RESET")]);
+    dialogue(&mut client, &[("SET before 2", "OK")]);
+    assert!(is_silent(&mut watcher));
+    // A version that the log does not hold ends the watch with an error.
+    dialogue(&mut client, &[("SAVE", "OK"), ("SET before 3", "OK"), ("SAVE", "OK"), ("SET before 4", "OK")]);
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut watcher, &[("RI.WATCH - + 1", "OK")]);
+    let message = common::show(&watcher.receive());
+    assert!(message.starts_with("['ri.watch' !ERR version too old"), "{message}");
+    assert!(watcher.reply_text("RI.WATCH - + 1").starts_with("!ERR this client has a watch"));
 }

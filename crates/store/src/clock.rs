@@ -1,14 +1,20 @@
-//! Clocks for leases. A store reads the time only through its clock, so tests need not sleep.
+//! Clocks for leases and for the log. A store reads the time only through its clock, so tests need not sleep.
 
 use std::fmt::Debug;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-/// A source of time for leases.
+/// A source of time.
 pub trait Clock: Debug + Send + Sync {
     /// Returns the time since a fixed moment. Never less than an earlier call returned.
     fn now(&self) -> Duration;
+
+    /// Returns the time since 1970 in milliseconds, which the log of a durable store states. Unlike
+    /// [`Clock::now`] it may go back. The default is [`Clock::now`].
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.now().as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 /// The monotonic clock of the operating system. It starts when it is created.
@@ -24,6 +30,11 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn now(&self) -> Duration {
         self.0.elapsed()
+    }
+
+    fn milliseconds(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! `docs/design/log.md` describes the files, `docs/design/durability.md` the threads.
 
+mod archiver;
+mod backup;
+mod change_stream;
 mod checkpoint;
 mod checkpoint_thread;
 mod checkpointer;
@@ -11,11 +14,17 @@ mod files;
 pub(crate) mod log_state;
 mod log_thread;
 mod queue;
+mod read_only;
+mod recent;
 mod recovery;
 pub(crate) mod start;
 pub(crate) mod state;
 mod statistics;
+mod table_ids;
 
+pub use backup::Backup;
+pub use change_stream::{ChangeStream, TableChange, TableChangeKind};
 pub use checkpoints::Checkpoint;
 pub use config::{DurabilityConfig, RecoveryProgress, SyncPolicy};
+pub use read_only::read_only_files;
 pub use statistics::{DurabilityStatistics, Recovery, WRITE_MICROSECONDS};

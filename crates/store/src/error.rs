@@ -210,6 +210,12 @@ pub enum Error {
     /// The operating system could not supply the memory.
     #[error("cannot reserve memory: {0}")]
     Reserve(#[source] MemoryError),
+    /// The log does not hold the changes after this version any more.
+    #[error("version too old: the log does not hold all changes after version {version}")]
+    VersionTooOld {
+        /// The version up to which the caller has all changes.
+        version: u64,
+    },
     /// Writing or reading an image failed.
     #[error("image: {0}")]
     Image(#[from] ImageError),
@@ -236,19 +242,27 @@ pub enum ImageError {
         /// The only supported format.
         supported: u32,
     },
-    /// The image is truncated.
+    /// The image is truncated, or its bytes have changed since they were written, or they violate the format.
+    #[error("invalid from byte {offset} on: {rule}")]
+    Invalid {
+        /// Offset of the first invalid part in bytes.
+        offset: u64,
+        /// The violated rule.
+        rule: &'static str,
+    },
+    /// An image in the former format is truncated.
     #[error("truncated at byte {offset}")]
     Truncated {
         /// Offset of its end in bytes.
         offset: u64,
     },
-    /// The bytes of the image have changed since they were written.
+    /// The bytes of an image in the former format have changed since they were written.
     #[error("checksum mismatch in the bytes before {offset}")]
     Checksum {
         /// Offset of the end of the invalid frame in bytes.
         offset: u64,
     },
-    /// The bytes of the image have a valid checksum but violate the format.
+    /// The bytes of an image in the former format have a valid checksum but violate the format.
     #[error("malformed before byte {offset}: {rule}")]
     Malformed {
         /// Offset of the end of the invalid frame in bytes.

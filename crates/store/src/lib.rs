@@ -32,8 +32,10 @@
 //! | pairs without order, counters and vectors | [`Store::unordered_table`], [`UnorderedTable`] |
 //! | several keys of any tables at one moment | [`Store::get_together`] |
 //! | several reads of one version | [`Store::snapshot`], [`Reads::get_at`] |
-//! | backup and restore | [`Store::save`], [`Store::load`] |
+//! | images | [`Store::save`], [`Store::load`] |
 //! | a store that survives a restart | [`Config::durability`], [`DurabilityConfig::directory`] |
+//! | its changes, in order, from a version on | [`Store::changes`] |
+//! | a backup of such a store | [`Store::backup`], [`DurabilityConfig::archive_to`] |
 //!
 //! # Memory
 //!
@@ -88,8 +90,8 @@ pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
 pub use durability::{
-    Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress, SyncPolicy,
-    WRITE_MICROSECONDS,
+    Backup, ChangeStream, Checkpoint, DurabilityConfig, DurabilityStatistics, Recovery, RecoveryProgress,
+    SyncPolicy, TableChange, TableChangeKind, WRITE_MICROSECONDS, read_only_files,
 };
 pub use error::{Error, ImageError};
 pub use iter::Iter;

@@ -33,6 +33,36 @@ pub(crate) fn normalize((lower, upper): Bounds<'_>, floor_start: bool, max: usiz
     (floor_start || !is_inverted((lower, upper))).then_some((lower, upper))
 }
 
+/// Returns whether a range has a key.
+pub(crate) fn contains((lower, upper): Bounds<'_>, key: &[u8]) -> bool {
+    (lower, upper).contains(key)
+}
+
+/// Returns the keys that both ranges have, or `None` if there are none.
+pub(crate) fn intersection<'a>(one: Bounds<'a>, other: Bounds<'a>) -> Option<Bounds<'a>> {
+    let key = |bound: Bound<&'a [u8]>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => Some(key),
+        Bound::Unbounded => None,
+    };
+    // Of two equal keys the excluded one is the stricter bound.
+    let is_excluded = |bound| matches!(bound, Bound::Excluded(_));
+    let strictness = |bound| (key(bound), is_excluded(bound));
+    let lower = if strictness(one.0) >= strictness(other.0) { one.0 } else { other.0 };
+    let upper = match (key(one.1), key(other.1)) {
+        (None, _) => other.1,
+        (_, None) => one.1,
+        (Some(first), Some(second)) if first == second && is_excluded(other.1) => other.1,
+        (Some(first), Some(second)) => {
+            if first <= second {
+                one.1
+            } else {
+                other.1
+            }
+        }
+    };
+    (!is_inverted((lower, upper))).then_some((lower, upper))
+}
+
 fn is_inverted((lower, upper): Bounds<'_>) -> bool {
     let (low, high, both_included) = match (lower, upper) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => return false,
@@ -62,6 +92,24 @@ pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use Bound::{Excluded, Included, Unbounded};
+
+    #[test]
+    fn an_intersection_has_the_keys_of_both() {
+        let keys = [b"a", b"b", b"c", b"d"];
+        let bounds: Vec<Bound<&[u8]>> = [b"b", b"c"]
+            .iter()
+            .flat_map(|key| [Included(&key[..]), Excluded(&key[..])])
+            .chain([Unbounded])
+            .collect();
+        let ranges = || bounds.iter().flat_map(|&lower| bounds.iter().map(move |&upper| (lower, upper)));
+        for (one, other) in ranges().flat_map(|one| ranges().map(move |other| (one, other))) {
+            let both = intersection(one, other);
+            for key in keys {
+                let expected = contains(one, key) && contains(other, key);
+                assert_eq!(both.is_some_and(|both| contains(both, key)), expected, "{one:?} {other:?}");
+            }
+        }
+    }
 
     #[test]
     fn ends_of_prefixes() {

@@ -1,10 +1,15 @@
-//! `honeycomb log`: the log of a durable store, while no server uses it.
+//! `honeycomb log`: the log of a durable store. `list` and `dump` also read that of a running server.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
-use honeycomb_log::{Block, Change, Directory, LogError, Manifest, Record, Replayed, changes, log_file};
-use honeycomb_store::{DurabilityConfig, Storage};
+use honeycomb_log::{
+    Block, Change, CheckpointReader, Directory, LogError, Manifest, Record, Replayed, changes, log_file,
+};
+use honeycomb_store::{DurabilityConfig, Error as StoreError, Storage, read_only_files};
 use serde::Serialize;
 use serde_json::json;
 
@@ -13,6 +18,10 @@ use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::report::{self, Report, ReportText};
 use crate::{Status, encoding};
+
+/// Attempts to read the log of a server that writes it, and the pause between them.
+const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs the command.
 ///
@@ -68,15 +77,27 @@ struct TruncateReport {
 }
 
 fn list(path: &Path, json: bool) -> Result<Status, Error> {
-    let (_, directory) = open(path)?;
-    report::print(&summary(&directory)?, json)?;
+    let mut report = summary(&open_to_read(path)?);
+    // A server may write the bytes and use files again while they are read. Real damage stays.
+    for _ in 1..ATTEMPTS {
+        if report.as_ref().is_ok_and(|report| report.damage.is_none()) {
+            break;
+        }
+        thread::sleep(PAUSE);
+        report = summary(&open_to_read(path)?);
+    }
+    report::print(&report?, json)?;
     Ok(Status::Success)
 }
 
 fn verify(path: &Path, json: bool) -> Result<Status, Error> {
     let (_, directory) = open(path)?;
     let mut report = summary(&directory)?;
-    if let Err(error) = verify_checkpoint(&directory) {
+    let checkpoint = directory.checkpoint().and_then(|checkpoint| match checkpoint {
+        Some(mut checkpoint) => verify_checkpoint(&mut checkpoint),
+        None => Ok(()),
+    });
+    if let Err(error) = checkpoint {
         report.damage = Some(damage(error)?);
     }
     report::print(&report, json)?;
@@ -98,7 +119,7 @@ fn truncate(path: &Path, json: bool) -> Result<Status, Error> {
 }
 
 fn dump(arguments: &DumpArguments) -> Result<Status, Error> {
-    let (_, directory) = open(&arguments.directory)?;
+    let directory = open_to_read(&arguments.directory)?;
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     let mut failed = None;
     let replayed = directory.replay(|number, record| {
@@ -111,6 +132,17 @@ fn dump(arguments: &DumpArguments) -> Result<Status, Error> {
     failed.map_or(Ok(()), Err)?;
     replayed?;
     Ok(Status::Success)
+}
+
+/// Opens a directory to read it, also while a server uses it.
+fn open_to_read(path: &Path) -> Result<Directory, Error> {
+    match open(path) {
+        Err(Error::Store(StoreError::DirectoryInUse { .. })) => {
+            let directory = Directory::inspect(read_only_files(path)?)?;
+            directory.ok_or_else(|| Error::Arguments(format!("{} has no log", encoding::path(path))))
+        }
+        opened => opened.map(|(_, directory)| directory),
+    }
 }
 
 fn open(path: &Path) -> Result<(Arc<dyn Storage>, Directory), Error> {
@@ -157,8 +189,11 @@ fn summary(directory: &Directory) -> Result<LogReport, Error> {
     })
 }
 
-fn verify_checkpoint(directory: &Directory) -> Result<(), LogError> {
-    let Some(mut checkpoint) = directory.checkpoint()? else { return Ok(()) };
+/// Reads a whole checkpoint.
+///
+/// # Errors
+/// It is invalid, or cannot be read.
+pub(crate) fn verify_checkpoint(checkpoint: &mut CheckpointReader<impl Read>) -> Result<(), LogError> {
     let mut found = 0;
     loop {
         let invalid = match checkpoint.next_block()? {
@@ -213,6 +248,7 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
         }
         Change::Drop { tree } => json!({"change": "drop", "table": tree}),
         Change::Restart => json!({"change": "restart"}),
+        Change::Time { milliseconds } => json!({"change": "time", "milliseconds": milliseconds}),
     };
     let decoded = changes(record.changes).map(|change| match change {
         Ok(change) => describe(change),
@@ -225,7 +261,7 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
             + "\n";
     }
     let lines = decoded.map(|change| {
-        let fields = ["change", "table", "name", "key", "value", "from", "to", "rule"];
+        let fields = ["change", "table", "name", "key", "value", "from", "to", "milliseconds", "rule"];
         let shown = fields.iter().filter_map(|field| change.get(field));
         let shown: Vec<String> =
             shown.map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).collect();

@@ -75,6 +75,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
     let (directory, policy) = (config.directory.clone(), config.durability);
     let store = open_store(&config)?;
     let recovery = store.recovery();
+    if store.durability_statistics().is_some_and(|statistics| !statistics.is_direct) {
+        tracing::warn!(
+            "the file system rejects direct writes (O_DIRECT): the log is written through its cache"
+        );
+    }
     let server = Server::start(config, store, Box::new(SystemTime))?;
     let text = |address: Option<SocketAddr>| address.map(|address| address.to_string());
     let report = ServerReport {

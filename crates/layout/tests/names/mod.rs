@@ -141,6 +141,7 @@ names! {
         wal_create: WAL_CREATE,
         wal_drop: WAL_DROP,
         wal_restart: WAL_RESTART,
+        wal_time: WAL_TIME,
         wal_create_unordered: WAL_CREATE_UNORDERED,
         wal_block_table: WAL_BLOCK_TABLE,
         wal_block_pairs: WAL_BLOCK_PAIRS,
@@ -303,9 +304,9 @@ names! {
             magic: MAGIC_OFFSET, MAGIC_BYTES, 1,
             number: NUMBER_OFFSET, NUMBER_BYTES, 1,
             version: VERSION_OFFSET, VERSION_BYTES, 1,
+            taken_at: TAKEN_AT_OFFSET, TAKEN_AT_BYTES, 1,
             format: FORMAT_OFFSET, FORMAT_BYTES, 1,
             crc: CRC_OFFSET, CRC_BYTES, 1,
-            padding: PADDING_OFFSET, PADDING_BYTES, 1,
         }
         wal_block {
             length: LENGTH_OFFSET, LENGTH_BYTES, 1,

@@ -344,6 +344,11 @@ impl Replies {
         self.length(if self.version == Version::Resp3 { b'~' } else { b'*' }, length);
     }
 
+    /// Begins a push message, which RESP3 has. Its `length` elements follow.
+    pub fn push(&mut self, length: usize) {
+        self.length(b'>', length);
+    }
+
     /// Appends a verbatim string.
     pub fn verbatim(&mut self, text: &str) {
         match self.version {

@@ -68,7 +68,7 @@ fn answer(rest: &mut &[u8], depth: usize) -> Result<Reply, Trouble> {
         b'$' | b'*' if text == b"-1" => Ok(Reply::Null),
         b'$' => bulk(rest, number()?).map(|bytes| Reply::Bulk(bytes.to_vec())),
         b'=' => bulk(rest, number()?).map(|bytes| Reply::Bulk(bytes.get(4..).unwrap_or(bytes).to_vec())),
-        b'*' | b'~' => many(number()?, depth, |depth| answer(rest, depth)).map(Reply::Array),
+        b'*' | b'~' | b'>' => many(number()?, depth, |depth| answer(rest, depth)).map(Reply::Array),
         b'%' => {
             let pair = |depth| Ok((answer(rest, depth)?, answer(rest, depth)?));
             many(number()?, depth, pair).map(Reply::Map)

@@ -173,6 +173,9 @@ fn persistence(context: &Context<'_>, lines: &mut Lines) {
         lines.field("log_groups", statistics.groups);
         lines.field("log_files", statistics.files);
         lines.field("durable_version", statistics.durable_version);
+        lines.field("log_direct_writes", u8::from(statistics.is_direct));
+        lines.field("archived_files", statistics.archived_files);
+        lines.field("archive_error", statistics.archive_error.unwrap_or_default());
         lines.field("read_only_reason", statistics.failure.unwrap_or_default());
     }
 }

@@ -1,9 +1,13 @@
 //! Commands about durability: checkpoints and the log.
 
+use honeycomb_store::{Error, Version};
+
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::task::errand::Errand;
+use crate::task::progress::Progress;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -41,13 +45,9 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "save",
         arity: 1,
         keys: Keys::None,
-        form: CommandForm::Serve(|context, _| {
-            context.shared.store.checkpoint()?;
-            context.replies.ok();
-            Ok(())
-        }),
+        form: CommandForm::Errand(|context, _| Ok(Box::new(Save(AwaitedCheckpoint::request(context)?)))),
         usage: "",
-        summary: "Writes a checkpoint before it replies. Other clients of the same core wait; see BGSAVE.",
+        summary: "Writes a checkpoint before it replies. Only this client waits.",
     },
     Command {
         name: "shutdown",
@@ -62,12 +62,50 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "waitaof",
         arity: 4,
         keys: Keys::None,
-        form: CommandForm::Serve(wait_for_log),
+        form: CommandForm::Errand(wait_for_log),
         usage: "local replicas timeout",
-        summary: "Replies 1 and 0 when all writes so far are durable in the log of this server. There are \
-            no replicas.",
+        summary: "Replies 1 and 0 when all writes so far are durable in the log of this server, or 0 and 0 \
+            after the timeout. There are no replicas.",
     },
 ];
+
+/// A checkpoint that a client waits for.
+pub(super) struct AwaitedCheckpoint {
+    /// The number of checkpoints since the start of the server when it is complete.
+    number: u64,
+}
+
+impl AwaitedCheckpoint {
+    /// Requests a checkpoint that begins after now.
+    pub(super) fn request(context: &Context<'_>) -> Result<Self, Failure> {
+        let store = &context.shared.store;
+        let begun = store.durability_statistics().map_or(0, |statistics| statistics.begun_checkpoints);
+        store.request_checkpoint()?;
+        Ok(Self { number: begun + 1 })
+    }
+
+    /// Returns whether the checkpoint is complete, or its error.
+    pub(super) fn is_complete(&self, context: &Context<'_>) -> Result<bool, Failure> {
+        let statistics = context.shared.store.durability_statistics().unwrap_or_default();
+        let is_complete = statistics.checkpoints + statistics.failed_checkpoints >= self.number;
+        match statistics.checkpoint_error {
+            Some(error) if is_complete => Err(Failure::other(error)),
+            _ => Ok(is_complete),
+        }
+    }
+}
+
+struct Save(AwaitedCheckpoint);
+
+impl Errand for Save {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        if !self.0.is_complete(context)? {
+            return Ok(Progress::Wait);
+        }
+        context.replies.ok();
+        Ok(Progress::Done)
+    }
+}
 
 /// Returns the time of the last checkpoint in seconds since 1970, or of the start if there was none since.
 pub(super) fn last_save(context: &Context<'_>) -> u64 {
@@ -116,22 +154,45 @@ fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The reply waits until it is durable, like every reply under the policy `always`. The server requests that
-/// at once, so the timeout, which a disk exceeds only if it fails, is not needed.
-fn wait_for_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+/// Writes that a client waits for.
+struct WaitForLog {
+    version: Version,
+    /// In milliseconds since 1970, if there is one.
+    until: Option<u64>,
+}
+
+fn wait_for_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
     let (local, _) = (integer(&arguments[1])?, integer(&arguments[2])?);
-    super::server::check_timeout(integer(&arguments[3]))?;
+    let timeout = integer(&arguments[3]);
+    super::server::check_timeout(timeout.clone())?;
     if !(0..=1).contains(&local) {
         return Err(Failure::other("value is out of range, must be between 0 and 1"));
     }
-    let is_durable = context.shared.store.sync_policy().is_some();
-    if local == 1 && !is_durable {
+    let store = &context.shared.store;
+    if local == 1 && store.sync_policy().is_none() {
         let problem = "WAITAOF cannot be used when numlocal is set but appendonly is disabled.";
         return Err(Failure::other(problem));
     }
-    context.session.waits_for_log |= is_durable;
-    context.replies.array(2);
-    context.replies.integer(i64::from(is_durable));
-    context.replies.integer(0);
-    Ok(())
+    let until = timeout.ok().filter(|timeout| *timeout > 0);
+    let until = until.map(|timeout| context.now.saturating_add(timeout.unsigned_abs()));
+    Ok(Box::new(WaitForLog { version: store.read_version(), until }))
+}
+
+impl Errand for WaitForLog {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let store = &context.shared.store;
+        let has_log = store.sync_policy().is_some();
+        let is_durable = !has_log || store.request_durable(self.version);
+        if !is_durable && self.until.is_none_or(|until| context.now < until) {
+            store.check_writable().or_else(|error| match error {
+                Error::DiskFull => Ok(()),
+                failed => Err(failed),
+            })?;
+            return Ok(Progress::Wait);
+        }
+        context.replies.array(2);
+        context.replies.integer(i64::from(is_durable && has_log));
+        context.replies.integer(0);
+        Ok(Progress::Done)
+    }
 }

@@ -66,7 +66,7 @@ impl Tasks {
         shared: &ServerState,
         stopwatch: &mut Stopwatch<'_>,
     ) {
-        let is_alone = matches!(task.work, Work::Alone(_));
+        let is_alone = matches!(task.work, Work::Alone(_) | Work::Errand(_));
         connection.task = Some(Running::Here(Box::new(task)));
         if is_alone {
             return self.settle((index, connection), Progress::Background, (shared, stopwatch.counts()));

@@ -44,11 +44,12 @@ impl Checkpoints {
     /// Writes a checkpoint of the current state. Waits for one that is in progress.
     pub(crate) fn write(&self, state: &StoreState) -> Result<Checkpoint, Error> {
         let mut current = lock(&self.current);
+        self.begun.fetch_add(1, Ordering::Relaxed);
         self.is_running.store(true, Ordering::Release);
         let written = self.attempt_until_done(state, &mut current);
-        let counter = if written.is_ok() { &self.completed } else { &self.failed };
-        counter.fetch_add(1, Ordering::Relaxed);
         *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
+        let counter = if written.is_ok() { &self.completed } else { &self.failed };
+        counter.fetch_add(1, Ordering::Release);
         *lock(&self.ended_at) = state.leases.now();
         if written.is_ok() {
             *lock(&self.succeeded_at) = state.leases.now();
@@ -80,8 +81,10 @@ impl Checkpoints {
             // No manifest names the file. Its room may be needed.
             let _ = self.storage.remove(&checkpoint_file(number));
         })?;
+        let archived = state.durability().and_then(|durability| durability.archiver.as_ref());
+        let archived = archived.map_or(u64::MAX, |archiver| archiver.advance(log));
         let mut writer = log.lock_writer();
-        let first_file = writer.first_file_after(lease.version);
+        let first_file = writer.first_file_after(lease.version).min(archived);
         let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
         manifest.replace(&current.manifest, &*self.storage)?;
         current.manifest = manifest;
@@ -116,7 +119,8 @@ impl Checkpoints {
         lease: &ActiveLease,
         tables: &CheckpointTables,
     ) -> Result<u64, Error> {
-        let mut writer = CheckpointWriter::create(&*self.storage, number, lease.version)?;
+        let time = state.log().map_or(0, |log| log.clock.milliseconds());
+        let mut writer = CheckpointWriter::create(&*self.storage, number, lease.version, time)?;
         let mut page = Page::default();
         for table in &tables.ordered {
             writer.table(table.root.lid().get(), &table.name)?;

@@ -37,6 +37,7 @@ pub(crate) struct Checkpoints {
     /// The time of the end of the last checkpoint that did not fail, or of the open.
     pub(super) succeeded_at: Mutex<Duration>,
     pub(crate) is_running: AtomicBool,
+    pub(crate) begun: AtomicU64,
     pub(crate) completed: AtomicU64,
     pub(crate) failed: AtomicU64,
     pub(super) error: Mutex<Option<String>>,
@@ -67,6 +68,7 @@ impl Checkpoints {
             ended_at: Mutex::new(now),
             succeeded_at: Mutex::new(now),
             is_running: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             error: Mutex::default(),

@@ -42,6 +42,10 @@ pub struct DurabilityConfig {
     pub checkpoint_log_bytes: u64,
     /// A checkpoint is due when the log has grown and this time has passed since the last one. Default: none.
     pub checkpoint_interval: Option<Duration>,
+    /// The folder to which the store copies log files when they are full, for a restore to a point in time. A
+    /// log file is not used again before it is there. [`DurabilityConfig::archive_to`] opens a directory.
+    /// Default: none.
+    pub archive: Option<Arc<dyn Storage>>,
     /// Most bytes of records that wait for the log. Further writes wait. Default 64 MiB.
     pub queue_bytes_max: u64,
     /// Receives the progress of the recovery.
@@ -83,9 +87,18 @@ impl DurabilityConfig {
             log_file_bytes: 64 << 20,
             checkpoint_log_bytes: 1 << 30,
             checkpoint_interval: None,
+            archive: None,
             queue_bytes_max: 64 << 20,
             progress: None,
         }
+    }
+
+    /// Copies log files to a directory, which is created if it does not exist.
+    ///
+    /// # Errors
+    /// Those of [`DurabilityConfig::directory`].
+    pub fn archive_to(self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        Ok(Self { archive: Some(Arc::new(Files::open(path.as_ref())?)), ..self })
     }
 
     pub(crate) fn check(&self, mvcc: bool) -> Result<(), Error> {

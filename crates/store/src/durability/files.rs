@@ -103,6 +103,10 @@ impl Storage for Files {
     fn sync_directory(&self) -> io::Result<()> {
         File::open(&self.path)?.sync_all()
     }
+
+    fn is_direct(&self) -> bool {
+        self.is_direct.load(Ordering::Relaxed)
+    }
 }
 
 /// An open file. All its descriptors are of the same file.

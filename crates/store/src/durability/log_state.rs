@@ -6,23 +6,27 @@
 //!    the records of versions up to the read version.
 //! 2. `durable`: the log thread stores a version, release, after it has made all records up to it durable;
 //!    any thread loads it, acquire.
-//! 3. `requested`: any thread raises it to a version that must become durable soon.
-//! 4. `sleeper`: the log thread sleeps only after it has found no work; a thread that has work for it wakes
+//! 3. `written`: the log thread stores the version of the last record in the files, release, after it has
+//!    added the records to `recent` and `table_ids`; readers of changes load it, acquire.
+//! 4. `requested`: any thread raises it to a version that must become durable soon.
+//! 5. `sleeper`: the log thread sleeps only after it has found no work; a thread that has work for it wakes
 //!    it.
-//! 5. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files.
+//! 6. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
 use honeycomb_btree::{Journal, Version};
-use honeycomb_log::{Changes, LogError, LogWriter};
+use honeycomb_log::{Changes, LogError, LogWriter, Pending};
 use honeycomb_memory::Sleeper;
 use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::config::{DurabilityConfig, SyncPolicy};
 use super::queue::Queue;
+use super::recent::Recent;
 use super::statistics::LogCounters;
+use super::table_ids::TableIds;
 use crate::clock::Clock;
 use crate::error::Error;
 
@@ -37,6 +41,9 @@ pub(crate) struct LogState {
     queue_bytes_max: u64,
     policy: AtomicU32,
     durable: AtomicU64,
+    written: AtomicU64,
+    pub(crate) recent: Arc<Recent>,
+    pub(crate) table_ids: TableIds,
     pub(crate) requested: AtomicU64,
     pub(crate) sleeper: Sleeper,
     pub(crate) stop: AtomicBool,
@@ -69,7 +76,7 @@ impl LogState {
         config: &DurabilityConfig,
         clock: Arc<dyn Clock>,
         writer: LogWriter,
-        version: Version,
+        (version, table_ids): (Version, TableIds),
     ) -> Self {
         Self {
             clock,
@@ -78,6 +85,10 @@ impl LogState {
             queue_bytes_max: config.queue_bytes_max,
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
+            // No record of this start is in the files.
+            written: AtomicU64::new(0),
+            recent: Arc::default(),
+            table_ids,
             requested: AtomicU64::new(0),
             sleeper: Sleeper::default(),
             stop: AtomicBool::new(false),
@@ -113,6 +124,29 @@ impl LogState {
             self.durable.store(version, Ordering::Release);
             self.notify();
         }
+    }
+
+    /// The version of the last record in the files.
+    pub(crate) fn written_version(&self) -> Version {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// States that records are in the files, and wakes readers of changes. `copies` are the records, if
+    /// there are readers.
+    pub(crate) fn publish(&self, (before, last): (Version, Version), mut copies: Vec<Pending>) {
+        copies.truncate(copies.partition_point(|record| record.version <= last));
+        if !copies.is_empty() {
+            self.recent.add(before, copies);
+        }
+        self.written.store(last, Ordering::Release);
+    }
+
+    /// Waits until the files have a record after a version, for some time at most.
+    pub(crate) fn wait_written(&self, version: Version, timeout: Duration) {
+        let health = self.lock_health();
+        let waits =
+            |health: &mut Health| self.written_version() <= version && !matches!(health, Health::Failed(_));
+        drop(self.changed.wait_timeout_while(health, timeout, waits));
     }
 
     pub(crate) fn on_durable(&self, callback: Callback) {

@@ -31,6 +31,7 @@ pub(crate) fn run(state: &LogState, forest: &Forest) {
         records: VecDeque::new(),
         taken,
         written: taken,
+        stated: 0,
         synced_at: state.clock.now(),
         has_failed: false,
     };
@@ -57,6 +58,8 @@ struct LogThread<'s> {
     taken: u64,
     /// All records up to this version were written.
     written: u64,
+    /// The last time that a record states.
+    stated: u64,
     synced_at: Duration,
     has_failed: bool,
 }
@@ -66,8 +69,7 @@ impl LogThread<'_> {
     fn step(&mut self) -> bool {
         let stop = self.state.stop.load(Ordering::Acquire);
         let visible = self.forest.read_version();
-        self.state.queue.take(self.taken, visible, &mut self.records);
-        self.taken = visible;
+        self.take(visible);
         if self.has_failed {
             self.records.clear();
         } else if let Err(error) = self.write(stop) {
@@ -84,14 +86,35 @@ impl LogThread<'_> {
         true
     }
 
+    /// Takes the records up to a visible version. The first of them states the time.
+    fn take(&mut self, visible: u64) {
+        let earlier = self.records.len();
+        self.state.queue.take(self.taken, visible, &mut self.records);
+        self.taken = visible;
+        let now = self.state.clock.milliseconds();
+        if now != self.stated
+            && let Some(first) = self.records.get_mut(earlier)
+        {
+            first.changes.time(now);
+            self.stated = now;
+        }
+    }
+
     fn write(&mut self, stop: bool) -> Result<(), LogError> {
         let syncs = self.is_sync_due(stop);
         let durability = if syncs { Durability::Now } else { Durability::Later };
         let records = self.records.len() as u64;
         if records > 0 || syncs && self.state.durable_version() < self.taken {
             let start = self.state.clock.now();
+            let copies = self.copies();
             let mut writer = self.state.lock_writer();
-            writer.write(&mut self.records, durability)?;
+            let before = writer.last_version();
+            let written = writer.write(&mut self.records, durability);
+            let is_known = written.as_ref().map_or_else(LogError::is_full, |()| true);
+            if is_known && writer.last_version() > before {
+                self.state.publish((before, writer.last_version()), copies);
+            }
+            written?;
             let counters = &self.state.counters;
             counters.record(&writer, records, self.state.clock.now().saturating_sub(start), syncs);
         }
@@ -100,10 +123,21 @@ impl LogThread<'_> {
             self.synced_at = self.state.clock.now();
             self.state.set_durable(self.written);
         }
+        if !syncs && records > 0 && self.state.recent.readers() > 0 {
+            self.state.notify();
+        }
         // After the acknowledgement, which does not wait for a new file.
         self.state.lock_writer().prepare_spare()?;
         self.state.set_health(Health::Good);
         Ok(())
+    }
+
+    /// Copies the records that are to be written, if somebody reads changes, and notes changes of tables.
+    fn copies(&self) -> Vec<Pending> {
+        let note = |record: &Pending| self.state.table_ids.note(record.version, record.changes.bytes());
+        self.records.iter().for_each(note);
+        let has_readers = self.state.recent.readers() > 0;
+        if has_readers { self.records.iter().cloned().collect() } else { Vec::new() }
     }
 
     fn is_sync_due(&self, stop: bool) -> bool {

@@ -7,6 +7,7 @@ use honeycomb_log::{Block, Change, CheckpointReader, Directory, LogError, Record
 
 use super::config::{DurabilityConfig, RecoveryProgress};
 use super::statistics::Recovery;
+use super::table_ids::TableIds;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::loader::Loader;
@@ -26,11 +27,13 @@ const REPORT_RECORDS: u64 = 1 << 14;
 pub(crate) fn recover(
     state: &Arc<StoreState>,
     directory: &Directory,
-    config: &DurabilityConfig,
+    (config, table_ids): (&DurabilityConfig, &TableIds),
 ) -> Result<(Recovery, Replayed, Vec<Tail>), Error> {
     let pairs_total = directory.manifest().pairs;
     let progress = RecoveryProgress { pairs_total, ..RecoveryProgress::default() };
-    let mut replay = Replay { state, config, progress, tables: HashMap::new(), batch: Batch::default() };
+    let (tables, batch) = (HashMap::new(), Batch::default());
+    let mut replay = Replay { state, config, table_ids, progress, tables, batch };
+    table_ids.begin(directory.manifest().version);
     if let Some(mut checkpoint) = directory.checkpoint()? {
         replay.load(&mut checkpoint)?;
     }
@@ -49,6 +52,7 @@ pub(crate) fn recover(
 struct Replay<'s> {
     state: &'s Arc<StoreState>,
     config: &'s DurabilityConfig,
+    table_ids: &'s TableIds,
     progress: RecoveryProgress,
     /// The tables by their identifiers in the log.
     tables: HashMap<u64, TableHandle>,
@@ -76,6 +80,7 @@ impl Replay<'_> {
         // A table is loaded completely before the next one.
         while let Some(next) = self.load_table(checkpoint, table.as_ref(), &mut pairs)? {
             let (tree, created) = next;
+            self.table_ids.add(checkpoint.version(), tree, created.name());
             table = Some(created.clone());
             self.tables.insert(tree, created);
         }
@@ -121,6 +126,7 @@ impl Replay<'_> {
     }
 
     fn record(&mut self, number: u64, record: Record<'_>) -> Result<(), Error> {
+        self.table_ids.note(record.version, record.changes);
         for change in changes(record.changes) {
             let applied = change.map_err(Rejected::Rule).and_then(|change| self.apply(change));
             match applied {
@@ -184,6 +190,7 @@ impl Replay<'_> {
                 self.tables.clear();
                 Ok(())
             }
+            Change::Time { .. } => Ok(()),
         }
     }
 

@@ -6,10 +6,12 @@ use std::thread::{self, JoinHandle};
 use honeycomb_btree::Forest;
 use honeycomb_log::{Changes, Directory};
 
+use super::archiver::Archiver;
 use super::checkpointer::Checkpointer;
 use super::checkpoints::Checkpoints;
 use super::log_state::LogState;
 use super::state::Durability;
+use super::table_ids::TableIds;
 use super::{log_thread, recovery};
 use crate::config::Config;
 use crate::error::Error;
@@ -21,27 +23,31 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     durability.check(config.mvcc)?;
     let directory = Directory::open(durability.storage.clone())?;
     let manifest = directory.manifest();
-    let (recovery, replayed, tails) = recovery::recover(state, &directory, durability)?;
+    let table_ids = TableIds::default();
+    let (recovery, replayed, tails) = recovery::recover(state, &directory, (durability, &table_ids))?;
     let forest = &state.forest;
     forest.skip_to(recovery.version);
     let version = forest.read_version();
-    let mut writer = directory.start_writer((replayed, tails), version, durability.log_file_bytes)?;
+    let mut writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
     // Now, because it would delay the first writes. A full disk is the concern of the log thread.
     match writer.prepare_spare() {
         Err(error) if !error.is_full() => return Err(error.into()),
         _ => {}
     }
     let clock = config.clock.clone();
-    let log = Arc::new(LogState::new(durability, clock.clone(), writer, version));
+    let log = Arc::new(LogState::new(durability, clock.clone(), writer, (version, table_ids)));
     forest.set_journal(log.clone());
     let (storage, now) = (durability.storage.clone(), clock.now());
     let checkpoints = Checkpoints::new(storage, manifest, config.memory_bytes, now);
+    let archiver = durability.archive.clone();
+    let archiver = archiver.map(|archive| Archiver::new(durability.storage.clone(), archive));
     let checkpointer = Arc::new(Checkpointer::new(durability));
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
         checkpoint_thread: Some(spawn_checkpoint_thread(&checkpointer, Arc::downgrade(state))?),
         log,
         checkpoints,
+        archiver,
         checkpointer,
         recovery,
         writes_wait: durability.writes_wait,

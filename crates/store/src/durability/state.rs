@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use honeycomb_btree::Version;
 use honeycomb_memory::sync::Ordering;
 
+use super::archiver::Archiver;
 use super::checkpointer::Checkpointer;
 use super::checkpoints::Checkpoints;
 use super::config::SyncPolicy;
@@ -17,6 +18,7 @@ use crate::error::Error;
 pub(crate) struct Durability {
     pub(crate) log: Arc<LogState>,
     pub(crate) checkpoints: Checkpoints,
+    pub(crate) archiver: Option<Archiver>,
     pub(crate) checkpointer: Arc<Checkpointer>,
     pub(crate) recovery: Recovery,
     pub(super) writes_wait: bool,
@@ -43,10 +45,20 @@ impl Durability {
             queued_bytes: self.log.queue.bytes(),
             checkpoint_version: checkpoints.version.load(Ordering::Relaxed),
             checkpoint_age: self.log.clock.now().saturating_sub(checkpoints.succeeded_at()),
-            checkpoints: checkpoints.completed.load(Ordering::Relaxed),
-            failed_checkpoints: checkpoints.failed.load(Ordering::Relaxed),
+            begun_checkpoints: checkpoints.begun.load(Ordering::Relaxed),
+            checkpoints: checkpoints.completed.load(Ordering::Acquire),
+            failed_checkpoints: checkpoints.failed.load(Ordering::Acquire),
             is_checkpoint_running: checkpoints.is_running.load(Ordering::Acquire),
             checkpoint_error: checkpoints.error(),
+            is_direct: checkpoints.storage.is_direct(),
+            change_streams: self.log.recent.readers(),
+            change_stream_lag: self
+                .log
+                .recent
+                .slowest()
+                .map_or(0, |slowest| self.log.written_version().saturating_sub(slowest)),
+            archived_files: self.archiver.as_ref().map_or(0, Archiver::archived),
+            archive_error: self.archiver.as_ref().and_then(Archiver::error),
             is_full: health == Health::Full,
             failure: if let Health::Failed(reason) = health { Some(reason) } else { None },
             ..DurabilityStatistics::default()

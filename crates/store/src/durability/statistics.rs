@@ -39,6 +39,8 @@ pub struct DurabilityStatistics {
     pub checkpoint_version: u64,
     /// The time since the last checkpoint, or since the store was opened.
     pub checkpoint_age: Duration,
+    /// Checkpoints that were begun since the store was opened.
+    pub begun_checkpoints: u64,
     /// Checkpoints since the store was opened.
     pub checkpoints: u64,
     /// Failed checkpoints since the store was opened.
@@ -47,6 +49,17 @@ pub struct DurabilityStatistics {
     pub is_checkpoint_running: bool,
     /// The error of the last checkpoint, if it failed.
     pub checkpoint_error: Option<String>,
+    /// Whether the log is written directly. A file system that rejects that makes it slower.
+    pub is_direct: bool,
+    /// Streams of changes.
+    pub change_streams: usize,
+    /// The versions by which the slowest stream is behind the log.
+    pub change_stream_lag: u64,
+    /// Log files that are in the archive since the store was opened.
+    pub archived_files: u64,
+    /// The error of the last attempt to archive a log file, if it failed. The store tries again, and keeps
+    /// the file until then.
+    pub archive_error: Option<String>,
     /// Whether writes are refused because the disk is full.
     pub is_full: bool,
     /// The reason that the store is read-only, if it is.

@@ -1,23 +1,19 @@
-//! Writing of images.
+//! Writing of images: the checkpoint format.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crc32c::{crc32c, crc32c_append};
 use honeycomb_hashtable::WalkedPairs;
+use honeycomb_log::CheckpointWriter;
 
-use super::format::{END, FORMAT, FRAME_HEADER_BYTES, MAGIC, PAIRS, TABLE, UNORDERED};
+use super::failure::{NAME, failure};
 use crate::directory::Entry;
-use crate::error::{Error, ImageError};
+use crate::error::Error;
 use crate::iter::{Iter, PageSource};
-use crate::pairs::Pairs;
 use crate::store_state::StoreState;
 use crate::table::Table;
 use crate::unordered::table::UnorderedTable;
-
-/// Bytes after which a frame of pairs of an unordered table ends.
-const FRAME_BYTES: usize = 256 << 10;
 
 /// Writes all tables and returns the number of their pairs.
 pub(crate) fn save(state: &Arc<StoreState>, writer: impl Write) -> Result<u64, Error> {
@@ -33,101 +29,50 @@ pub(crate) fn save(state: &Arc<StoreState>, writer: impl Write) -> Result<u64, E
         }
         PageSource::of(state)?
     };
-    let mut frames = Frames::begin(writer)?;
-    let mut pairs = 0;
+    let (version, time) = origin(state, &source);
+    let mut image = CheckpointWriter::image(writer, NAME, version, time).map_err(failure)?;
+    let mut position = 0;
+    let mut id_of = |tree| {
+        position += 1;
+        if version > 0 { tree } else { position }
+    };
     for table in ordered {
-        frames.write(TABLE, |content| content.extend_from_slice(table.name().as_bytes()))?;
+        image.table(id_of(table.root().lid().get()), table.name()).map_err(failure)?;
         let mut iter = Iter::new(source.clone(), table, (Bound::Unbounded, Bound::Unbounded));
         loop {
             let page = iter.next_page()?;
             if page.is_empty() {
                 break;
             }
-            frames.write(PAIRS, |content| append_pairs(content, page))?;
-            pairs += page.len() as u64;
+            page.iter().try_for_each(|(key, value)| image.push(key, value)).map_err(failure)?;
             source.renew()?;
         }
     }
     for table in unordered {
-        pairs += save_unordered(&table, &mut frames)?;
+        let parameters = table.config().encode();
+        image.unordered_table(id_of(table.entry().tree), table.name(), &parameters).map_err(failure)?;
+        save_unordered(&table, &mut image)?;
     }
-    frames.write(END, |content| content.extend_from_slice(&pairs.to_le_bytes()))?;
-    frames.finish()?;
-    Ok(pairs)
+    image.end().map_err(failure)
 }
 
-/// Writes an unordered table and returns the number of its pairs.
-fn save_unordered<W: Write>(table: &UnorderedTable, frames: &mut Frames<W>) -> Result<u64, Error> {
-    frames.write(UNORDERED, |content| {
-        content.extend_from_slice(&table.config().encode());
-        content.extend_from_slice(table.name().as_bytes());
-    })?;
-    let (mut walked, mut cursor, mut pairs) = (WalkedPairs::default(), 0, 0);
+/// Writes the pairs of an unordered table.
+fn save_unordered(table: &UnorderedTable, image: &mut CheckpointWriter<impl Write>) -> Result<(), Error> {
+    let (mut walked, mut cursor) = (WalkedPairs::default(), 0);
     loop {
         cursor = table.walk(cursor, usize::MAX, &mut walked);
-        let mut page = walked.iter().peekable();
-        // A page of long values may exceed a frame.
-        while page.peek().is_some() {
-            frames.write(PAIRS, |content| {
-                for (key, value) in page.by_ref() {
-                    append_pair(content, key, value);
-                    if content.len() >= FRAME_BYTES {
-                        break;
-                    }
-                }
-            })?;
-        }
-        pairs += walked.len() as u64;
+        walked.iter().try_for_each(|(key, value)| image.push(key, value)).map_err(failure)?;
         if cursor == 0 {
-            return Ok(pairs);
+            return Ok(());
         }
     }
 }
 
-fn append_pairs(content: &mut Vec<u8>, pairs: &Pairs) {
-    pairs.iter().for_each(|(key, value)| append_pair(content, key, value));
-}
-
-/// The casts are lossless: keys and values have lower limits than their length fields.
-fn append_pair(content: &mut Vec<u8>, key: &[u8], value: &[u8]) {
-    content.extend_from_slice(&(key.len() as u16).to_le_bytes());
-    content.extend_from_slice(&(value.len() as u32).to_le_bytes());
-    content.extend_from_slice(key);
-    content.extend_from_slice(value);
-}
-
-/// Writes the frames of an image.
-struct Frames<W> {
-    writer: W,
-    checksum: u32,
-    frame: Vec<u8>,
-}
-
-impl<W: Write> Frames<W> {
-    fn begin(mut writer: W) -> Result<Self, ImageError> {
-        let start = [&MAGIC[..], &FORMAT.to_le_bytes()].concat();
-        let checksum = crc32c(&start);
-        writer.write_all(&start)?;
-        writer.write_all(&checksum.to_le_bytes())?;
-        Ok(Self { writer, checksum, frame: Vec::new() })
-    }
-
-    fn write(&mut self, kind: u8, append_content: impl FnOnce(&mut Vec<u8>)) -> Result<(), ImageError> {
-        let frame = &mut self.frame;
-        frame.clear();
-        frame.resize(FRAME_HEADER_BYTES, 0);
-        frame.push(kind);
-        append_content(frame);
-        let (header, content) = frame.split_at_mut(FRAME_HEADER_BYTES);
-        let length = (content.len() as u32).to_le_bytes();
-        self.checksum = crc32c_append(crc32c_append(self.checksum, &length), content);
-        header[..4].copy_from_slice(&length);
-        header[4..].copy_from_slice(&self.checksum.to_le_bytes());
-        Ok(self.writer.write_all(frame)?)
-    }
-
-    fn finish(mut self) -> Result<(), ImageError> {
-        let flushed: io::Result<()> = self.writer.flush();
-        Ok(flushed?)
+/// The version and the time of an image. They connect it with the log; without a log they are 0, so that
+/// equal stores have equal images.
+fn origin(state: &StoreState, source: &PageSource) -> (u64, u64) {
+    match (state.log(), source) {
+        (Some(log), PageSource::At(snapshot)) => (snapshot.version(), log.clock.milliseconds()),
+        _ => (0, 0),
     }
 }

@@ -59,7 +59,10 @@ impl Drop for Target {
     }
 }
 
-/// An image of frames with valid checksums.
+/// The frames of an image in the former format: one table with one pair.
+const FORMER: [&[u8]; 3] = [b"\x01t", b"\x02\x01\0\0\0\0\0k", b"\x03\x01\0\0\0\0\0\0\0"];
+
+/// An image in the former format, of frames with valid checksums.
 fn forged(format: u32, frames: &[&[u8]]) -> Vec<u8> {
     let mut image = [b"HONEYIMG", &format.to_le_bytes()[..]].concat();
     let mut checksum = crc32c::crc32c(&image);
@@ -97,7 +100,7 @@ fn a_saved_image_can_be_loaded() {
 #[test]
 fn an_empty_store_has_an_image() {
     let saved = image(&store());
-    assert_eq!(saved.len(), 16 + 8 + 9);
+    assert_eq!(saved.len(), 40 + 16 + 8);
     let loaded = store();
     assert_eq!(loaded.load(&saved[..]).unwrap(), 0);
     assert!(loaded.tables().is_empty());
@@ -138,10 +141,29 @@ fn every_truncation_is_rejected() {
     let target = Target::new();
     for bytes in 0..image.len() {
         let error = target.load_error(&image[..bytes]);
+        let is_named = match &error {
+            Error::Image(ImageError::NotAnImage) => bytes < 8,
+            Error::Image(ImageError::Invalid { offset, .. }) => *offset <= bytes as u64 && bytes >= 8,
+            _ => false,
+        };
+        assert!(is_named, "{bytes}: {error}");
+    }
+}
+
+#[test]
+fn every_truncation_and_change_in_the_former_format_is_rejected() {
+    let (image, target) = (forged(1, &FORMER), Target::new());
+    for bytes in 8..image.len() {
+        let error = target.load_error(&image[..bytes]);
         assert!(
             matches!(error, Error::Image(ImageError::Truncated { offset }) if offset == bytes as u64),
             "{bytes}: {error}"
         );
+    }
+    for at in 0..image.len() {
+        let mut changed = image.clone();
+        changed[at] ^= 0x80;
+        assert!(matches!(target.load_error(&changed), Error::Image(_)), "{at}");
     }
 }
 
@@ -160,10 +182,11 @@ fn every_changed_byte_is_rejected() {
 
 #[test]
 fn lost_repeated_and_moved_frames_are_rejected() {
-    let (table, pair, end): (&[u8], &[u8], &[u8]) =
-        (b"\x01t", b"\x02\x01\0\0\0\0\0k", b"\x03\x01\0\0\0\0\0\0\0");
-    let image = forged(1, &[table, pair, end]);
-    assert_eq!(store().load(&image[..]).unwrap(), 1);
+    let [table, pair, _] = FORMER;
+    let image = forged(1, &FORMER);
+    let loaded = store();
+    assert_eq!(loaded.load(&image[..]).unwrap(), 1);
+    assert_eq!(loaded.table("t").unwrap().get(b"k").unwrap().as_deref(), Some(&b""[..]));
     let (header, frames) = image.split_at(16);
     let (table, rest) = frames.split_at(8 + table.len());
     let (pair, end) = rest.split_at(8 + pair.len());

@@ -1,0 +1,125 @@
+//! `honeycomb backup` and `restore`: a backup of a running server, continued after an interruption, and
+//! restores of it to points in time.
+
+mod common;
+mod server_process;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{fs, thread};
+
+use common::{Folder, honeycomb};
+use server_process::serve;
+
+/// Sends commands and checks the last line of each reply.
+fn dialogue(address: &str, lines: &[(&str, &str)]) {
+    let mut socket = BufReader::new(TcpStream::connect(address).unwrap());
+    for (line, expected) in lines {
+        socket.get_mut().write_all(format!("{line}\r\n").as_bytes()).unwrap();
+        let mut reply = String::new();
+        socket.read_line(&mut reply).unwrap();
+        if reply.starts_with('$') && !reply.starts_with("$-1") {
+            reply.clear();
+            socket.read_line(&mut reply).unwrap();
+        }
+        assert_eq!(reply.trim_end(), *expected, "{line}");
+    }
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
+}
+
+#[test]
+fn a_backup_is_restored_to_points_in_time() {
+    let folder = Folder::new();
+    let (data, file) = (folder.path("data"), folder.path("backup"));
+    let (mut server, address) = serve(&["--dir", &data, "--archive", &folder.path("archive")]);
+    dialogue(&address, &[("SET a 1", "+OK"), ("SETEX b 100000 2", "+OK")]);
+    let report = honeycomb(["backup", "--server", &address, "--json", &file]).json();
+    assert_eq!((&report["resumed_bytes"], report["pairs"].as_u64() > Some(1)), (&0.into(), true), "{report}");
+    assert_eq!(folder.names(), ["archive", "backup", "data"]);
+    dialogue(&address, &[("SET a 2", "+OK")]);
+    thread::sleep(Duration::from_millis(20));
+    let middle = now();
+    thread::sleep(Duration::from_millis(20));
+    dialogue(&address, &[("SET a 3", "+OK"), ("DEL b", ":1")]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+
+    let middle = format!("{middle:.3}");
+    let cases: [(&str, &[&str], [&str; 2]); 3] = [
+        ("alone", &[], ["1", "2"]),
+        ("middle", &["--log", &data, "--to-time", &middle], ["2", "2"]),
+        ("all", &["--log", &folder.path("archive"), "--log", &data], ["3", "$-1"]),
+    ];
+    for (name, options, [a, b]) in cases {
+        let target = folder.path(name);
+        let report = honeycomb([&["restore"], options, &["--json", &file, &target]].concat()).json();
+        assert_eq!(report["records"] == 0, name == "alone", "{report}");
+        let (mut server, address) = serve(&["--dir", &target]);
+        dialogue(&address, &[("GET a", a), ("GET b", b), ("SET c 1", "+OK")]);
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(honeycomb(["log", "verify", &target]).success().contains("valid up to version"));
+    }
+    let version = report["version"].as_u64().unwrap();
+    let target = folder.path("version");
+    let version = version.to_string();
+    honeycomb(["restore", "--log", &data, "--to-version", &version, &file, &target]).success();
+    honeycomb(["restore", &file, &target]).fails_with(&["the directory has", "without files of a store"]);
+    let early = ["restore", "--log", &data, "--to-version", "1", &file, &folder.path("early")];
+    honeycomb(early).fails_with(&["is of version", "later than the requested 1"]);
+    honeycomb(["restore", "--to-version", "1", &file, &target]).fails_with(&["--log"]);
+    // A backup is an image.
+    assert!(honeycomb(["stats", "--store", &file]).success().contains("pairs"));
+}
+
+#[test]
+fn an_interrupted_backup_goes_on() {
+    let folder = Folder::new();
+    let (data, file, part) = (folder.path("data"), folder.path("backup"), folder.path("backup.part"));
+    let (mut server, address) = serve(&["--dir", &data]);
+    let value = "v".repeat(10_000);
+    let sets: Vec<_> = (0..100).map(|number| format!("SET key:{number} {value}")).collect();
+    dialogue(&address, &sets.iter().map(|line| (&line[..], "+OK")).collect::<Vec<_>>());
+    honeycomb(["backup", "--server", &address, &file]).success();
+    // As if the command had been interrupted.
+    let whole = fs::read(&file).unwrap();
+    fs::write(&part, &whole[..500_000]).unwrap();
+    fs::remove_file(&file).unwrap();
+    let report = honeycomb(["backup", "--server", &address, "--rate", "10MiB", "--json", &file]).json();
+    assert_eq!(report["resumed_bytes"], 500_000);
+    assert!(fs::read(&file).unwrap() == whole);
+    // A checkpoint that the server does not have any more.
+    dialogue(&address, &[("SET more 1", "+OK")]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let (mut server, address) = serve(&["--dir", &data]);
+    dialogue(&address, &[("SAVE", "+OK"), ("RI.BACKUP INFO 1", "-ERR no such backup: 1")]);
+    fs::write(&part, &whole[..500_000]).unwrap();
+    let report = honeycomb(["backup", "--server", &address, "--json", &file]).json();
+    assert_eq!((&report["resumed_bytes"], report["bytes"].as_u64() > Some(1_000_000)), (&0.into(), true));
+    // Damaged bytes are found, and the next run begins anew.
+    let mut damaged = fs::read(&file).unwrap();
+    damaged.truncate(600_000);
+    damaged[1000] ^= 1;
+    fs::write(&part, damaged).unwrap();
+    honeycomb(["backup", "--server", &address, &file]).fails_with(&["is corrupt at byte"]);
+    honeycomb(["backup", "--server", &address, &file]).success();
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn impossible_backups_are_rejected() {
+    let folder = Folder::new();
+    let (mut server, address) = serve(&[]);
+    honeycomb(["backup", "--server", &address, &folder.path("backup")]).fails_with(&[&address, "directory"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let gone = ["backup", "--server", &address, &folder.path("backup")];
+    honeycomb(gone).fails_with(&[&address]);
+    assert!(folder.names().is_empty());
+}

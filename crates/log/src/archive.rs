@@ -1,0 +1,60 @@
+//! The archive of a store: a folder with copies of its log files, from which and from an image a restore
+//! builds the store at any later version.
+
+use std::io;
+
+use crate::error::LogError;
+use crate::names::log_file;
+use crate::storage::{Storage, StorageFile, read_up_to};
+use crate::writer::ClosedFile;
+
+/// A copy that is not complete.
+const NEW_FILE: &str = "archive.new";
+/// Bytes that are copied at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Copies a log file to the archive and returns when the copy is durable. A file that is in the archive
+/// already stays as it is.
+///
+/// # Errors
+/// [`LogError::Full`] if the archive has no room; [`LogError::OtherHistory`] if it has another file of this
+/// name, such as after a restore to an earlier point in time; [`LogError::Io`].
+pub fn archive(storage: &dyn Storage, archive: &dyn Storage, file: &ClosedFile) -> Result<(), LogError> {
+    let name = log_file(file.number);
+    let source = storage.open(&name).map_err(LogError::io("open", &name))?;
+    match archive.open(&name) {
+        Ok(existing) => return check_same(&*source, &*existing, file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(LogError::io("open", &name)(error)),
+    }
+    let mut copy = archive.create(NEW_FILE, 0).map_err(LogError::room("create", NEW_FILE))?;
+    copy_up_to(&*source, &mut *copy, file.end).map_err(LogError::room("archive", &name))?;
+    copy.sync().map_err(LogError::room("sync", NEW_FILE))?;
+    archive.rename(NEW_FILE, &name).map_err(LogError::io("rename", NEW_FILE))?;
+    archive.sync_directory().map_err(LogError::io("sync the directory of", &name))
+}
+
+fn copy_up_to(source: &dyn StorageFile, copy: &mut dyn StorageFile, end: u64) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut offset = 0;
+    while offset < end {
+        let bytes = (end - offset).min(CHUNK_BYTES as u64) as usize;
+        if source.read_at(offset, &mut chunk[..bytes])? < bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        copy.write_at(offset, &chunk[..bytes])?;
+        offset += bytes as u64;
+    }
+    Ok(())
+}
+
+fn check_same(
+    source: &dyn StorageFile,
+    existing: &dyn StorageFile,
+    file: &ClosedFile,
+) -> Result<(), LogError> {
+    let name = log_file(file.number);
+    let source = read_up_to(source, file.end).map_err(LogError::io("read", &name))?;
+    let existing = read_up_to(existing, u64::MAX).map_err(LogError::io("read", &name))?;
+    if source == existing { Ok(()) } else { Err(LogError::OtherHistory { file: name }) }
+}

@@ -1,0 +1,230 @@
+//! Reading of checkpoints. No content leaves before its checksum is checked.
+
+use std::io::Read;
+
+use crc32c::crc32c;
+use honeycomb_layout as layout;
+use honeycomb_layout::{wal_block, wal_checkpoint, wal_pair, wal_unordered};
+
+use crate::bytes::{take, u32_at, u64_at};
+use crate::checkpoint::{BLOCK_BYTES, CHECKPOINT_MAGIC, checksum};
+use crate::error::LogError;
+use crate::file_stream::FileStream;
+use crate::names::checkpoint_file;
+use crate::storage::Storage;
+
+/// The largest content of a block that a reader accepts: one pair that exceeds [`BLOCK_BYTES`].
+const CONTENT_BYTES_MAX: usize = BLOCK_BYTES + (17 << 20);
+
+/// Offset of the name of an unordered table in its block.
+const NAME_OFFSET: usize = 8 + wal_unordered::SIZE;
+
+/// Reads a checkpoint from a file of a store, or an image from any reader.
+pub struct CheckpointReader<R = FileStream> {
+    source: R,
+    name: String,
+    number: u64,
+    version: u64,
+    time: u64,
+    bytes: u64,
+    offset: u64,
+    position: u64,
+    content: Vec<u8>,
+}
+
+/// A block of a checkpoint.
+#[derive(Debug)]
+pub enum Block<'a> {
+    /// The pairs of the following blocks belong to this table.
+    Table {
+        /// The identifier of the table.
+        tree: u64,
+        /// Its name.
+        name: &'a str,
+    },
+    /// As [`Block::Table`], for an unordered table.
+    Unordered {
+        /// The identifier of the table.
+        tree: u64,
+        /// Its parameters, encoded as `wal_unordered`.
+        parameters: &'a [u8],
+        /// Its name.
+        name: &'a str,
+    },
+    /// Pairs.
+    Pairs(PairsOfBlock<'a>),
+    /// The end.
+    End {
+        /// The number of pairs.
+        pairs: u64,
+    },
+}
+
+/// The pairs of a block, those of an ordered table in the order of their keys. An element is `None` if the block ends within a pair.
+#[derive(Debug)]
+pub struct PairsOfBlock<'a>(&'a [u8]);
+
+impl CheckpointReader {
+    /// Opens a checkpoint.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], [`LogError::Corrupt`], [`LogError::Format`].
+    pub fn open(storage: &dyn Storage, number: u64) -> Result<Self, LogError> {
+        let name = checkpoint_file(number);
+        let file = storage.open(&name).map_err(LogError::io("open", &name))?;
+        let bytes = file.length().map_err(LogError::io("read", &name))?;
+        let reader = Self::begin(FileStream::new(file), name, bytes)?;
+        if reader.number == number {
+            Ok(reader)
+        } else {
+            Err(reader.corrupt("the header states the number in the name of the file"))
+        }
+    }
+}
+
+impl<R: Read> CheckpointReader<R> {
+    /// Opens an image of `bytes` bytes, of which only [`CheckpointReader::progress`] makes use. `name` is its
+    /// name in errors. Bytes after the end of the image stay in `source`.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointReader::open`].
+    pub fn image(source: R, name: &str, bytes: u64) -> Result<Self, LogError> {
+        Self::begin(source, name.to_owned(), bytes)
+    }
+
+    fn begin(source: R, name: String, bytes: u64) -> Result<Self, LogError> {
+        let (number, version, time, offset, position) = (0, 0, 0, 0, 0);
+        let content = Vec::new();
+        let mut reader = Self { source, name, number, version, time, bytes, offset, position, content };
+        let header = reader.read(wal_checkpoint::SIZE)?;
+        let is_intact = header[..CHECKPOINT_MAGIC.len()] == *CHECKPOINT_MAGIC
+            && crc32c(&header[..wal_checkpoint::CRC_OFFSET]) == u32_at(&header, wal_checkpoint::CRC_OFFSET);
+        if !is_intact {
+            return Err(reader.corrupt("the header of the checkpoint does not match its checksum"));
+        }
+        let found = u32_at(&header, wal_checkpoint::FORMAT_OFFSET);
+        if found != layout::WAL_FORMAT as u32 {
+            return Err(LogError::Format { file: reader.name, found, supported: layout::WAL_FORMAT as u32 });
+        }
+        reader.number = u64_at(&header, wal_checkpoint::NUMBER_OFFSET);
+        reader.version = u64_at(&header, wal_checkpoint::VERSION_OFFSET);
+        reader.time = u64_at(&header, wal_checkpoint::TAKEN_AT_OFFSET);
+        reader.offset = header.len() as u64;
+        Ok(reader)
+    }
+
+    /// Returns the number of the checkpoint.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the version of the pairs.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Returns when this was the newest version, in milliseconds since 1970.
+    #[must_use]
+    pub fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Returns the number of bytes read, and of all bytes.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        (self.offset, self.bytes)
+    }
+
+    /// Returns an error that the content of the last block is invalid.
+    #[must_use]
+    pub fn corrupt(&self, rule: &'static str) -> LogError {
+        let (file, offset, version) = (self.name.clone(), self.offset, self.version);
+        LogError::Corrupt { file, offset, version, rule }
+    }
+
+    /// Returns the next block. There is none after [`Block::End`].
+    ///
+    /// # Errors
+    /// [`LogError::Io`], [`LogError::Corrupt`].
+    pub fn next_block(&mut self) -> Result<Block<'_>, LogError> {
+        let header = self.read(wal_block::SIZE)?;
+        let length = u32_at(&header, wal_block::LENGTH_OFFSET) as usize;
+        if length > CONTENT_BYTES_MAX {
+            return Err(self.corrupt("the length of a block exceeds its limit"));
+        }
+        self.offset += header.len() as u64;
+        let content = self.read(length);
+        self.offset -= header.len() as u64;
+        self.content = content?;
+        let crc = checksum(self.number, self.position, &header, &self.content);
+        if crc != u32_at(&header, wal_block::CRC_OFFSET) {
+            return Err(self.corrupt("the checksum of the block does not match"));
+        }
+        let kind = usize::from(header[wal_block::KIND_OFFSET]);
+        let is_known = match kind {
+            layout::WAL_BLOCK_TABLE => length > 8 && str::from_utf8(&self.content[8..]).is_ok(),
+            layout::WAL_BLOCK_UNORDERED => {
+                self.content.get(NAME_OFFSET..).is_some_and(|name| str::from_utf8(name).is_ok())
+            }
+            layout::WAL_BLOCK_PAIRS => true,
+            layout::WAL_BLOCK_END => length == 8,
+            _ => false,
+        };
+        if !is_known {
+            return Err(
+                self.corrupt("a block is a table (1), pairs (2), the end (3) or an unordered table (4)")
+            );
+        }
+        self.offset += (header.len() + length) as u64;
+        self.position += 1;
+        Ok(self.block(kind))
+    }
+
+    fn block(&self, kind: usize) -> Block<'_> {
+        match kind {
+            layout::WAL_BLOCK_TABLE => {
+                let name = str::from_utf8(&self.content[8..]).unwrap_or_default();
+                Block::Table { tree: u64_at(&self.content, 0), name }
+            }
+            layout::WAL_BLOCK_UNORDERED => {
+                let name = str::from_utf8(&self.content[NAME_OFFSET..]).unwrap_or_default();
+                let parameters = &self.content[8..NAME_OFFSET];
+                Block::Unordered { tree: u64_at(&self.content, 0), parameters, name }
+            }
+            layout::WAL_BLOCK_PAIRS => Block::Pairs(PairsOfBlock(&self.content)),
+            _ => Block::End { pairs: u64_at(&self.content, 0) },
+        }
+    }
+
+    fn read(&mut self, length: usize) -> Result<Vec<u8>, LogError> {
+        let mut bytes = Vec::with_capacity(length.min(2 * BLOCK_BYTES));
+        let read = self.source.by_ref().take(length as u64).read_to_end(&mut bytes);
+        let read = read.map_err(LogError::io("read", &self.name))?;
+        if read == length { Ok(bytes) } else { Err(self.corrupt("the checkpoint is truncated")) }
+    }
+}
+
+impl<'a> Iterator for PairsOfBlock<'a> {
+    type Item = Option<(&'a [u8], &'a [u8])>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let pair = take_pair(&mut self.0);
+        if pair.is_none() {
+            self.0 = &[];
+        }
+        Some(pair)
+    }
+}
+
+fn take_pair<'a>(content: &mut &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let header = take(content, wal_pair::SIZE)?;
+    let key = &header[wal_pair::KEY_BYTES_OFFSET..];
+    let key_bytes = usize::from(key[0]) | usize::from(key[1]) << 8;
+    let value_bytes = u32_at(header, wal_pair::VALUE_BYTES_OFFSET) as usize;
+    Some((take(content, key_bytes)?, take(content, value_bytes)?))
+}

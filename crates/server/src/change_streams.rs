@@ -1,0 +1,73 @@
+//! The change streams of clients that poll.
+//!
+//! A poll names the version that the client has reached, so it needs no state of its connection. But a new
+//! stream reads a log file from its beginning, so the server keeps streams for the next poll.
+
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use honeycomb_store::{ChangeStream, Store, Table, Version};
+
+use crate::failure::Failure;
+
+/// Maximum number of streams that are kept.
+const STREAMS_MAX: usize = 64;
+/// Milliseconds after which an unused stream is closed.
+const UNUSED_TIME: u64 = 10_000;
+
+/// The keys whose changes a client polls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) table: String,
+    pub(crate) lower: Bound<Vec<u8>>,
+    pub(crate) upper: Bound<Vec<u8>>,
+}
+
+/// Streams that wait for their next poll, the least recently used one first.
+#[derive(Debug, Default)]
+pub(crate) struct ChangeStreams(Mutex<Vec<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    used_at: u64,
+    subject: Subject,
+    stream: ChangeStream,
+}
+
+impl ChangeStreams {
+    /// Returns a stream of the changes after a version.
+    pub(crate) fn take(
+        &self,
+        (store, table): (&Store, &Table),
+        subject: &Subject,
+        after: Version,
+    ) -> Result<ChangeStream, Failure> {
+        let mut kept = self.lock();
+        let is_it = |one: &Kept| one.stream.version() == after && one.subject == *subject;
+        if let Some(at) = kept.iter().position(is_it) {
+            return Ok(kept.remove(at).stream);
+        }
+        drop(kept);
+        let (lower, upper) = (subject.lower.as_ref(), subject.upper.as_ref());
+        let bounds = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
+        Ok(store.changes::<[u8]>(table, bounds, after)?)
+    }
+
+    /// Keeps a stream for the next poll.
+    pub(crate) fn keep(&self, subject: Subject, stream: ChangeStream, now: u64) {
+        let mut kept = self.lock();
+        if kept.len() >= STREAMS_MAX {
+            kept.remove(0);
+        }
+        kept.push(Kept { used_at: now, subject, stream });
+    }
+
+    /// Closes streams that nobody has used for some time.
+    pub(crate) fn close_unused(&self, now: u64) {
+        self.lock().retain(|one| now.saturating_sub(one.used_at) < UNUSED_TIME);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,92 @@
+//! `RI.CHANGES` and `RI.WATCH`: the committed changes of a range, from a version on.
+
+use std::ops::Bound;
+
+use honeycomb_protocol::resp::Version as Protocol;
+use honeycomb_store::{Table, Version};
+
+use crate::arguments::{Arguments, integer};
+use crate::change_messages::write_changes;
+use crate::change_streams::Subject;
+use crate::command::{Command, CommandForm, Keys};
+use crate::commands::ordered::between;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::task::errand::Errand;
+use crate::task::progress::Progress;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "ri.changes",
+        arity: 4,
+        keys: Keys::None,
+        form: CommandForm::Errand(begin),
+        usage: "lower upper after",
+        summary: "Returns the next changes of a range in the log after a version, and the version for the \
+            next call. `$` is the newest version.",
+    },
+    Command {
+        name: "ri.watch",
+        arity: 4,
+        keys: Keys::None,
+        form: CommandForm::Serve(watch),
+        usage: "lower upper after",
+        summary: "Sends the changes of a range in the log after a version as push messages, until RESET. It \
+            needs RESP3.",
+    },
+];
+
+/// A poll of a stream.
+struct Poll {
+    table: Table,
+    subject: Subject,
+    after: Version,
+}
+
+fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
+    Ok(Box::new(parse(context, arguments)?))
+}
+
+fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let Poll { table, subject, after } = parse(context, arguments)?;
+    let Context { shared, session, replies, .. } = context;
+    if replies.version() != Protocol::Resp3 {
+        return Err(Failure::other("RI.WATCH needs RESP3 (HELLO 3); RI.CHANGES does not"));
+    }
+    if session.watching.is_some() {
+        return Err(Failure::other("this client has a watch: RESET ends it"));
+    }
+    let stream = shared.change_streams.take((&shared.store, &table), &subject, after)?;
+    session.watching = Some(shared.watches.add(session.client.clone(), stream));
+    replies.ok();
+    Ok(())
+}
+
+fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failure> {
+    let range = between(arguments)?;
+    let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+    let table = context.table().clone();
+    let (lower, upper) = (owned(range.lower), owned(range.upper));
+    let after = match &arguments[3] {
+        b"$" => context.shared.store.read_version(),
+        number => integer(number)?.try_into().map_err(|_| {
+            Failure::other("the version is negative: allowed are 0 to 9223372036854775807 and $")
+        })?,
+    };
+    let subject = Subject { table: table.name().to_owned(), lower, upper };
+    Ok(Poll { table, subject, after })
+}
+
+impl Errand for Poll {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let Context { shared, now, .. } = *context;
+        let streams = &shared.change_streams;
+        let mut stream = streams.take((&shared.store, &self.table), &self.subject, self.after)?;
+        let changes = stream.poll()?;
+        let replies = &mut *context.replies;
+        replies.array(2);
+        write_changes(stream.version(), &changes, replies);
+        streams.keep(self.subject.clone(), stream, now);
+        Ok(Progress::Done)
+    }
+}

@@ -1,0 +1,69 @@
+//! The archive of the log: full log files are copied to it before they are used again.
+//!
+//! The thread that writes checkpoints copies them, at the latest before a checkpoint makes them unnecessary.
+//! A file that cannot be copied stays a part of the log, and so do the later ones.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use honeycomb_log::{ClosedFile, LogError, Storage, archive};
+use honeycomb_memory::sync::{AtomicU64, Ordering};
+
+use super::log_state::LogState;
+
+pub(crate) struct Archiver {
+    storage: Arc<dyn Storage>,
+    archive: Arc<dyn Storage>,
+    progress: Mutex<Progress>,
+    archived: AtomicU64,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// All closed files up to this number are in the archive.
+    last: u64,
+    error: Option<String>,
+}
+
+impl Archiver {
+    pub(crate) fn new(storage: Arc<dyn Storage>, archive: Arc<dyn Storage>) -> Self {
+        Self { storage, archive, progress: Mutex::default(), archived: AtomicU64::new(0) }
+    }
+
+    /// The number of files that were copied, or were in the archive already.
+    pub(crate) fn archived(&self) -> u64 {
+        self.archived.load(Ordering::Relaxed)
+    }
+
+    /// The error of the last attempt, if it failed.
+    pub(crate) fn error(&self) -> Option<String> {
+        self.lock().error.clone()
+    }
+
+    /// Copies all closed files that are not in the archive, and returns the number of the first file that is
+    /// not there.
+    pub(crate) fn advance(&self, log: &LogState) -> u64 {
+        let mut progress = self.lock();
+        let (closed, current) = {
+            let writer = log.lock_writer();
+            (writer.closed_files().to_vec(), writer.current_file())
+        };
+        let last = progress.last;
+        let mut missing = closed.iter().skip_while(|file| file.number <= last);
+        let failed = missing.find_map(|file| {
+            let copied = self.copy(file).inspect(|()| progress.last = file.number);
+            copied.err().map(|error| (file.number, error))
+        });
+        progress.error = failed.as_ref().map(|(_, error)| error.to_string());
+        failed.map_or(current, |(first, _)| first)
+    }
+
+    fn copy(&self, file: &ClosedFile) -> Result<(), LogError> {
+        archive(&*self.storage, &*self.archive, file)?;
+        self.archived.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,136 @@
+//! Archives and backups of a running store: a restore of them is the store at any later version, and no log
+//! file is lost while the archive fails.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use honeycomb_log::{CheckpointReader, Until, restore};
+use honeycomb_store::{Backup, DurabilityConfig, Error, Storage, Store, SyncPolicy};
+use honeycomb_testing::{DiskFault, SimulatedDisk};
+
+use crate::workload::{config, contents};
+
+/// A store that archives its log files, which are small.
+fn open(disk: &SimulatedDisk, archive: &SimulatedDisk) -> Store {
+    let mut config = config(disk, SyncPolicy::Always);
+    let durability = config.durability.take().unwrap();
+    config.durability = Some(DurabilityConfig { archive: Some(Arc::new(archive.clone())), ..durability });
+    Store::open(config).unwrap()
+}
+
+fn bytes_of(backup: &Backup) -> Vec<u8> {
+    let mut bytes = vec![0; backup.bytes() as usize + 10];
+    let read = backup.read_at(0, &mut bytes).unwrap();
+    assert_eq!(read as u64, backup.bytes());
+    bytes.truncate(read);
+    bytes
+}
+
+fn restored(image: &[u8], logs: &[&SimulatedDisk], until: Until) -> Store {
+    let logs: Vec<Arc<dyn Storage>> =
+        logs.iter().map(|&log| Arc::new(log.clone()) as Arc<dyn Storage>).collect();
+    let disk = SimulatedDisk::default();
+    let target: Arc<dyn Storage> = Arc::new(disk.clone());
+    restore(CheckpointReader::image(image, "image", 0).unwrap(), &logs, &target, until).unwrap();
+    Store::open(config(&disk, SyncPolicy::Always)).unwrap()
+}
+
+#[test]
+fn a_backup_and_the_archive_are_the_store_at_any_later_version() {
+    let (disk, archive) = (SimulatedDisk::default(), SimulatedDisk::default());
+    let mut store = open(&disk, &archive);
+    (0..300_u32).for_each(|number| store.table("t").unwrap().put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    let backup = store.backup().unwrap();
+    let image = bytes_of(&backup);
+    let mut states = BTreeMap::from([(backup.version(), contents(&store))]);
+    for round in 0..4_u8 {
+        for number in 0..200_u32 {
+            let table = store.table(if number % 7 == 0 { "other" } else { "t" }).unwrap();
+            table.put(&number.to_be_bytes(), &[round; 90]).unwrap();
+            if number == 150 {
+                table.delete_range(&50_u32.to_be_bytes()[..]..&60_u32.to_be_bytes()[..]).unwrap();
+            }
+            if number % 40 == 0 {
+                states.insert(store.read_version(), contents(&store));
+            }
+        }
+        // Checkpoints end the use of log files, and starts give tables other identifiers.
+        store.checkpoint().unwrap();
+        if round == 1 {
+            drop(store);
+            store = open(&disk, &archive);
+        }
+    }
+    states.insert(store.read_version(), contents(&store));
+    assert!(archive.files().len() >= 2, "{:?}", archive.files());
+    drop(store);
+    for (version, state) in &states {
+        let store = restored(&image, &[&archive, &disk], Until::Version(*version));
+        assert!(contents(&store) == *state, "version {version}");
+    }
+    // The backup itself is an image.
+    let loaded = Store::open(honeycomb_store::Config::default()).unwrap();
+    assert_eq!(loaded.load(&image[..]).unwrap(), backup.pairs());
+    assert!(&contents(&loaded) == states.values().next().unwrap());
+}
+
+#[test]
+fn a_backup_stays_readable_while_checkpoints_replace_it() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    store.table("t").unwrap().put(b"a", b"1").unwrap();
+    assert!(store.newest_backup().unwrap().is_none());
+    let backup = store.backup().unwrap();
+    let before = bytes_of(&backup);
+    store.table("t").unwrap().put(b"a", b"2").unwrap();
+    let later = store.backup().unwrap();
+    assert!(later.number() > backup.number() && later.version() > backup.version());
+    assert!(bytes_of(&backup) == before && bytes_of(&later) != before);
+    let memory = Store::open(honeycomb_store::Config::default()).unwrap();
+    assert!(matches!(memory.backup(), Err(Error::NoDirectory)));
+}
+
+#[test]
+fn log_files_stay_while_the_archive_fails() {
+    let (disk, archive) = (SimulatedDisk::default(), SimulatedDisk::default());
+    archive.fail(0, DiskFault::Full);
+    let store = open(&disk, &archive);
+    let image = bytes_of(&store.backup().unwrap());
+    let table = store.table("t").unwrap();
+    (0..500_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    store.checkpoint().unwrap();
+    let statistics = store.durability_statistics().unwrap();
+    assert_eq!(statistics.archived_files, 0);
+    assert!(statistics.archive_error.is_some() && statistics.files > 5, "{statistics:?}");
+    archive.add_room();
+    for attempt in 0.. {
+        store.checkpoint().unwrap();
+        let statistics = store.durability_statistics().unwrap();
+        if statistics.archive_error.is_none() && statistics.files == 1 {
+            break;
+        }
+        assert!(attempt < 100, "{statistics:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let state = contents(&store);
+    drop((table, store));
+    assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state);
+}
+
+#[test]
+fn an_image_of_a_durable_store_continues_with_its_log() {
+    let (disk, archive) = (SimulatedDisk::default(), SimulatedDisk::default());
+    let store = open(&disk, &archive);
+    store.table("t").unwrap().put(b"a", b"1").unwrap();
+    let mut image = Vec::new();
+    store.save(&mut image).unwrap();
+    store.table("t").unwrap().put(b"b", b"2").unwrap();
+    let state = contents(&store);
+    drop(store);
+    assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state);
+    let mut magic = [0; 8];
+    (&image[..]).read_exact(&mut magic).unwrap();
+    assert_eq!(&magic, honeycomb_log::CHECKPOINT_MAGIC);
+}

@@ -1,0 +1,185 @@
+"""Measures what durability costs, beside Redis, on this machine: writes with each policy, gets beside writes
+that wait for the disk, and restarts.
+
+`redis-benchmark` sends the same requests to both servers. Repetitions of all cases alternate, and the tables
+show medians and ratios: to the same server without a log, and of Honeycomb to Redis.
+
+    python -m honeycomb_clients.durability --honeycomb target/release/honeycomb --dir out/durability
+"""
+
+import argparse
+import contextlib
+import csv
+import io
+import pathlib
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+CONNECTIONS = 50
+KEYS = 100_000
+VALUE_BYTES = 16
+# Requests of one measurement, by policy and pipeline. Waiting for the disk takes longer.
+REQUESTS = {"none": {1: 60_000, 16: 400_000, 128: 800_000}, "always": {1: 8_000, 16: 60_000, 128: 200_000}}
+POLICIES = ["none", "everysec", "always"]
+PIPELINES = [1, 16, 128]
+
+
+class Server:
+    """A server with a policy and a directory. `options` are further parameters."""
+
+    def __init__(self, kind, policy, directory, honeycomb, options=()):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        directory.mkdir(parents=True, exist_ok=True)
+        if kind == "honeycomb":
+            durable = ["--dir", str(directory), "--durability", policy]
+            command = [honeycomb, "serve", "--address", f"127.0.0.1:{self.port}", "--memory", "2GiB"]
+            command += [*(durable if policy != "none" else []), "--log-level", "error", *options]
+        else:
+            durable = ["--appendonly", "yes", "--appendfsync", policy]
+            command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+            command += ["--dir", str(directory), *(durable if policy != "none" else []), *options]
+        started = time.perf_counter()
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command, **quiet)
+        self.await_pong()
+        self.start_seconds = time.perf_counter() - started
+
+    def await_pong(self):
+        while self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                if self.command("PING") == b"+PONG\r\n":
+                    return
+            time.sleep(0.005)
+        raise SystemExit("the server has ended")
+
+    def command(self, line):
+        """Sends a command and returns its first reply."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=300) as connection:
+            connection.sendall(f"{line}\r\n".encode())
+            return connection.recv(4096)
+
+    def benchmark(self, test, requests, pipeline, keys=KEYS, connections=CONNECTIONS):
+        """Returns requests per second and the p99 in milliseconds."""
+        command = ["redis-benchmark", "-p", str(self.port), "-c", str(connections), "-n", str(requests)]
+        command += ["-P", str(pipeline), "-r", str(keys), "-d", str(VALUE_BYTES), "-t", test, "--csv"]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        row = next(csv.DictReader(io.StringIO(output)))
+        return float(row["rps"]), float(row["p99_latency_ms"])
+
+    def stop(self, kill=False):
+        self.process.kill() if kill else self.process.terminate()
+        self.process.wait(timeout=120)
+
+
+@contextlib.contextmanager
+def serving(kind, policy, root, honeycomb, options=()):
+    """Yields a server with a new directory."""
+    directory = pathlib.Path(tempfile.mkdtemp(dir=root))
+    server = Server(kind, policy, directory, honeycomb, options)
+    try:
+        yield server
+    finally:
+        server.stop(kill=True)
+        shutil.rmtree(directory)
+
+
+def writes(arguments):
+    """SET at each pipeline with each policy."""
+    rates = {}
+    for _ in range(arguments.repetitions):
+        for kind in ["honeycomb", "redis"]:
+            for policy in POLICIES:
+                with serving(kind, policy, arguments.dir, arguments.honeycomb) as server:
+                    for pipeline in PIPELINES:
+                        counts = REQUESTS["always" if policy == "always" else "none"]
+                        requests = max(int(counts[pipeline] * arguments.scale), CONNECTIONS)
+                        rate, _ = server.benchmark("set", requests, pipeline)
+                        rates.setdefault((kind, policy, pipeline), []).append(rate)
+    medians = {case: statistics.median(found) for case, found in rates.items()}
+    print("| pipeline | policy | Honeycomb, of none | Redis, of none | Honeycomb to Redis | spread |")
+    print("|---|---|---|---|---|---|")
+    for pipeline in PIPELINES:
+        for policy in POLICIES:
+            own, other = (medians[kind, policy, pipeline] for kind in ["honeycomb", "redis"])
+            bases = [medians[kind, "none", pipeline] for kind in ["honeycomb", "redis"]]
+            found = rates["honeycomb", policy, pipeline]
+            spread = (max(found) - min(found)) / own
+            shares = f"{own / bases[0]:.2f} | {other / bases[1]:.2f} | {own / other:.2f} | {spread:.0%}"
+            print(f"| {pipeline} | {policy} | {shares} |")
+
+
+def reads_beside_writes(arguments):
+    """The rate of gets beside writes under `always`, and beside the same writes without a log."""
+    found = {}
+    for _ in range(arguments.repetitions):
+        for policy in ["none", "always"]:
+            with serving("honeycomb", policy, arguments.dir, arguments.honeycomb) as server:
+                server.benchmark("set", KEYS, 128)
+                command = ["redis-benchmark", "-p", str(server.port), "-c", "10", "-n", "100000000"]
+                command += ["-r", str(KEYS), "-d", str(VALUE_BYTES), "-t", "set", "-q"]
+                beside = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    requests = max(int(20_000 * arguments.scale), CONNECTIONS)
+                    rate, _ = server.benchmark("get", requests, 1, connections=10)
+                finally:
+                    beside.kill()
+                    beside.wait()
+                found.setdefault(policy, []).append(rate)
+    medians = {policy: statistics.median(rates) for policy, rates in found.items()}
+    print(f"gets beside writes: always to none {medians['always'] / medians['none']:.2f}")
+
+
+def restarts(arguments):
+    """The seconds of a restart from a checkpoint and from the log."""
+    pairs = arguments.pairs
+    found = {}
+    for _ in range(arguments.repetitions):
+        for kind in ["honeycomb", "redis"]:
+            for source in ["checkpoint", "log"]:
+                directory = pathlib.Path(tempfile.mkdtemp(dir=arguments.dir))
+                # Redis loads its log if it has one, so a checkpoint needs a server without.
+                policy = {("redis", "checkpoint"): "none"}.get((kind, source), "everysec")
+                options = ["--auto-aof-rewrite-percentage", "0"] if kind == "redis" else []
+                server = Server(kind, policy, directory, arguments.honeycomb, options)
+                server.benchmark("set", pairs, 128, keys=1_000_000_000)
+                if source == "checkpoint":
+                    assert server.command("SAVE") == b"+OK\r\n"
+                count = int(server.command("DBSIZE")[1:])
+                server.command("WAITAOF 1 0 0")
+                server.stop(kill=True)
+                server = Server(kind, policy, directory, arguments.honeycomb, options)
+                assert int(server.command("DBSIZE")[1:]) >= count * 0.99, "the restart lost pairs"
+                found.setdefault((kind, source), []).append(server.start_seconds)
+                server.stop(kill=True)
+                shutil.rmtree(directory)
+    print(f"| restart of {pairs} sets from | Redis to Honeycomb, in time | spread |")
+    print("|---|---|---|")
+    for source in ["checkpoint", "log"]:
+        own, other = (statistics.median(found[kind, source]) for kind in ["honeycomb", "redis"])
+        spread = (max(found["honeycomb", source]) - min(found["honeycomb", source])) / own
+        print(f"| {source} | {other / own:.2f} | {spread:.0%} |")
+
+
+def main(words=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--honeycomb", default="target/release/honeycomb")
+    parser.add_argument("--dir", type=pathlib.Path, required=True, help="a directory on the disk to measure")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=5_000_000, help="sets before a restart")
+    parser.add_argument("--scale", type=float, default=1, help="scales the numbers of requests")
+    parser.add_argument("--only", choices=["writes", "reads", "restarts"])
+    arguments = parser.parse_args(words)
+    arguments.dir.mkdir(parents=True, exist_ok=True)
+    cases = {"writes": writes, "reads": reads_beside_writes, "restarts": restarts}
+    for name, measure in cases.items():
+        if arguments.only in (None, name):
+            measure(arguments)
+
+
+if __name__ == "__main__":
+    main()
