@@ -212,10 +212,10 @@ fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {
         layout::WAL_DROP if key.is_empty() && value.is_empty() => Ok(Change::Drop { tree }),
         layout::WAL_RESTART if key.is_empty() && value.is_empty() => Ok(Change::Restart),
         layout::WAL_TIME if key.is_empty() && value.is_empty() => Ok(Change::Time { milliseconds: tree }),
-        _ => {
-            Err("the kind of a change is put (1), delete (2), range (3), create (4, 8), drop (5), restart (6) \
-                  or time (7)")
-        }
+        _ => Err(
+            "the kind of a change is put (1), delete (2), range (3), create (4, 8), drop (5), restart (6) \
+                  or time (7)",
+        ),
     }
 }
 
