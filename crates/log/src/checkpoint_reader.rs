@@ -60,7 +60,8 @@ pub enum Block<'a> {
     },
 }
 
-/// The pairs of a block, those of an ordered table in the order of their keys. An element is `None` if the block ends within a pair.
+/// The pairs of a block, those of an ordered table in the order of their keys. An element is `None` if the
+/// block ends within a pair.
 #[derive(Debug)]
 pub struct PairsOfBlock<'a>(&'a [u8]);
 
