@@ -27,10 +27,16 @@ impl<'a> Access<'a> {
         self.memory.page_words(self.pin, address, bytes)
     }
 
+    /// The words of a bucket. `None` if the address is torn.
+    #[inline]
+    pub(crate) fn try_bucket_words(&self, address: u32) -> Option<PageWords<'a>> {
+        self.words(address, bucket::SIZE)
+    }
+
     /// Loads a bucket. `None` if the address is torn.
     #[inline]
     pub(crate) fn try_bucket(&self, address: u32) -> Option<Bucket> {
-        Some(Bucket(self.words(address, bucket::SIZE)?.load_array::<WORDS>()))
+        Some(Bucket(self.try_bucket_words(address)?.load_array::<WORDS>()))
     }
 
     /// The words of a slab. `None` if the address is torn.

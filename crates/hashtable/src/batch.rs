@@ -2,7 +2,8 @@
 //!
 //! The operations are grouped by key. The groups execute in windows, each in three steps:
 //! 1. prefetch the buckets of the next window;
-//! 2. search the buckets of this window; a get of an inline pair ends here, others prefetch the slab;
+//! 2. search the buckets of this window; a get of an inline pair and a write of an inline value of the same
+//!    length end here, others prefetch the slab;
 //! 3. execute the other operations of this window.
 //!
 //! So the memory responds to 16 to 32 groups at once.
@@ -14,13 +15,14 @@
 use crate::access::Access;
 use crate::directory::number_of;
 use crate::error::Error;
+use crate::gets::are_gets;
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Effect, Operation, Outcome, Request, Scratch, decide};
 use crate::station::{Group, STATION, Station};
 
 /// Groups of a window.
-const WINDOW: usize = 16;
+pub(crate) const WINDOW: usize = 16;
 
 /// The answers to a batch. Reuse one for many batches: it keeps its memory.
 #[derive(Debug, Default)]
@@ -98,8 +100,13 @@ impl Index {
         answers.clear();
         answers.outcomes.resize(requests.len(), Outcome::Absent);
         for (number, requests) in requests.chunks(STATION).enumerate() {
-            let station = StationRun { index: self, access, requests, first: number * STATION };
-            station.execute(answers);
+            let first = number * STATION;
+            if are_gets(requests) {
+                let outcomes = &mut answers.outcomes[first..][..requests.len()];
+                self.execute_gets(access, requests, outcomes, &mut answers.bytes);
+            } else {
+                StationRun { index: self, access, requests, first }.execute(answers);
+            }
         }
         answers.errors.sort_unstable_by_key(|(index, _)| *index);
     }
@@ -171,7 +178,7 @@ impl<'r> StationRun<'r> {
     #[inline]
     fn search(&self, count: u64, group: &mut Group<'_>, answers: &mut Answers) {
         if !group.is_get {
-            return self.index.prefetch_slab(self.access, group.bucket, &group.key);
+            return self.begin_write(count, group, answers);
         }
         let Answers { outcomes, bytes, .. } = answers;
         match self.index.begin_get(self.access, (group.bucket, count), &group.key, bytes) {
@@ -184,6 +191,35 @@ impl<'r> StationRun<'r> {
         }
     }
 
+    /// Executes a single write of an inline pair. Otherwise prefetches what the third step reads.
+    #[inline]
+    fn begin_write(&self, count: u64, group: &mut Group<'_>, answers: &mut Answers) {
+        let operation = &self.requests[usize::from(group.first)].operation;
+        if group.count > 1 || !group.writes {
+            return self.index.prefetch_slab(self.access, group.bucket, &group.key);
+        }
+        let Answers { outcomes, bytes, scratch, .. } = answers;
+        let place = (group.bucket, count);
+        match self.index.write_in_place(self.access, place, &group.key, operation, scratch, bytes) {
+            Ok(outcome) => {
+                outcomes[self.first + usize::from(group.first)] = outcome;
+                group.done = true;
+            }
+            Err(pending) => group.pending = pending,
+        }
+    }
+
+    /// Executes a single operation, of which the second step has found the place.
+    fn finish_one(&self, group: &Group<'_>, answers: &mut Answers) {
+        let index = usize::from(group.first);
+        let Answers { outcomes, bytes, scratch, .. } = answers;
+        let (key, operation) = (&group.key, &self.requests[index].operation);
+        match self.index.write_in_chain(self.access, group.pending, key, operation, scratch, bytes) {
+            Some(outcome) => outcomes[self.first + index] = outcome,
+            None => self.execute_one(key, index, answers),
+        }
+    }
+
     fn execute_group(&self, group: &Group<'_>, answers: &mut Answers) {
         if group.is_get {
             let Answers { outcomes, bytes, .. } = answers;
@@ -193,7 +229,7 @@ impl<'r> StationRun<'r> {
             return;
         }
         if group.count == 1 {
-            return self.execute_one(&group.key, usize::from(group.first), answers);
+            return self.finish_one(group, answers);
         }
         let start = answers.bytes.len();
         if self.forward(group, answers).is_err() {

@@ -3,6 +3,8 @@
 //! A reader may have loaded words of two moments. So every function returns some result for any 64 bytes, and
 //! does not panic; the reader discards the result later. See `read`.
 
+use std::ops::Range;
+
 use honeycomb_layout::{
     BUCKET_SLOTS, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket, bucket_slot, bucket_state,
 };
@@ -168,9 +170,15 @@ impl Bucket {
         (both >> shift) as u64
     }
 
-    /// Replaces bytes of slots from an offset on. The bytes are within the slots.
+    /// Replaces bytes of slots from an offset on. The bytes are within the slots. Returns the indices of the
+    /// words that it has changed.
     #[inline]
-    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) {
+    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) -> Range<usize> {
+        let changed = offset / 8..(offset + bytes.len()).div_ceil(8).max(offset / 8);
+        if let Ok(&eight) = bytes.try_into() {
+            self.patch_word(offset, u64::from_le_bytes(eight));
+            return changed;
+        }
         let mut rest = bytes;
         while !rest.is_empty() {
             let (word, at) = (offset / 8 % WORDS, offset % 8);
@@ -179,6 +187,23 @@ impl Bucket {
             self.0[word] = self.0[word] & !mask | word_at(now, 0) << (8 * at) & mask;
             (rest, offset) = (later, offset + now.len());
         }
+        changed
+    }
+
+    /// Replaces the eight bytes at an offset.
+    #[inline(always)]
+    fn patch_word(&mut self, offset: usize, value: u64) {
+        let (word, shift) = (offset / 8 % WORDS, offset % 8 * 8);
+        let (mask, value) = (u128::from(u64::MAX) << shift, u128::from(value) << shift);
+        self.0[word] = self.0[word] & !(mask as u64) | value as u64;
+        let next = (word + 1) % WORDS;
+        self.0[next] = self.0[next] & !((mask >> 64) as u64) | (value >> 64) as u64;
+    }
+
+    /// The word at an index, which is below 8.
+    #[inline]
+    pub(crate) fn word(&self, index: usize) -> u64 {
+        self.0[index % WORDS]
     }
 
     /// The address of the next bucket of the chain.
@@ -265,21 +290,36 @@ impl Bucket {
     /// Finds the inline pair of a key.
     #[inline(always)]
     pub(crate) fn find_inline(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
-        let (length, head) = (key.bytes.len(), key.head);
-        let mask = u64::MAX >> (64 - 8 * length.min(8));
-        let mut starts = self.inline_starts();
-        while starts != 0 {
-            let bit = starts.trailing_zeros() as usize;
-            let offset = offset_of(bit);
-            starts &= starts - 1;
-            if (self.word_at(offset) ^ head) & mask == 0
-                && let Some(pair) = self.inline_with_key(bit, length)
-                && (length <= 8 || self.has_rest(offset, key.bytes))
-            {
-                return Some(pair);
-            }
+        if key.bytes.len() > 8 {
+            return self.find_long(key);
         }
-        None
+        self.inline_starting_with(key).find_map(|bit| self.inline_with_key(bit, key.bytes.len()))
+    }
+
+    /// As [`find_inline`](Self::find_inline), for a key of more than eight bytes. The code for short keys
+    /// stays small because it does not contain this one.
+    #[inline(never)]
+    fn find_long(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
+        let has_rest = |pair: &InlinePair| self.has_rest(pair.offset, key.bytes);
+        let pair = |bit| self.inline_with_key(bit, key.bytes.len()).filter(has_rest);
+        self.inline_starting_with(key).find_map(pair)
+    }
+
+    /// The inline pairs that begin with the first eight bytes of a key: the bits of their types.
+    #[inline(always)]
+    fn inline_starting_with(&self, key: &HashedKey<'_>) -> impl Iterator<Item = usize> {
+        let mask = u64::MAX >> (64 - 8 * key.bytes.len().min(8));
+        let mut starts = self.inline_starts();
+        std::iter::from_fn(move || {
+            while starts != 0 {
+                let bit = starts.trailing_zeros() as usize;
+                starts &= starts - 1;
+                if (self.word_at(offset_of(bit)) ^ key.head) & mask == 0 {
+                    return Some(bit);
+                }
+            }
+            None
+        })
     }
 
     /// Whether the bytes at an offset equal a key from its ninth byte on.

@@ -141,6 +141,23 @@ pub(crate) fn update(function: BuiltIn, element: Element, value: &mut [u8], oper
     for_element!(element, update_typed(function, value, operands));
 }
 
+/// Applies a function of one operand to an integer of eight bytes: the commonest update. `None` if the number
+/// is that of another function.
+#[inline]
+pub(crate) fn update_word(number: u32, word: [u8; 8], operand: [u8; 8]) -> Option<[u8; 8]> {
+    let (function, element) = BuiltIn::of_number(number)?;
+    if function.operands() != 1 || function.is_predicate() {
+        return None;
+    }
+    let mut value = word;
+    match element {
+        Element::U64 => with_one(function, One { value: &mut value, operand: u64::from_le_bytes(operand) }),
+        Element::I64 => with_one(function, One { value: &mut value, operand: i64::from_le_bytes(operand) }),
+        _ => return None,
+    }
+    Some(value)
+}
+
 /// Folds all elements of a value with a function of one operand, from an initial element on.
 pub(crate) fn reduce(function: BuiltIn, element: Element, initial: &mut [u8], value: &[u8]) {
     for_element!(element, reduce_typed(function, initial, value));
@@ -174,6 +191,19 @@ struct AllWith<'v, T> {
 impl<T: Number> Loop<T> for AllWith<'_, T> {
     fn run(self, apply: impl Fn(T, T) -> T) {
         each(self.value, |element| apply(element, self.operand));
+    }
+}
+
+/// A single element.
+struct One<'v, T> {
+    value: &'v mut [u8; 8],
+    operand: T,
+}
+
+impl<T: Number> Loop<T> for One<'_, T> {
+    #[inline(always)]
+    fn run(self, apply: impl Fn(T, T) -> T) {
+        apply(T::read(self.value), self.operand).write(self.value);
     }
 }
 
@@ -272,4 +302,26 @@ fn filter_typed<T: Number>(function: BuiltIn, value: &[u8], operands: &[u8], out
 fn matching<T: Number>(value: &[u8], out: &mut Vec<u8>, matches: impl Fn(T) -> bool) {
     let elements = value.chunks_exact(T::BYTES);
     elements.filter(|bytes| matches(T::read(bytes))).for_each(|bytes| out.extend_from_slice(bytes));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_updated_as_a_value_of_one_element() {
+        let words = [0, 1, 5, u64::MAX, 1 << 63, (1 << 63) - 1].map(u64::to_le_bytes);
+        for (function, element) in ALL.iter().flat_map(|function| Element::ALL.map(|it| (*function, it))) {
+            for (word, operand) in words.iter().flat_map(|word| words.map(|operand| (*word, operand))) {
+                let updated = update_word(function.number(element), word, operand);
+                let is_word = matches!(element, Element::U64 | Element::I64);
+                let expected = (is_word && function.operands() == 1 && !function.is_predicate()).then(|| {
+                    let mut value = word;
+                    update(function, element, &mut value, Operands::Same(&operand));
+                    value
+                });
+                assert_eq!(updated, expected, "{function:?} of {element:?}: {word:?}, {operand:?}");
+            }
+        }
+    }
 }

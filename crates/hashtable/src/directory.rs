@@ -57,6 +57,13 @@ impl Directory {
         self.address(number_of(hash, self.count()))
     }
 
+    /// The address of the bucket of a hash, and the number of buckets for which it is valid.
+    #[inline]
+    pub(crate) fn place_of(&self, hash: u64) -> (u32, u64) {
+        let count = self.count();
+        (self.address(number_of(hash, count)), count)
+    }
+
     /// The address of a bucket, in slab units.
     #[inline]
     pub(crate) fn address(&self, bucket: u64) -> u32 {

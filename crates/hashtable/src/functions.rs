@@ -91,9 +91,8 @@ impl Functions {
     /// Returns the function of a number, if it is an update and not a predicate, or the reverse.
     #[inline]
     fn get(&self, number: u32, predicate: bool) -> Result<Function<'_>, Error> {
-        let (is_predicate, function) =
-            if number < FIRST_REGISTERED { self.built_in(number) } else { self.registered(number) }
-                .ok_or(Error::UnknownFunction { number })?;
+        let found = if number < FIRST_REGISTERED { self.built_in(number) } else { self.registered(number) };
+        let Some((is_predicate, function)) = found else { return Err(Error::UnknownFunction { number }) };
         if is_predicate != predicate {
             let allowed = if predicate { "a predicate" } else { "an update" };
             return Err(Error::WrongFunction { number, allowed });
@@ -131,6 +130,7 @@ impl Function<'_> {
     }
 
     /// Checks the length of operands that all elements share.
+    #[inline]
     pub(crate) fn check_operands(&self, operands: &[u8]) -> Result<(), Error> {
         let expected = self.operands * self.element.bytes();
         if operands.len() == expected {

@@ -9,7 +9,7 @@ const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
 const SECOND: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// A key with what a search for it needs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct HashedKey<'k> {
     pub(crate) bytes: &'k [u8],
     pub(crate) hash: u64,

@@ -5,7 +5,7 @@
 
 use honeycomb_layout::VALUE_BYTES_MAX;
 
-use crate::built_in::Operands;
+use crate::built_in::{Operands, update_word};
 use crate::error::Error;
 use crate::functions::{Function, Functions};
 
@@ -152,6 +152,7 @@ impl<'o> Operation<'o> {
     }
 
     /// Checks everything that does not depend on the current value.
+    #[inline]
     pub(crate) fn check(&self, functions: &Functions) -> Result<(), Error> {
         match *self {
             Self::Get | Self::Delete | Self::CompareAndDelete { .. } => Ok(()),
@@ -173,6 +174,7 @@ impl<'o> Operation<'o> {
     }
 }
 
+#[inline]
 pub(crate) fn check_value(value: &[u8]) -> Result<(), Error> {
     let (bytes, max) = (value.len(), VALUE_BYTES_MAX);
     if bytes <= max { Ok(()) } else { Err(Error::ValueLength { bytes, max }) }
@@ -198,7 +200,29 @@ pub(crate) fn append(out: &mut Vec<u8>, bytes: &[u8]) -> Span {
 /// Decides an operation, which is checked, by the current value. Appends the answer to `out`. `computed`
 /// receives the value of [`Effect::StoreComputed`]. The bytes of the value are empty if the operation does
 /// not need them.
+#[inline(always)]
 pub(crate) fn decide<'o>(
+    operation: &Operation<'o>,
+    current: Option<&[u8]>,
+    functions: &Functions,
+    computed: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> (Effect<'o>, Outcome) {
+    match (operation, current) {
+        (Operation::Put(value) | Operation::Update(value), Some(_)) => {
+            (Effect::Store(value), Outcome::Updated)
+        }
+        (_, Some(current)) => match decide_word(operation, current, computed, out) {
+            Some(outcome) => (Effect::StoreComputed, outcome),
+            None => decide_other(operation, Some(current), functions, computed, out),
+        },
+        _ => decide_other(operation, current, functions, computed, out),
+    }
+}
+
+/// Decides the operations that are not the commonest ones, so that the code of those stays small.
+#[inline(never)]
+fn decide_other<'o>(
     operation: &Operation<'o>,
     current: Option<&[u8]>,
     functions: &Functions,
@@ -208,9 +232,6 @@ pub(crate) fn decide<'o>(
     let nothing = |outcome| (Effect::Nothing, outcome);
     match (*operation, current) {
         (Operation::Put(value) | Operation::Insert(value), None) => (Effect::Store(value), Outcome::Inserted),
-        (Operation::Put(value) | Operation::Update(value), Some(_)) => {
-            (Effect::Store(value), Outcome::Updated)
-        }
         (Operation::Insert(_), Some(_)) => nothing(Outcome::Exists),
         (_, None) => nothing(Outcome::Absent),
         (Operation::Get, Some(current)) => nothing(Outcome::Found(append(out, current))),
@@ -233,6 +254,27 @@ pub(crate) fn decide<'o>(
             decided.unwrap_or((Effect::Nothing, Outcome::NotElements { bytes }))
         }
     }
+}
+
+/// Decides an update of one integer of eight bytes with a built-in function. `None` if it is another
+/// operation.
+#[inline(always)]
+fn decide_word(
+    operation: &Operation<'_>,
+    current: &[u8],
+    computed: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Option<Outcome> {
+    let (Operation::UpdateScalar { function, operands }
+    | Operation::UpdateVectorWithScalar { function, operands }) = *operation
+    else {
+        return None;
+    };
+    let current: [u8; 8] = current.try_into().ok()?;
+    let updated = update_word(function, current, operands.try_into().ok()?)?;
+    computed.clear();
+    computed.extend_from_slice(&updated);
+    Some(Outcome::Original(append(out, &current)))
 }
 
 /// Decides an operation with a function. `None` if the value does not consist of its elements.

@@ -6,6 +6,8 @@
 //! overflow value only after it has validated the slab that contains it: a value that was referred to at a
 //! moment after the pin began is not reclaimed before the pin ends.
 
+use honeycomb_memory::SequenceLock;
+
 use crate::access::Access;
 use crate::bucket::{Bucket, SlabSlot};
 use crate::hash::HashedKey;
@@ -21,6 +23,14 @@ impl Index {
     /// Appends the value of a key. `None` if the key is absent.
     #[inline]
     pub(crate) fn get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Option<Span> {
+        match self.begin_get(access, self.directory.place_of(key.hash), key, out) {
+            Ok(found) => found,
+            Err(pending) => self.finish_get(access, pending, key, out),
+        }
+    }
+
+    /// As `get`, from the beginning until no writer interferes.
+    fn get_again(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Option<Span> {
         loop {
             match self.try_get(access, key, out) {
                 Ok(found) => return found,
@@ -100,16 +110,16 @@ impl Index {
 /// The span of a value, or `None` if the key is absent.
 type Read = Result<Option<Span>, Torn>;
 
-/// Where a get in a batch goes on after its first bucket.
+/// Where an operation goes on after its first bucket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pending {
     /// The number of the sequence lock at its beginning.
-    number: u64,
-    next: Next,
+    pub(crate) number: u64,
+    pub(crate) next: Next,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-enum Next {
+pub(crate) enum Next {
     /// At the beginning: a writer has interfered.
     #[default]
     Beginning,
@@ -121,7 +131,7 @@ impl Index {
     /// The second step of a get in a batch, with the address of the bucket and the number of buckets in the
     /// first step. Returns the outcome if the first bucket shows it. Otherwise prefetches what the third step
     /// reads.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_get(
         &self,
         access: Access<'_>,
@@ -135,24 +145,20 @@ impl Index {
             return Err(Pending::default());
         }
         let Some(bucket) = access.try_bucket(bucket) else { return Err(Pending::default()) };
-        if let Some(pair) = bucket.find_inline(key) {
-            let span = append_inline(&bucket, pair.value, pair.value_length, out);
-            if lock.unchanged(number) {
-                return Ok(Some(span));
-            }
-            out.truncate(span.start);
-            return Err(Pending::default());
+        let Some(pair) = bucket.find_inline(key) else {
+            return begin_beyond(access, lock, number, &bucket, key);
+        };
+        let span = append_inline(&bucket, pair.value, pair.value_length, out);
+        if lock.unchanged(number) {
+            return Ok(Some(span));
         }
-        let next = prefetch_next(access, &bucket, key);
-        if !lock.unchanged(number) {
-            return Err(Pending::default());
-        }
-        next.map_or(Ok(None), |next| Err(Pending { number, next }))
+        out.truncate(span.start);
+        Err(Pending::default())
     }
 
     /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if
     /// the number of the lock is still the same.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn finish_get(
         &self,
         access: Access<'_>,
@@ -169,16 +175,31 @@ impl Index {
                 result => result,
             },
         };
-        result.unwrap_or_else(|Torn| self.get(access, key, out))
+        result.unwrap_or_else(|Torn| self.get_again(access, key, out))
     }
 
     /// Prefetches the slab or chained bucket that the search for a key reads after the first bucket.
-    #[inline]
     pub(crate) fn prefetch_slab(&self, access: Access<'_>, bucket: u32, key: &HashedKey<'_>) {
         if let Some(bucket) = access.try_bucket(bucket) {
             prefetch_next(access, &bucket, key);
         }
     }
+}
+
+/// The second step of a get whose first bucket does not have the pair inline.
+#[inline(never)]
+pub(crate) fn begin_beyond(
+    access: Access<'_>,
+    lock: &SequenceLock,
+    number: u64,
+    bucket: &Bucket,
+    key: &HashedKey<'_>,
+) -> Result<Option<Span>, Pending> {
+    let next = prefetch_next(access, bucket, key);
+    if !lock.unchanged(number) {
+        return Err(Pending::default());
+    }
+    next.map_or(Ok(None), |next| Err(Pending { number, next }))
 }
 
 /// Prefetches what a search reads after a bucket, if there is anything.
@@ -200,8 +221,8 @@ fn discard(span: Span, out: &mut Vec<u8>) -> Read {
     Err(Torn)
 }
 
-/// Appends bytes of a bucket, sixteen at a time.
-#[inline]
+/// Appends bytes of a bucket.
+#[inline(always)]
 pub(crate) fn append_inline(bucket: &Bucket, offset: usize, length: usize, out: &mut Vec<u8>) -> Span {
     let span = Span { start: out.len(), end: out.len() + length };
     if length <= 8 {
@@ -209,13 +230,25 @@ pub(crate) fn append_inline(bucket: &Bucket, offset: usize, length: usize, out: 
         out.truncate(span.end);
         return span;
     }
-    let mut at = 0;
-    while at < length {
-        let (low, high) = (bucket.word_at(offset + at), bucket.word_at(offset + at + 8));
-        let sixteen = u128::from(low) | u128::from(high) << 64;
-        out.extend_from_slice(&sixteen.to_le_bytes());
-        at += 16;
+    out.extend_from_slice(&sixteen_at(bucket, offset));
+    if length > 16 {
+        append_rest(bucket, offset + 16, length - 16, out);
     }
     out.truncate(span.end);
     span
+}
+
+/// Appends bytes of a bucket, and perhaps further ones: sixteen at a time.
+#[inline(never)]
+fn append_rest(bucket: &Bucket, offset: usize, length: usize, out: &mut Vec<u8>) {
+    for at in (0..length).step_by(16) {
+        out.extend_from_slice(&sixteen_at(bucket, offset + at));
+    }
+}
+
+/// The sixteen bytes at an offset; those after the end of the bucket are any bytes.
+#[inline(always)]
+fn sixteen_at(bucket: &Bucket, offset: usize) -> [u8; 16] {
+    let (low, high) = (bucket.word_at(offset), bucket.word_at(offset + 8));
+    (u128::from(low) | u128::from(high) << 64).to_le_bytes()
 }

@@ -82,7 +82,7 @@ impl Station {
             slot = (slot + 1) & (slots - 1);
         }
         self.slots[slot] = groups.len() as u16;
-        let is_get = *operation == Operation::Get;
+        let is_get = matches!(operation, Operation::Get);
         groups.push(Group {
             key,
             bucket,

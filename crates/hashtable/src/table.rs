@@ -157,10 +157,20 @@ impl Session<'_> {
         check_key(key)?;
         let key = HashedKey::new(self.index.config.seed, key);
         let access = Access { memory: self.memory, pin: &self.pin };
-        if operation == Operation::Get {
+        if matches!(operation, Operation::Get) {
             return Ok(self.index.get(access, &key, out).map_or(Outcome::Absent, Outcome::Found));
         }
         operation.check(&self.index.functions)?;
+        if operation.writes() {
+            let (scratch, place) = (&mut self.scratch, self.index.directory.place_of(key.hash));
+            let result = self.index.write_in_place(access, place, &key, &operation, scratch, out);
+            let result = result.or_else(|pending| {
+                self.index.write_in_chain(access, pending, &key, &operation, scratch, out).ok_or(pending)
+            });
+            if let Ok(outcome) = result {
+                return Ok(outcome);
+            }
+        }
         self.index.apply(access, &key, &operation, &mut self.scratch, out)
     }
 }

@@ -128,9 +128,14 @@ fn disturb(table: &TestTable<'_>, random: &mut Random) {
     table.apply(&key, operation, &mut Vec::new()).unwrap();
 }
 
-/// Threads increment counters in batches. No increment is lost, and every original value occurs once.
+/// Threads increment a counter one at a time, which replaces the value in place, and in batches, which
+/// forward it. No increment is lost, and every original value occurs once.
 #[test]
 fn increments_are_atomic() {
+    [1, 100].into_iter().for_each(increment_in_batches_of);
+}
+
+fn increment_in_batches_of(operations: usize) {
     let memory = memory(16 << 20);
     let table = table(&memory, &TableConfig::default());
     table.apply(b"counter", Operation::Put(&[0; 4]), &mut Vec::new()).unwrap();
@@ -139,8 +144,8 @@ fn increments_are_atomic() {
     let mut originals: Vec<Vec<u8>> = std::thread::scope(|scope| {
         let thread = || {
             let (mut answers, mut all) = (Answers::default(), Vec::new());
-            let batch = vec![Request { key: b"counter", operation: increment }; 100];
-            for _ in 0..100 {
+            let batch = vec![Request { key: b"counter", operation: increment }; operations];
+            for _ in 0..10_000 / operations {
                 table.execute(&batch, &mut answers);
                 all.extend(answers.bytes().chunks(4).map(<[u8]>::to_vec));
             }

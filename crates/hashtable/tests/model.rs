@@ -34,8 +34,14 @@ fn run(config: &TableConfig, steps: usize, random: &mut Random) {
         // The number of keys rises and falls.
         keys = (keys * 2).min(if random.chance(10) { 1 } else { 300 });
         let batch = random.pick(&[1, 1, 2, 30, 200, 1500]);
-        let operations: Vec<_> =
-            (0..batch).map(|_| (common::key(random.below(keys)), operation(random))).collect();
+        // A batch of gets needs no station.
+        let gets = random.chance(25);
+        let operations: Vec<_> = (0..batch)
+            .map(|_| {
+                let operation = if gets { OwnedOperation::Get } else { operation(random) };
+                (common::key(random.below(keys)), operation)
+            })
+            .collect();
         let functions = common::functions().1;
         if batch == 1 {
             let (key, operation) = &operations[0];

@@ -8,6 +8,9 @@
 //! 3. A reader loads the number with acquire until it is even, loads words, relaxed, has an acquire fence,
 //!    and loads the number again. If it is unchanged, then all these words are of one moment: if one of
 //!    them were stored by a later holder, the fences would make the number of that holder visible.
+//! 4. A reader may lock it by a compare-and-swap from the number of its beginning, instead of loading the
+//!    number again. If it succeeds, no other thread has held the lock since the beginning. A later holder
+//!    acquires the release of this one, so these loads cannot return what the later holder stores.
 //!
 //! A reader waits while a writer holds the lock. A holder executes a bounded number of instructions, so a
 //! reader waits no longer than that, except if the system has stopped the holder: then it waits until the
@@ -47,6 +50,15 @@ impl SequenceLock {
             }
             wait(&mut spins);
         }
+    }
+
+    /// Locks it for a thread that has begun to read, if its number is still the one of the beginning. Then
+    /// all words that the thread has loaded since are of one moment, and no other thread stores them.
+    #[inline]
+    pub fn lock_if_unchanged(&self, number: u64) -> Option<SequenceGuard<'_>> {
+        self.0.compare_exchange(number, number + 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        fence(Ordering::Release);
+        Some(SequenceGuard { lock: self, number: number + 1 })
     }
 
     /// Begins to read: returns the number for [`unchanged`](Self::unchanged). Waits while a writer holds the
@@ -112,6 +124,16 @@ mod models {
             }
         }
 
+        /// Increments the words that it has loaded before it has the lock.
+        fn upgrade(&self) -> bool {
+            let number = self.lock.begin();
+            let words = [0, 1].map(|index: usize| self.words[index].load(Ordering::Relaxed));
+            let Some(_guard) = self.lock.lock_if_unchanged(number) else { return false };
+            assert_eq!(words[0], words[1], "words of two moments");
+            self.words.iter().for_each(|word| word.store(words[0] + 1, Ordering::Relaxed));
+            true
+        }
+
         fn read(&self) -> Option<u64> {
             let number = self.lock.begin();
             let words = [0, 1].map(|index: usize| self.words[index].load(Ordering::Relaxed));
@@ -136,6 +158,19 @@ mod models {
             shared.read();
             writer.join().unwrap();
             assert_eq!(shared.read(), Some(1));
+        });
+    }
+
+    /// Fails if the load in `begin` is relaxed, or if `lock_if_unchanged` does not compare the number.
+    #[test]
+    fn loom_a_reader_locks_what_it_has_read() {
+        loom::model(|| {
+            let shared = Arc::new(Shared::default());
+            let writer = spawn(&shared, Shared::upgrade);
+            let count = u64::from(shared.upgrade());
+            let count = count + u64::from(writer.join().unwrap());
+            assert!(count >= 1, "one of them succeeds");
+            assert_eq!(shared.read(), Some(count));
         });
     }
 

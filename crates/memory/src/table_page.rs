@@ -92,6 +92,15 @@ impl PageWords<'_> {
         }
     }
 
+    /// Stores the word at an index, relaxed.
+    ///
+    /// # Panics
+    /// If the index is out of range.
+    #[inline]
+    pub fn store_word(&self, index: usize, value: u64) {
+        self.0[index].store(value, Ordering::Relaxed);
+    }
+
     /// Stores bytes at the beginning, relaxed word by word, little-endian.
     ///
     /// # Panics
