@@ -133,8 +133,8 @@ fn a_stream_from_any_version_goes_on_across_restarts() {
     let mut states: Vec<(u64, Pairs)> = Vec::new();
     for _ in 0..3 {
         let store = open(&disk);
-        // A table that splits before the other one exists: a recovery applies its pairs in larger batches, so the
-        // other one has another identifier after a restart.
+        // A table that splits before the other one exists: a recovery applies its pairs in larger batches, so
+        // the other one has another identifier after a restart.
         let before = store.table("a").unwrap();
         for number in 0..2000_u32 {
             before.put(&number.to_be_bytes(), &[7; 100]).unwrap();
