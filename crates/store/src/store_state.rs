@@ -78,6 +78,14 @@ impl StoreState {
         })
     }
 
+    /// Checks that a table with this name, whose store is `other`, belongs to this store.
+    pub(crate) fn check_is_same_as(&self, other: &Self, table: &str) -> Result<(), Error> {
+        if std::ptr::eq(self, other) {
+            return Ok(());
+        }
+        Err(Error::ForeignTable { name: table.to_owned() })
+    }
+
     /// The functions of operations.
     pub(crate) fn functions(&self) -> &Functions {
         self.unordered.functions()

@@ -358,10 +358,7 @@ impl Table {
     }
 
     pub(crate) fn check_store(&self, state: &Arc<StoreState>) -> Result<(), Error> {
-        if Arc::ptr_eq(&self.state, state) {
-            return Ok(());
-        }
-        Err(Error::ForeignTable { name: self.name().to_owned() })
+        state.check_is_same_as(&self.state, self.name())
     }
 
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {

@@ -18,6 +18,15 @@ pub(crate) struct Change<'a> {
     pub(crate) item: NewItem<'a>,
 }
 
+impl Change<'_> {
+    /// Returns the entries with smaller keys, and those with greater keys. The entry whose key this change
+    /// repeats is in neither range.
+    pub(crate) fn entries_around(&self, overlay: &Overlay<'_>) -> [Range<usize>; 2] {
+        let before = overlay.before(&SearchKey::new(self.item.suffix), false);
+        [0..before, before + usize::from(self.item.header.repeats())..overlay.len()]
+    }
+}
+
 /// Returns the items of a consolidated leaf.
 pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
     let overlay = Overlay::new(view, u64::MAX);
@@ -25,12 +34,11 @@ pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> 
     match change {
         None => consolidation.lay_all(&overlay, 0..overlay.len()),
         Some(change) => {
-            let item = change.item.item();
-            let before = overlay.before(&SearchKey::new(change.item.suffix), false);
-            consolidation.lay_all(&overlay, 0..before);
-            consolidation.lay(change.back_pointer, ItemRun::one(consolidation.prefix, item));
-            // Skip the entry whose key this change repeats.
-            consolidation.lay_all(&overlay, before + usize::from(item.header.repeats())..overlay.len());
+            let [before, after] = change.entries_around(&overlay);
+            consolidation.lay_all(&overlay, before);
+            let one = ItemRun::one(consolidation.prefix, change.item.item());
+            consolidation.lay(change.back_pointer, one);
+            consolidation.lay_all(&overlay, after);
         }
     }
     consolidation.finish()

@@ -7,6 +7,23 @@ use honeycomb_layout::node_header;
 pub(crate) struct Counts(pub(crate) u64);
 
 impl Counts {
+    /// Returns the word of a node that is built. `sorted` has the end of its sorted block and the number of
+    /// items; `shortcut_count` is as [`Counts::shortcut_count`] returns it.
+    pub(crate) fn new(
+        level: usize,
+        prefix_length: usize,
+        (sorted_end, sorted_count): (usize, usize),
+        shortcut_count: usize,
+    ) -> Self {
+        Self(
+            count_field(node_header::SORTED_END_OFFSET, sorted_end)
+                | count_field(node_header::SORTED_COUNT_OFFSET, sorted_count)
+                | count_field(node_header::PREFIX_LENGTH_OFFSET, prefix_length)
+                | count_field(node_header::SHORTCUT_COUNT_OFFSET, shortcut_count)
+                | count_field(node_header::LEVEL_OFFSET, level),
+        )
+    }
+
     #[inline(always)]
     fn field(self, offset: usize, bytes: usize) -> usize {
         let shift = 8 * (offset - node_header::SORTED_END_OFFSET);
@@ -42,6 +59,6 @@ impl Counts {
 }
 
 /// Returns a field of the word.
-pub(crate) fn count_field(offset: usize, value: usize) -> u64 {
+fn count_field(offset: usize, value: usize) -> u64 {
     (value as u64) << (8 * (offset - node_header::SORTED_END_OFFSET))
 }

@@ -1,10 +1,9 @@
 //! The plan of a node, and its construction in a private buffer.
 
-use honeycomb_layout::node_header;
 use honeycomb_memory::Lid;
 
 use crate::node::columns;
-use crate::node::counts::count_field;
+use crate::node::counts::Counts;
 use crate::node::fences::Fences;
 use crate::node::header::write_header;
 use crate::node::item_run::{ItemRun, Items};
@@ -58,11 +57,7 @@ impl<'a> Plan<'a> {
             rows::build::build(shape, buffer, kind.prefix, fences, self.item_runs)
         };
         debug_assert_eq!(sorted_end, kind.geometry.block_start() + self.sorted_bytes());
-        let counts = count_field(node_header::SORTED_END_OFFSET, sorted_end)
-            | count_field(node_header::SORTED_COUNT_OFFSET, size.count)
-            | count_field(node_header::PREFIX_LENGTH_OFFSET, kind.prefix)
-            | count_field(node_header::SHORTCUT_COUNT_OFFSET, search_field)
-            | count_field(node_header::LEVEL_OFFSET, kind.level);
-        write_header(buffer, sorted_end, [self.left, self.right], counts);
+        let counts = Counts::new(kind.level, kind.prefix, (sorted_end, size.count), search_field);
+        write_header(buffer, sorted_end, [self.left, self.right], counts.0);
     }
 }

@@ -4,17 +4,17 @@
 
 use std::ops::Range;
 
-use honeycomb_layout::{COLUMN_HEADS_OFFSET, node_header};
+use honeycomb_layout::COLUMN_HEADS_OFFSET;
 use smallvec::SmallVec;
 
 use crate::node::columns::Columns;
 use crate::node::columns::build::write_columns;
 use crate::node::columns::encoding::{Stride, WORD_BYTES, aligned, group_bits_for, write_rest};
 use crate::node::consolidation::Change;
-use crate::node::counts::count_field;
+use crate::node::counts::Counts;
 use crate::node::header::write_header;
 use crate::node::item::ItemHeader;
-use crate::node::key::{SearchKey, head};
+use crate::node::key::head;
 use crate::node::log::Overlay;
 use crate::node::suffix::HEAD_BYTES;
 use crate::node::view::View;
@@ -50,12 +50,10 @@ impl<'a> Merge<'a> {
         let (changes, count) = (SmallVec::new(), columns.count());
         let mut merge = Self { leaf, columns, stride, change, changes, count };
         let overlay = Overlay::new(leaf, u64::MAX);
-        let before = overlay.before(&SearchKey::new(change.item.suffix), false);
-        let header = change.item.header;
-        merge.add_entries(&overlay, 0..before)?;
-        merge.add(change.back_pointer, 0, header)?;
-        // Skip the entry whose key this change repeats.
-        merge.add_entries(&overlay, before + usize::from(header.repeats())..overlay.len())?;
+        let [before, after] = change.entries_around(&overlay);
+        merge.add_entries(&overlay, before)?;
+        merge.add(change.back_pointer, 0, change.item.header)?;
+        merge.add_entries(&overlay, after)?;
         Some(merge)
     }
 
@@ -73,12 +71,9 @@ impl<'a> Merge<'a> {
         padding.fill(0);
         self.write_items(buffer);
         write_columns(buffer, self.items_start(), Some(self.stride), self.count);
-        let counts = count_field(node_header::SORTED_END_OFFSET, self.sorted_end())
-            | count_field(node_header::SORTED_COUNT_OFFSET, self.count)
-            | count_field(node_header::PREFIX_LENGTH_OFFSET, leaf.prefix_length())
-            | count_field(node_header::SHORTCUT_COUNT_OFFSET, group_bits_for(self.count))
-            | count_field(node_header::LEVEL_OFFSET, leaf.level());
-        write_header(buffer, self.sorted_end(), [leaf.left(), leaf.right()], counts);
+        let (sorted, group_bits) = ((self.sorted_end(), self.count), group_bits_for(self.count));
+        let counts = Counts::new(leaf.level(), leaf.prefix_length(), sorted, group_bits);
+        write_header(buffer, self.sorted_end(), [leaf.left(), leaf.right()], counts.0);
     }
 
     fn add_entries(&mut self, overlay: &Overlay<'_>, entries: Range<usize>) -> Option<()> {

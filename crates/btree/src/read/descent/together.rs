@@ -149,20 +149,18 @@ impl<'r, 'k> Descent<'r, 'k> {
 fn prefetch_group(node: Node<'_>, columns: Columns<'_>, group: usize) {
     let bits = columns.group_bits();
     let first = group << bits;
-    if columns.is_leaf() {
-        prefetch_column::<2>(node, COLUMN_HEADS_OFFSET + 8 * first, bits);
-        if columns.stride_bytes() == 0 {
-            node.prefetch_lines::<1>(columns.offsets_start() + 2 * first);
-        }
-    } else {
-        prefetch_column::<2>(node, COLUMN_HEADS_OFFSET + 8 * first, bits);
-        prefetch_column::<2>(node, columns.children_start() + 8 * first, bits);
+    prefetch_column(node, COLUMN_HEADS_OFFSET + 8 * first, bits);
+    if !columns.is_leaf() {
+        prefetch_column(node, columns.children_start() + 8 * first, bits);
+    } else if columns.stride_bytes() == 0 {
+        node.prefetch_lines::<1>(columns.offsets_start() + 2 * first);
     }
 }
 
-/// Prefetches the elements of a group in a column, of which 16 take `LINES` lines.
+/// Prefetches the elements of a group in a column of heads or children, of which 16 take two lines.
 #[inline(always)]
-fn prefetch_column<const LINES: usize>(node: Node<'_>, start: usize, group_bits: usize) {
+fn prefetch_column(node: Node<'_>, start: usize, group_bits: usize) {
+    const LINES: usize = 2;
     node.prefetch_lines::<LINES>(start);
     for part in 1..1 << (group_bits - COLUMN_GROUP_BITS_MIN) {
         node.prefetch_lines::<LINES>(start + part * LINES * LINE_BYTES);
