@@ -2,6 +2,7 @@
 //! nor leaks anything.
 #![allow(missing_docs)]
 
+use std::iter::zip;
 use std::ops::Bound;
 
 use honeycomb_btree::{BatchEntry, BatchOperation, Config, Error, Forest, Operation, Root, TreeRange};
@@ -144,11 +145,16 @@ fn batches_with_ranges() {
 /// writes succeed.
 #[test]
 fn grouped_writes() {
-    let keys: Vec<Vec<u8>> = (300..340).map(|number| key(Keys::Random, number, 128)).collect();
-    for (nth, length) in (0..60).flat_map(|nth| [(nth, 90), (nth, 600)]) {
+    let mut keys: Vec<Vec<u8>> = (300..340).map(|number| key(Keys::Random, number, 128)).collect();
+    // Neighbours write to one leaf.
+    keys.sort();
+    // A short entry has room in the log of a leaf that a long one has just split.
+    let lengths = [[90, 90], [600, 600], [90, 0]];
+    for (nth, lengths) in (0..60).flat_map(|nth| lengths.map(|lengths| (nth, lengths))) {
         let (forest, root, faults) = prepared(300);
-        let put = |key| BatchOperation { root, key, operation: Operation::Put(&[8; 600][..length]) };
-        let batch: Vec<_> = keys.iter().map(|key| put(key)).collect();
+        let put = |key, length| BatchOperation { root, key, operation: Operation::Put(&[8; 600][..length]) };
+        let batch: Vec<_> =
+            zip(&keys, lengths.into_iter().cycle()).map(|(key, length)| put(key, length)).collect();
         faults.set(nth);
         let mut failed = Vec::new();
         forest.write_each(&batch, |index, outcome| match outcome {
