@@ -27,7 +27,7 @@ const IN_FLIGHT_MAX: usize = 64;
 /// The parameters of the software accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Software {
-    /// Requests of a queue that are interleaved: 1 to 64. Default 16.
+    /// Requests of a queue that are interleaved: 1 to 64. Default 32.
     pub in_flight: usize,
     /// Pairs in a quantum of a scan: at least 1. A scan with a smaller limit executes in one quantum. Default
     /// 128.
@@ -41,7 +41,7 @@ pub struct Software {
 
 impl Default for Software {
     fn default() -> Self {
-        Self { in_flight: 16, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_accesses: false }
+        Self { in_flight: 32, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_accesses: false }
     }
 }
 

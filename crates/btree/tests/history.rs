@@ -346,7 +346,7 @@ fn check_rejected(histories: &Histories, record: &Record) {
             let explained = values_between(histories, key, from, to).into_iter().any(|value| {
                 let mut model: Model = value.map(|value| (key.clone(), value.clone())).into_iter().collect();
                 let version =
-                    if let Outcome::Mismatch { version, .. } = outcome { Some(*version) } else { None };
+                    if let Outcome::Mismatch(existing) = outcome { Some(existing.version) } else { None };
                 apply(&mut model, key, write.operation(), version) == *outcome
             });
             assert!(explained, "no state from {from} to {to} explains {record:?}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use honeycomb_btree::{
-    BatchOperation, BatchOutcome, Config, Forest, Operation, Outcome, Reader, Root, Scan, Shape,
+    BatchOperation, BatchOutcome, Config, Existing, Forest, Operation, Outcome, Reader, Root, Scan, Shape,
 };
 use honeycomb_memory::MemoryConfig;
 use honeycomb_testing::index::{MIB, Model, Pairs, everything, forest, scan, tiny};
@@ -145,7 +145,10 @@ fn a_batch_does_not_swap_what_it_changed() {
         let each = [one(Operation::Put(b"put")), one(swap)];
         forest.write_each(&each, |_, outcome| outcomes.push(outcome.unwrap()));
         let version = forest.reader().get(root, key).unwrap().version;
-        assert_eq!(outcomes, [Outcome::Updated, Outcome::Mismatch { value: b"put".to_vec(), version }]);
+        assert_eq!(
+            outcomes,
+            [Outcome::Updated, Outcome::Mismatch(Box::new(Existing { value: b"put".to_vec(), version }))]
+        );
     }
 }
 

@@ -81,7 +81,7 @@ mod verify;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
 pub use honeycomb_btree::{
-    AccessCounts, BatchOutcome, BlockCounts, LevelCounts, NodeLayout, Outcome, RowShape, Version,
+    AccessCounts, BatchOutcome, BlockCounts, Existing, LevelCounts, NodeLayout, Outcome, RowShape, Version,
 };
 pub use honeycomb_log::{LogError, Storage, StorageFile};
 pub use honeycomb_memory::Faults;

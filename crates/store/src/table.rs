@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use honeycomb_btree::{Operation, Outcome, Root, Version};
+use honeycomb_btree::{Existing, Operation, Outcome, Root, Version};
 
 use crate::directory::TableEntry;
 use crate::error::Error;
@@ -396,7 +396,10 @@ pub(crate) fn append_value(found: Option<(&[u8], Version)>, out: &mut Vec<u8>) -
 fn swap(outcome: Outcome) -> Swap {
     match outcome {
         Outcome::Absent => Swap::Absent,
-        Outcome::Mismatch { value, version } => Swap::Mismatch(Versioned { value, version }),
+        Outcome::Mismatch(existing) => {
+            let Existing { value, version } = *existing;
+            Swap::Mismatch(Versioned { value, version })
+        }
         _ => Swap::Swapped,
     }
 }

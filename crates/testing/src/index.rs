@@ -5,7 +5,8 @@ use std::ops::{Bound, ControlFlow};
 
 use honeycomb_accelerator::Backend;
 use honeycomb_btree::{
-    Config, Emit, Forest, NodeLayout, Operation, Outcome, Pair, PairRun, Reader, Root, RowShape, Scan, Shape,
+    Config, Emit, Existing, Forest, NodeLayout, Operation, Outcome, Pair, PairRun, Reader, Root, RowShape,
+    Scan, Shape,
 };
 use honeycomb_memory::MemoryConfig;
 use rand::Rng;
@@ -244,7 +245,8 @@ pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {
 pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: Option<u64>) -> Outcome {
     let old = model.get(key).cloned();
     let stored = if old.is_some() { Outcome::Updated } else { Outcome::Inserted };
-    let mismatch = |value: Vec<u8>| Outcome::Mismatch { value, version: version.unwrap_or(0) };
+    let mismatch =
+        |value: Vec<u8>| Outcome::Mismatch(Box::new(Existing { value, version: version.unwrap_or(0) }));
     let (value, outcome) = match (operation, old) {
         (Operation::Put(value), _)
         | (Operation::Insert(value), None)

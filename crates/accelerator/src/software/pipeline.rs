@@ -13,7 +13,7 @@ use crate::software::emission::Emission;
 use crate::status::Status;
 
 /// The default number of interleaved requests. A group of this size needs no allocation.
-const GROUP: usize = 16;
+const GROUP: usize = 32;
 
 /// Executes the requests of one admission.
 pub(super) struct Pipeline<'p, 'r> {

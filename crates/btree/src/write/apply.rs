@@ -123,7 +123,7 @@ impl Forest {
     /// Waits before a retry if the abort is a conflict; returns any other error.
     pub(crate) fn retry(&self, abort: Abort, attempt: u32) -> Result<(), Error> {
         match abort {
-            Abort::Failed(error) => Err(error),
+            Abort::Failed(error) => Err(*error),
             Abort::Conflict => {
                 self.counters.retries.add(1);
                 back_off(attempt);

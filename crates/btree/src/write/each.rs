@@ -21,7 +21,7 @@ use crate::write::sparse::Shrunk;
 use crate::write::transaction::{Abort, WriteTransaction};
 
 /// Maximum number of descents that overlap.
-const AHEAD: usize = 16;
+pub(crate) const AHEAD: usize = 32;
 
 impl Forest {
     /// Executes operations in order, like calls of [`Forest::write`], and calls `done` with each index and
@@ -64,8 +64,11 @@ impl Forest {
             let Some(target) = target else { break };
             match group.write(target, operation) {
                 Ok(outcome) => group.keep(outcome),
-                Err(Abort::Conflict | Abort::Failed(Error::Memory(MemoryError::Exhausted { .. }))) => break,
-                Err(Abort::Failed(error)) => group.fail(error),
+                Err(Abort::Conflict) => break,
+                Err(Abort::Failed(error)) => match *error {
+                    Error::Memory(MemoryError::Exhausted { .. }) => break,
+                    error => group.fail(error),
+                },
             }
         }
         group.commit();

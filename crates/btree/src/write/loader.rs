@@ -343,7 +343,7 @@ impl WriteTransaction<'_> {
     fn lock_empty_tree(&mut self, root: Root) -> Result<NodeIndex, Abort> {
         let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
         if self.delete_range(root, all.lower, all.upper)? > 0 {
-            return Err(Abort::Failed(Error::NotEmpty));
+            return Err(Error::NotEmpty.into());
         }
         let top = self.lock(root.lid())?;
         if !self.view(top).is_leaf() {

@@ -87,12 +87,8 @@ pub enum Outcome {
     /// The key is absent: the operation was rejected, or there was nothing to delete.
     Absent,
     /// Rejected because the pair differs from the expected one.
-    Mismatch {
-        /// The value of the pair.
-        value: Vec<u8>,
-        /// The version of the pair.
-        version: Version,
-    },
+    // In a box because it is rare: a small outcome is copied faster.
+    Mismatch(Box<Existing>),
     /// Rejected because the value is not a counter.
     NotCounter {
         /// Length of the value; a counter has eight bytes.
@@ -110,6 +106,15 @@ pub enum Outcome {
         /// Number of deleted pairs.
         pairs: u64,
     },
+}
+
+/// The pair that differs from the expected one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Existing {
+    /// The value of the pair.
+    pub value: Vec<u8>,
+    /// The version of the pair.
+    pub version: Version,
 }
 
 impl Outcome {
@@ -238,7 +243,7 @@ pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Ver
     use StoredValue::Given;
     let stored = if existing.is_some() { Outcome::Updated } else { Outcome::Inserted };
     let mismatch = |(value, version): (&[u8], Version)| {
-        Decision::Keep(Outcome::Mismatch { value: value.to_vec(), version })
+        Decision::Keep(Outcome::Mismatch(Box::new(Existing { value: value.to_vec(), version })))
     };
     match (*operation, existing) {
         (Operation::Put(value), _) => Decision::Store(Given(value), stored),

@@ -31,6 +31,8 @@ use crate::node::key::tag;
 use crate::node::log_entry::{EntryFormat, NOT_PUBLISHED, NewEntry, stamp_rows, stamp_word};
 use crate::node::shape::{LEAF, VERSION_SLACK};
 use crate::node::view::{View, log_word_offset};
+use crate::write::each::AHEAD;
+use crate::write::operation::Outcome;
 use crate::write::sparse::{Shrunk, SparseLeaf};
 use crate::write::stages::{Stage, reach};
 
@@ -40,12 +42,16 @@ pub(crate) enum Abort {
     /// Another writer has locked a node. Retry the transaction.
     Conflict,
     /// An operation has failed.
-    Failed(Error),
+    // In a box because it is rare.
+    Failed(Box<Error>),
 }
+
+// The result of every write is copied several times.
+const _: () = assert!(size_of::<Result<Outcome, Abort>>() == 2 * size_of::<u64>());
 
 impl<E: Into<Error>> From<E> for Abort {
     fn from(error: E) -> Self {
-        Self::Failed(error.into())
+        Self::Failed(Box::new(error.into()))
     }
 }
 
@@ -179,7 +185,8 @@ impl<'f> WriteTransaction<'f> {
 
     #[inline(always)]
     fn push(&mut self, node: TransactionNode<'f>) -> NodeIndex {
-        const INDEX_MIN: usize = 16;
+        // A group of writes needs no index, because it seldom searches.
+        const INDEX_MIN: usize = AHEAD + 1;
         let index = self.nodes.len();
         if index >= INDEX_MIN {
             let index_all = || self.nodes.iter().enumerate().map(|(index, node)| (node.lid, index)).collect();

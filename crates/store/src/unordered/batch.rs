@@ -13,7 +13,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use honeycomb_btree::{BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Forest, Operation, Outcome, effect_of};
+use honeycomb_btree::{
+    BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Existing, Forest, Operation, Outcome, effect_of,
+};
 use honeycomb_hashtable::{LockedKeys, Operation as TableOperation, Outcome as TableOutcome};
 use honeycomb_log::Changes;
 
@@ -70,7 +72,7 @@ pub(crate) fn apply_one(
         TableOutcome::Updated => Outcome::Updated,
         TableOutcome::Deleted => Outcome::Deleted,
         TableOutcome::Exists => Outcome::Exists,
-        TableOutcome::Mismatch(_) => Outcome::Mismatch { value, version: 0 },
+        TableOutcome::Mismatch(_) => Outcome::Mismatch(Box::new(Existing { value, version: 0 })),
         _ => Outcome::Absent,
     })
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use honeycomb_store::{Batch, BatchOutcome, Error, Faults, Outcome, Scan, Store, Table};
+use honeycomb_store::{Batch, BatchOutcome, Error, Existing, Faults, Outcome, Scan, Store, Table};
 
 use super::{config, key, store};
 
@@ -52,7 +52,7 @@ fn each_kind_of_rejection_rejects_the_batch() {
     let table = store.table("table").unwrap();
     table.put(b"there", b"old").unwrap();
     let version = table.get_versioned(b"there").unwrap().unwrap().version;
-    let mismatch = Outcome::Mismatch { value: b"old".to_vec(), version };
+    let mismatch = Outcome::Mismatch(Box::new(Existing { value: b"old".to_vec(), version }));
     let rejects = |outcome: Outcome, write: &dyn Fn(&mut Batch)| {
         let mut batch = Batch::default();
         batch.put(&table, b"new", b"1");

@@ -8,8 +8,8 @@ use honeycomb_store::unordered::{
     Answers, BuiltIn, Element, Functions, Operation, Outcome as TableOutcome, Request, WalkedPairs,
 };
 use honeycomb_store::{
-    Batch, BatchOutcome, Config, Error, Faults, Outcome, Store, Table, TableKind, TableRef, UnorderedConfig,
-    UnorderedTable, ValueSwap,
+    Batch, BatchOutcome, Config, Error, Existing, Faults, Outcome, Store, Table, TableKind, TableRef,
+    UnorderedConfig, UnorderedTable, ValueSwap,
 };
 use honeycomb_testing::{Random, seed};
 
@@ -279,7 +279,7 @@ fn independent_writes_of_both_kinds_keep_their_order() {
         Outcome::Exists,
         Outcome::Added { sum: 4, inserted: true },
         Outcome::Updated,
-        Outcome::Mismatch { value: b"3".to_vec(), version: 0 },
+        Outcome::Mismatch(Box::new(Existing { value: b"3".to_vec(), version: 0 })),
         Outcome::Absent,
         Outcome::Deleted,
     ];
