@@ -6,12 +6,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::key_kind::{KeyKind, unknown};
 use crate::{Failure, serde_by_name};
 
 /// Allowed lengths of keys and of values.
 pub const BYTES: RangeInclusive<usize> = 8..=460;
 
-/// Sizes of keys and values: `16+16`, or `mixed`.
+/// Sizes of keys and values: `16+16`, `paths+16`, or `mixed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Sizes {
@@ -19,6 +20,13 @@ pub enum Sizes {
     Fixed {
         /// Bytes of a key.
         key: usize,
+        /// Bytes of a value.
+        value: usize,
+    },
+    /// Keys as people have them, and values of the same size.
+    Kind {
+        /// The kind of the keys.
+        keys: KeyKind,
         /// Bytes of a value.
         value: usize,
     },
@@ -30,17 +38,24 @@ impl Sizes {
     /// The default, which all performance targets use.
     pub const DEFAULT: Sizes = Sizes::Fixed { key: 16, value: 16 };
 
-    /// Appends the key of a pair: pseudo-random bytes, of which the first eight are unique.
+    /// Appends the key of a pair. Unless keys are of a kind, it consists of pseudo-random bytes, of which the
+    /// first eight are unique.
     pub fn key(self, index: u64, bytes: &mut Vec<u8>) {
         let first = mix(index);
-        let count = if let Sizes::Fixed { key, .. } = self { key } else { mixed(first) };
-        fill(first, count, bytes);
+        match self {
+            Sizes::Fixed { key, .. } => fill(first, key, bytes),
+            Sizes::Kind { keys, .. } => keys.append(index, bytes),
+            Sizes::Mixed => fill(first, mixed(first), bytes),
+        }
     }
 
     /// Appends the value of a pair after change number `change`. Change 0 is the loaded value.
     pub fn value(self, index: u64, change: u64, bytes: &mut Vec<u8>) {
         let first = mix(mix(index) ^ !change);
-        let count = if let Sizes::Fixed { value, .. } = self { value } else { mixed(first) };
+        let count = match self {
+            Sizes::Fixed { value, .. } | Sizes::Kind { value, .. } => value,
+            Sizes::Mixed => mixed(first),
+        };
         fill(first, count, bytes);
     }
 
@@ -48,6 +63,7 @@ impl Sizes {
     pub fn pair_bytes(self) -> u64 {
         match self {
             Sizes::Fixed { key, value } => (key + value) as u64,
+            Sizes::Kind { keys, value } => keys.mean_bytes() + value as u64,
             Sizes::Mixed => 2 * MIXED_BYTES_MEAN,
         }
     }
@@ -56,6 +72,7 @@ impl Sizes {
     pub fn longest(self) -> (usize, usize) {
         match self {
             Sizes::Fixed { key, value } => (key, value),
+            Sizes::Kind { value, .. } => (KeyKind::BYTES_MAX, value),
             Sizes::Mixed => (*BYTES.end(), *BYTES.end()),
         }
     }
@@ -65,6 +82,7 @@ impl fmt::Display for Sizes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Sizes::Fixed { key, value } => write!(formatter, "{key}+{value}"),
+            Sizes::Kind { keys, value } => write!(formatter, "{}+{value}", keys.name()),
             Sizes::Mixed => formatter.write_str("mixed"),
         }
     }
@@ -78,11 +96,14 @@ impl FromStr for Sizes {
             return Ok(Sizes::Mixed);
         }
         let bytes = |text: &str| text.parse().ok().filter(|bytes| BYTES.contains(bytes));
-        let sizes = name.split_once('+').and_then(|(key, value)| Some((bytes(key)?, bytes(value)?)));
-        let (key, value) = sizes.ok_or_else(|| {
-            format!("invalid sizes {name}; expected KEY+VALUE such as 16+16, each 8 to 460, or mixed")
-        })?;
-        Ok(Sizes::Fixed { key, value })
+        let sizes = name.split_once('+').and_then(|(key, value)| {
+            let value = bytes(value)?;
+            match KeyKind::of_name(key) {
+                Some(keys) => Some(Sizes::Kind { keys, value }),
+                None => Some(Sizes::Fixed { key: bytes(key)?, value }),
+            }
+        });
+        sizes.ok_or_else(|| unknown(name))
     }
 }
 
@@ -177,10 +198,10 @@ mod tests {
 
     #[test]
     fn sizes_have_names() -> Result<(), Failure> {
-        for name in ["16+16", "8+460", "mixed"] {
+        for name in ["16+16", "8+460", "paths+16", "mixed"] {
             assert_eq!(name.parse::<Sizes>()?.to_string(), name);
         }
-        for wrong in ["16", "7+16", "16+461", "a+b", ""] {
+        for wrong in ["16", "7+16", "16+461", "paths", "paths+7", "a+b", ""] {
             assert!(wrong.parse::<Sizes>().is_err(), "{wrong}");
         }
         Ok(())

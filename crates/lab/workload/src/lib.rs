@@ -2,10 +2,12 @@
 //! distributions of the chosen pairs.
 
 mod chooser;
+mod key_kind;
 mod keys;
 pub mod names;
 mod workload;
 
+pub use key_kind::KeyKind;
 pub use keys::{BYTES, Sizes, mix};
 pub use workload::{Distribution, Mix, Operation, Stream, Workload, seed};
 
