@@ -20,7 +20,7 @@ use crate::address::BusAddress;
 use crate::arena::MappedWord;
 use crate::lock_word::{LockAndSize, LockWord};
 use crate::memory::Memory;
-use crate::prefetch::prefetch_line;
+use crate::prefetch::prefetch_one_of_many;
 use crate::sync::Ordering;
 
 /// A published node, under a pin.
@@ -115,7 +115,7 @@ impl<'p> Node<'p> {
         let (mut offset, end) = (from & !(LINE_BYTES - 1), to.min(self.memory.node_bytes()));
         while offset < end {
             for line in 0..LINES {
-                prefetch_line(self.start.as_ptr().wrapping_add(offset + line * LINE_BYTES));
+                prefetch_one_of_many(self.start.as_ptr().wrapping_add(offset + line * LINE_BYTES));
             }
             offset += LINES * LINE_BYTES;
         }
@@ -126,7 +126,7 @@ impl<'p> Node<'p> {
     pub fn prefetch_range(self, from: usize, to: usize) {
         let mut offset = from & !(LINE_BYTES - 1);
         while offset < to {
-            prefetch_line(self.start.as_ptr().wrapping_add(offset));
+            prefetch_one_of_many(self.start.as_ptr().wrapping_add(offset));
             offset += LINE_BYTES;
         }
     }
@@ -137,7 +137,7 @@ impl<'p> Node<'p> {
     pub fn prefetch_lines<const LINES: usize>(self, offset: usize) {
         let first = self.start.as_ptr().wrapping_add(offset);
         for line in 0..LINES {
-            prefetch_line(first.wrapping_add(line * LINE_BYTES));
+            prefetch_one_of_many(first.wrapping_add(line * LINE_BYTES));
         }
     }
 
@@ -146,7 +146,7 @@ impl<'p> Node<'p> {
     pub fn prefetch_log_words(self, count: usize) {
         let end = self.start.as_ptr().wrapping_add(self.memory.node_bytes());
         for line in 1..=count.div_ceil(LINE_BYTES / WORD) {
-            prefetch_line(end.wrapping_sub(line * LINE_BYTES));
+            prefetch_one_of_many(end.wrapping_sub(line * LINE_BYTES));
         }
     }
 

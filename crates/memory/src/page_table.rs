@@ -13,7 +13,7 @@ use crate::address::{BusAddress, Lid};
 use crate::arena::{MappedByte, MappedSlice, MappedWord, MappingHints};
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
-use crate::prefetch::prefetch_line;
+use crate::prefetch::prefetch_one_of_many;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, Padded};
 
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl PageTable {
     #[inline]
     pub(crate) fn prefetch(&self, lid: Lid) {
         if let Some(entry) = self.entries.get(lid.index()) {
-            prefetch_line(std::ptr::from_ref(entry).cast());
+            prefetch_one_of_many(std::ptr::from_ref(entry).cast());
         }
     }
 
