@@ -35,6 +35,8 @@ impl Default for Config {
 
 /// The version of the state before the first write. It is not 0 because a request with version 0 reads at the
 /// current read version.
+/// Lines of a node in columns before its heads: the header and the samples.
+const FIRST_LINES: usize = layout::COLUMN_HEADS_OFFSET / LINE_BYTES;
 const FIRST_VERSION: Version = 1;
 
 /// Identifies a tree by the LID of its root, which never changes.
@@ -220,7 +222,17 @@ impl Forest {
     #[inline]
     pub(crate) fn prefetch(&self, node: Node<'_>) {
         if self.geometry.is_columns() {
-            node.prefetch_lines::<{ layout::COLUMN_HEADS_OFFSET / LINE_BYTES }>(0);
+            node.prefetch_lines::<FIRST_LINES>(0);
+        } else {
+            node.prefetch(0, self.geometry.block_start());
+        }
+    }
+
+    /// Like [`Forest::prefetch`], for an operation that executes alone.
+    #[inline]
+    pub(crate) fn prefetch_alone(&self, node: Node<'_>) {
+        if self.geometry.is_columns() {
+            node.prefetch_lines_alone::<FIRST_LINES>(0);
         } else {
             node.prefetch(0, self.geometry.block_start());
         }
@@ -233,7 +245,7 @@ impl Forest {
         /// Those of a leaf with pairs of 16 + 16 bytes.
         const HEAD_LINES: usize = 24;
         if self.geometry.is_columns() {
-            leaf.prefetch_lines::<HEAD_LINES>(layout::COLUMN_HEADS_OFFSET);
+            leaf.prefetch_lines_alone::<HEAD_LINES>(layout::COLUMN_HEADS_OFFSET);
         }
     }
 

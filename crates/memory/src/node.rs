@@ -20,7 +20,7 @@ use crate::address::BusAddress;
 use crate::arena::MappedWord;
 use crate::lock_word::{LockAndSize, LockWord};
 use crate::memory::Memory;
-use crate::prefetch::prefetch_one_of_many;
+use crate::prefetch::{prefetch_line, prefetch_one_of_many};
 use crate::sync::Ordering;
 
 /// A published node, under a pin.
@@ -135,10 +135,19 @@ impl<'p> Node<'p> {
     /// harm.
     #[inline(always)]
     pub fn prefetch_lines<const LINES: usize>(self, offset: usize) {
-        let first = self.start.as_ptr().wrapping_add(offset);
-        for line in 0..LINES {
-            prefetch_one_of_many(first.wrapping_add(line * LINE_BYTES));
-        }
+        self.lines::<LINES>(offset).for_each(prefetch_one_of_many);
+    }
+
+    /// Like [`Node::prefetch_lines`], for an operation that executes alone and waits for the lines next.
+    #[inline(always)]
+    pub fn prefetch_lines_alone<const LINES: usize>(self, offset: usize) {
+        self.lines::<LINES>(offset).for_each(prefetch_line);
+    }
+
+    #[inline(always)]
+    fn lines<const LINES: usize>(self, offset: usize) -> impl Iterator<Item = *const u8> {
+        let first = self.start.as_ptr().wrapping_add(offset).cast_const();
+        (0..LINES).map(move |line| first.wrapping_add(line * LINE_BYTES))
     }
 
     /// Prefetches the words of `count` log entries.
