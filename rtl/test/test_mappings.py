@@ -5,6 +5,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 from lookups import Lookups
+from memories import Beats
 from runner import simulate
 from streams import STALLS, end_of_reset, start, transfer
 
@@ -17,8 +18,8 @@ LOOKUPS = 60
 
 
 class Table:
-    """On-board memory, with random contents at first. Reads are answered in any order with the contents at
-    the time of the answer. A write takes effect at any time before its response."""
+    """On-board memory, with random contents at first. Reads are answered in any order with the contents when
+    the read was accepted or when it is answered. A write takes effect at any time before its response."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall = dut, stall
@@ -29,6 +30,9 @@ class Table:
         cocotb.start_soon(self.read())
         cocotb.start_soon(self.write())
 
+    def line(self, address: int) -> int:
+        return int.from_bytes(self.bytes[address - BASE:][:64], "little")
+
     async def read(self):
         dut = self.dut
         await end_of_reset(dut)
@@ -38,12 +42,11 @@ class Table:
             dut.line_valid_i.value = int(answers and bool(self.in_flight))
             if answers and self.in_flight:
                 client = random.choice(list(self.in_flight))
-                at = self.in_flight.pop(client) - BASE
-                dut.line_id_i.value = client
-                dut.line_i.value = int.from_bytes(self.bytes[at:at + 64], "little")
+                dut.line_id_i.value, dut.line_i.value = client, self.in_flight.pop(client).step()[0]
             await RisingEdge(dut.clk_i)
             if accepts and dut.read_valid_o.value == 1:
-                self.in_flight[int(dut.read_id_o.value)] = int(dut.read_address_o.value)
+                address = int(dut.read_address_o.value)
+                self.in_flight[int(dut.read_id_o.value)] = Beats(self.line, address, 1, 0)
                 self.reads += 1
 
     async def write(self):
