@@ -2,7 +2,8 @@
 
 A net has a name in each module that it passes through. The ports of rtl/ end in _i and _o, so the driver of a
 net is outside of an instance in which its name ends in _i. A cell without such a name belongs to the instance
-that contains all its loads. """
+that contains all its loads.
+"""
 
 import re
 from collections import Counter, defaultdict

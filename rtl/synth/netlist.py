@@ -2,7 +2,8 @@
 takes.
 
 The delays, in nanoseconds, are those of a placed design at speed grade -2. A delay of a net grows with the
-number of its loads. A lookup table is placed beside the multiplexer or carry cell that is its only load. """
+number of its loads. A lookup table is placed beside the multiplexer or carry cell that is its only load.
+"""
 
 import math
 from collections import Counter
@@ -13,7 +14,7 @@ from functools import cached_property
 CLOCK_TO_OUTPUT, SETUP = 0.08, 0.05
 LUT = 0.12
 MUX, MUX_SELECT = 0.07, 0.17
-CARRY_IN, CARRY_BIT, CARRY_OUT = 0.16, 0.015, 0.10
+CARRY_IN, CARRY_BIT, CARRY_SUM = 0.16, 0.015, 0.10
 BLOCK_MEMORY, LUT_MEMORY, LUT_MEMORY_READ = 0.95, 0.35, 0.17
 NET, NET_DOUBLED = 0.22, 0.035
 
@@ -113,7 +114,7 @@ class Cell:
     def carry_arcs(self, carries: set[int]) -> Iterator[Arc]:
         """A carry or a sum depends on the inputs at its place and below it, a sum not on DI at its place."""
         for output, at, target in places(self.outputs):
-            out = CARRY_OUT if output == "O" else 0.0
+            out = CARRY_SUM if output == "O" else 0.0
             for port, below, source in places(self.inputs):
                 if port in ("CI", "CYINIT"):
                     along, net = CARRY_BIT * (at + 1) + out, DIRECT if source in carries else ROUTED

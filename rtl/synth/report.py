@@ -7,9 +7,8 @@ from netlist import Netlist
 from timing import Longest, Timing
 from yosys import synthesize
 
-# The gate: a delay in ns and levels of logic between registers, at which the paper's card has its clock in
-# MHz. It contains a margin of 15 % from a network card of 512 bits that ships at 250 MHz, whose worst paths
-# have these delays.
+# The gate: a delay in ns and levels of logic between registers, at which the paper's device has its clock in
+# MHz. It has a margin of 15 % to a public design of 512 bits that ships at 250 MHz.
 GATE = Longest(5.0, 10)
 MEGAHERTZ = 220
 

@@ -2,7 +2,7 @@
 granted.
 
 The gate of a path between registers is 5.0 ns and 10 levels, with the delays of netlist.py. Logic within the
-gate is granted 220 MHz, the clock of the paper's card; other logic less in proportion. Whole engines are
+gate is granted 220 MHz, the clock of the paper's device; other logic less in proportion. Whole engines are
 synthesized flat, and the numbers are in docs/results/<today>/synthesis.md. Besides, each module alone has
 limits in limits.json.
 

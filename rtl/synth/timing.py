@@ -3,7 +3,8 @@ logic.
 
 A path starts after the clock of a register or memory, or at an input, and ends where a register or memory
 samples it, or at an output. Inputs and outputs count as registered outside. A level is a lookup table. The
-analysis breaks a loop of logic, which no signal goes around in a correct design, at one bit. """
+analysis breaks a loop of logic, which no signal goes around in a correct design, at one bit.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -1,8 +1,9 @@
 """Models of memories that use all freedom of AXI4: random latency, random order among ids, random stalls.
 
-A model has a function `line` from the address of a line to its 64 bytes as a number, or to None where there
-is no memory. A memory takes the data of a read at any time after it has accepted the read: of some reads all
-lines at once, then or when it sends them, of others line by line. """
+A model has a function `line` from the address of a line to its 64 bytes as a number, or to None beyond the
+end of memory. A memory takes the data of a read at any time after it has accepted the read: of some reads all
+lines at once, then or when it sends them, of others line by line.
+"""
 
 import random
 from collections import deque

@@ -77,7 +77,7 @@ async def finds_the_leaf(dut, shape, stall):
 @cocotb.test()
 @cocotb.parametrize(bits=(32, 40))
 async def versions_have_64_bits(dut, bits):
-    """Versions of nodes are below and above a power of two, at which a shorter number would begin again."""
+    """Versions of nodes are below and above a power of two, at which a shorter number wraps around."""
     memory, middle = Memory(SHAPES["tiny"]), 1 << bits
     tree, keys = grow(memory, writes=200, version=middle - 120)
     versions = [plan.version for plan in memory.plans.values()]

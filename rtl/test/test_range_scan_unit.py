@@ -174,8 +174,8 @@ async def keys_with_equal_heads(dut):
 @cocotb.test()
 @cocotb.parametrize(bits=(32, 40))
 async def versions_have_64_bits(dut, bits):
-    """Versions of leaves and log entries are below and above a power of two, at which a shorter number would
-    begin again."""
+    """Versions of leaves and log entries are below and above a power of two, at which a shorter number
+    wraps around."""
     middle = 1 << bits
     bench, tree, keys = await bench_of(dut, "tiny", stall=0.0, version=middle - 75)
     assert tree.version > middle + 50

@@ -135,7 +135,7 @@ async def starts_or_rejects_requests(dut, stall, ends):
 @cocotb.test()
 @cocotb.parametrize(bits=(32, 40))
 async def sequence_numbers_have_64_bits(dut, bits):
-    """The window passes a power of two, at which a shorter number would begin again."""
+    """The window passes a power of two, at which a shorter number wraps around."""
     await check_requests(dut, Bench(dut, 0.0, 0.1, before=(1 << bits) - 2 * SLOTS))
 
 
