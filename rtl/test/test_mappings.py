@@ -15,6 +15,8 @@ CLIENTS = 3
 BASE = 8192
 CHANGING = (1, 2, 1025, 2047)
 LOOKUPS = 60
+# The maximum cycles of a read: none, or longer than a mapping takes.
+LATENCIES = (0, 300)
 
 
 class Table:
@@ -39,14 +41,17 @@ class Table:
         while True:
             accepts, answers = (random.random() >= self.stall for _ in range(2))
             dut.read_ready_i.value = int(accepts)
-            dut.line_valid_i.value = int(answers and bool(self.in_flight))
-            if answers and self.in_flight:
-                client = random.choice(list(self.in_flight))
+            due = [client for client, read in self.in_flight.items() if read.wait <= 0]
+            dut.line_valid_i.value = int(answers and bool(due))
+            if answers and due:
+                client = random.choice(due)
                 dut.line_id_i.value, dut.line_i.value = client, self.in_flight.pop(client).step()[0]
             await RisingEdge(dut.clk_i)
+            for read in self.in_flight.values():
+                read.pass_cycle()
             if accepts and dut.read_valid_o.value == 1:
-                address = int(dut.read_address_o.value)
-                self.in_flight[int(dut.read_id_o.value)] = Beats(self.line, address, 1, 0)
+                read = Beats(self.line, int(dut.read_address_o.value), 1, random.choice(LATENCIES))
+                self.in_flight[int(dut.read_id_o.value)] = read
                 self.reads += 1
 
     async def write(self):
