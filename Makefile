@@ -93,7 +93,7 @@ rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figu
 	mkdir -p $(results)/figures && cp out/rtl-figures/*.svg $(results)/figures/
 	cp out/rtl-figures/rtl-figures.md $(results)/
 
-synth: setup ## synthesize the accelerator for docs/results/<today>/synthesis.md: a quarter of an hour
+synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: a quarter of an hour
 	$(python) rtl/synth/synthesize.py
 
 ##@ Generate
@@ -168,9 +168,10 @@ rtl-proofs: setup
 rtl-mutants: setup
 	$(python) tools/rtl_mutants.py
 
-# Samples of what takes too long for every run: small modules, and some of the mutants.
+# Samples of what takes too long for every run: limits of some modules, and some of the mutants.
 rtl-check: setup
-	$(python) rtl/synth/synthesize.py --check
+	$(python) -m unittest discover -s rtl/synth
+	$(python) rtl/synth/synthesize.py --check $(call share,3)
 	$(python) tools/rtl_mutants.py $(call share,7)
 
 some-mutants:

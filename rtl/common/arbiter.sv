@@ -36,50 +36,55 @@ module arbiter #(
     logic [IndexBits-1:0] index;
   } element_t;
 
-  // The stream that has the grant, or had it last. is_locked_q: this stream keeps the grant, because it has
-  // offered an element and its last element has not been accepted.
-  logic [IndexBits-1:0] grant_d, grant_q;
-  logic is_locked_q;
-  logic ready;
+  // Sets of streams, a bit each. grant_q: the stream that has the grant, or had it last; later_q: the streams
+  // after it. is_locked_q: this stream keeps the grant, because it has offered an element and its last
+  // element has not been accepted.
+  logic [Count-1:0] grant_d, grant_q, later_d, later_q, offers, chosen;
+  logic is_locked_q, valid, ready;
 
-  // The next stream, round-robin: the first one after the last grant that offers an element.
-  function automatic logic [IndexBits-1:0] next_grant(logic [IndexBits-1:0] grant, logic [Count-1:0] valid);
-    logic [Count-1:0] after;
-    logic [IndexBits-1:0] next;
-    after = valid & ~((Count'(2) << grant) - 1'b1);
-    if (after == '0) after = valid;
-    next = grant;
-    for (int unsigned index = 0; index < Count; index++) begin
-      if (after[Count-1-index]) next = IndexBits'(Count - 1 - index);
-    end
-    return next;
+  // The streams after the first one of a set, in a tree of few levels.
+  function automatic logic [Count-1:0] after(logic [Count-1:0] streams);
+    after = streams << 1;
+    for (int unsigned distance = 1; distance < Count; distance *= 2) after |= after << distance;
   endfunction
 
-  assign grant_d = is_locked_q ? grant_q : next_grant(grant_q, in_valid_i);
+  // Round-robin: the first stream after the last grant that offers an element, or else the first one of all.
+  assign offers = in_valid_i & later_q;
   always_comb begin
-    in_ready_o = '0;
-    in_ready_o[grant_d] = ready;
+    chosen = |offers ? offers & ~after(offers) : in_valid_i & ~after(in_valid_i);
+    later_d = |offers ? after(offers) : after(in_valid_i);
+    if (is_locked_q) later_d = later_q;
   end
+  assign grant_d = is_locked_q ? grant_q : chosen;
+  assign valid = |(grant_d & in_valid_i);
+  assign in_ready_o = grant_d & {Count{ready}};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      grant_q <= '0;
+      grant_q <= Count'(1);
+      later_q <= ~Count'(1);
       is_locked_q <= 1'b0;
-    end else if (in_valid_i[grant_d]) begin
+    end else if (valid) begin
       grant_q <= grant_d;
-      is_locked_q <= !ready || !in_last_i[grant_d];
+      later_q <= later_d;
+      is_locked_q <= !ready || !(|(grant_d & in_last_i));
     end
   end
 
   element_t in, out;
-  assign in = '{data: in_i[grant_d], last: in_last_i[grant_d], index: grant_d};
+  always_comb begin
+    in = '0;
+    for (int unsigned at = 0; at < Count; at++) begin
+      if (grant_d[at]) in |= element_t'{data: in_i[at], last: in_last_i[at], index: IndexBits'(at)};
+    end
+  end
 
   skid_buffer #(
     .T(element_t)
   ) u_skid_buffer (
     .clk_i,
     .rst_i,
-    .in_valid_i(in_valid_i[grant_d]),
+    .in_valid_i(valid),
     .in_ready_o(ready),
     .in_i(in),
     .out_valid_o,
@@ -91,7 +96,7 @@ module arbiter #(
   assign out_last_o = out.last;
   assign out_index_o = out.index;
 
-  `ASSERT(OneAtATime, $onehot0(in_ready_o & in_valid_i))
+  `ASSERT(OneAtATime, $onehot0(in_ready_o))
   for (genvar index = 0; index < Count; index++) begin : gen_assertions
     `ASSERT_OFFER_STAYS(InStays, in_valid_i[index], in_ready_o[index], {in_i[index], in_last_i[index]})
   end

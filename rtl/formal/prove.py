@@ -41,8 +41,8 @@ PROOFS = [
         ("skid_valid_q <= !advances && (skid_valid_q || accepts)", "skid_valid_q <= !advances && accepts"),
     ]),
     Proof("arbiter", 12, 3, [
-        ("is_locked_q <= !ready || !in_last_i[grant_d]", "is_locked_q <= !ready"),
-        ("next_grant(grant_q, in_valid_i)", "next_grant('0, in_valid_i)"),
+        ("is_locked_q <= !ready || !(|(grant_d & in_last_i))", "is_locked_q <= !ready"),
+        ("chosen = |offers ? offers & ~after(offers) : in_valid_i", "chosen = in_valid_i"),
     ]),
     Proof("request_slots", 16, 0, [
         ("window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount)", "1'b1"),

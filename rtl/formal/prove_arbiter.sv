@@ -101,7 +101,7 @@ module prove_arbiter (
   assign first = out_valid;
   assign second = u_arbiter.u_skid_buffer.skid_valid_q;
   assign second_index = u_arbiter.u_skid_buffer.skid_q.index;
-  assign grant = u_arbiter.grant_q;
+  assign grant = u_arbiter.grant_q[2] ? 2'd2 : 2'(u_arbiter.grant_q[1]);
   assign is_begun = in_packet_q[grant];
 
   function automatic logic [2:0] stream(logic is_open, logic [1:0] number);
@@ -116,7 +116,8 @@ module prove_arbiter (
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      StreamsExist : assert (grant < 2'd3 && within_q < 2'd3 || !is_within_q && grant < 2'd3);
+      StreamExists : assert (within_q < 2'd3 || !is_within_q);
+      OneGrant : assert (u_arbiter.grant_q == 3'd1 << grant && u_arbiter.later_q == 3'd6 << grant);
       FirstExists : assert (!first || index < 2'd3);
       SecondExists : assert (!second || second_index < 2'd3);
       SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.skid_q.data

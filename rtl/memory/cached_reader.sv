@@ -117,7 +117,7 @@ module cached_reader
   burst_line_t root_line, host_line;
   logic host_valid, host_ready, redirects;
   logic [Channels-1:0] hit_done;
-  logic [ClientCount-1:0] host_line_valid;
+  logic host_line_valid;
   logic fill_start, filled_valid, filled_ready, filled_failed;
   logic [TagBits-1:0] fill_tag, filled_tag;
   logic [PlaceBits-1:0] fill_place;
@@ -147,7 +147,7 @@ module cached_reader
     .other_lines_o(other_lines),
     .other_tag_o(other_tag),
     .other_name_o(other_name),
-    .line_valid_i(|host_line_valid),
+    .line_valid_i(host_line_valid),
     .line_tag_i(host_line_tag),
     .line_i(host_line),
     .beat_valid_o(root_valid),
@@ -210,7 +210,7 @@ module cached_reader
     .start_i(fill_start),
     .start_tag_i(fill_tag),
     .start_place_i(fill_place),
-    .line_valid_i(|host_line_valid),
+    .line_valid_i(host_line_valid),
     .line_tag_i(host_line_tag),
     .line_i(host_line),
     .write_valid_o,
@@ -235,7 +235,7 @@ module cached_reader
     .rst_i,
     .enable_i(balance_i),
     .host_begins_i(host_valid && host_ready),
-    .host_ends_i(|host_line_valid && host_line.last),
+    .host_ends_i(host_line_valid && host_line.last),
     .dram_begins_i(hit_valid_o && hit_ready_i),
     .dram_ends_i(hit_done),
     .redirects_o(redirects)
@@ -266,7 +266,7 @@ module cached_reader
     .clk_i,
     .rst_i,
     .host_valid_i(host_line_valid),
-    .host_bank_i(BankBits'(host_line_tag)),
+    .host_tag_i(host_line_tag),
     .host_i(host_line),
     .cache_valid_i(hit_line_valid_i),
     .cache_ready_o(hit_line_ready_o),

@@ -26,10 +26,9 @@ module host_reader
   input  burst_lines_t       burst_lines_i,
   input  logic [TagBits-1:0] burst_tag_i,
 
-  // a line for the client whose bit is set
-  output logic        [ClientCount-1:0] line_valid_o,
-  output logic        [TagBits-1:0]     line_tag_o,
-  output burst_line_t                   line_o,
+  output logic               line_valid_o,
+  output logic [TagBits-1:0] line_tag_o,
+  output burst_line_t        line_o,
 
   output axi_read_request_t host_o,
   // verilator lint_off UNUSEDSIGNAL
@@ -73,15 +72,9 @@ module host_reader
     line_q <= '{data: host_i.rdata, last: host_i.rlast, error: fails};
   end
 
+  assign line_valid_o = valid_q;
   assign line_tag_o = tag_q;
   assign line_o = line_q;
-  always_comb begin
-    line_valid_o = '0;
-    for (int unsigned index = 0; index < ClientCount; index++) begin
-      line_valid_o[index] = valid_q && tag_q[TagBits-1:BankBits] == ClientBits'(index);
-    end
-  end
-
   // Tags in flight.
   logic [2**TagBits-1:0] flying_q;
   always_ff @(posedge clk_i) begin

@@ -1,8 +1,11 @@
 // Routes lines to the clients that requested them: from host memory, from the cache in each channel of
-// on-board memory, and from the root on chip. All sources can deliver a line in the same cycle if their
-// clients differ. For the same client, host memory has priority, then the channels in ascending order.
+// on-board memory, and from the root on chip. Four clients are a group, which receives a line a cycle, so
+// sources deliver lines in the same cycle if their groups differ. For the same group, host memory has
+// priority, then the channels in ascending order. A line arrives in the cycle after it was routed.
 
 `default_nettype none
+
+`include "assertions.svh"
 
 module line_router
   import memory_pkg::*;
@@ -19,9 +22,9 @@ module line_router
   input logic rst_i,
 
   // from host memory, which cannot wait
-  input logic        [ClientCount-1:0] host_valid_i,
-  input logic        [BankBits-1:0]    host_bank_i,
-  input burst_line_t                   host_i,
+  input logic               host_valid_i,
+  input logic [TagBits-1:0] host_tag_i,
+  input burst_line_t        host_i,
 
   input  logic        [Channels-1:0]              cache_valid_i,
   output logic        [Channels-1:0]              cache_ready_o,
@@ -38,73 +41,98 @@ module line_router
   output burst_line_t [ClientCount-1:0]               line_o
 );
 
-  logic [Channels-1:0][ClientCount-1:0] cache_valid;
-  logic [ClientCount-1:0] root_valid;
-  logic [Channels-1:0][BankBits-1:0] cache_bank;
-  logic [BankBits-1:0] root_bank;
-  burst_line_t [Channels-1:0] cache_line;
-  burst_line_t root_line;
+  localparam int unsigned GroupClients = 4;
+  localparam int unsigned Groups = (ClientCount + GroupClients - 1) / GroupClients;
+  // host memory, the channels, the root
+  localparam int unsigned Sources = Channels + 2;
+
+  typedef logic [ClientBits-1:0] client_t;
+  typedef struct packed {
+    client_t client;
+    logic [BankBits-1:0] bank;
+    burst_line_t line;
+  } element_t;
+
+  logic [Sources-1:0] valid, blocked;
+  element_t [Sources-1:0] element;
+
+  assign valid[0] = host_valid_i;
+  assign element[0] = {host_tag_i, host_i};
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
-    // Clients that receive a line from host memory or from a previous channel, and those that receive
-    // one from this channel.
-    logic [ClientCount-1:0] busy, valid, busy_after;
-
-    if (channel == 0) assign busy = host_valid_i;
-    else assign busy = gen_channels[channel-1].busy_after;
-    assign busy_after = busy | valid;
-    assign cache_valid[channel] = valid;
-
-    hit_reader #(
-      .ClientCount(ClientCount),
-      .Banks(Banks)
+    skid_buffer #(
+      .T(element_t)
     ) u_of_cache (
       .clk_i,
       .rst_i,
-      .beat_valid_i(cache_valid_i[channel]),
-      .beat_ready_o(cache_ready_o[channel]),
-      .beat_tag_i(cache_tag_i[channel]),
-      .beat_i(cache_i[channel]),
-      .busy_i(busy),
-      .line_valid_o(valid),
-      .line_bank_o(cache_bank[channel]),
-      .line_o(cache_line[channel])
+      .in_valid_i(cache_valid_i[channel]),
+      .in_ready_o(cache_ready_o[channel]),
+      .in_i({cache_tag_i[channel], cache_i[channel]}),
+      .out_valid_o(valid[channel+1]),
+      .out_ready_i(!blocked[channel+1]),
+      .out_o(element[channel+1])
     );
   end
 
-  hit_reader #(
-    .ClientCount(ClientCount),
-    .Banks(Banks)
+  skid_buffer #(
+    .T(element_t)
   ) u_of_root (
     .clk_i,
     .rst_i,
-    .beat_valid_i(root_valid_i),
-    .beat_ready_o(root_ready_o),
-    .beat_tag_i(root_tag_i),
-    .beat_i(root_i),
-    .busy_i(gen_channels[Channels-1].busy_after),
-    .line_valid_o(root_valid),
-    .line_bank_o(root_bank),
-    .line_o(root_line)
+    .in_valid_i(root_valid_i),
+    .in_ready_o(root_ready_o),
+    .in_i({root_tag_i, root_i}),
+    .out_valid_o(valid[Sources-1]),
+    .out_ready_i(!blocked[Sources-1]),
+    .out_o(element[Sources-1])
   );
 
-  for (genvar index = 0; index < ClientCount; index++) begin : gen_clients
-    always_comb begin
-      line_bank_o[index] = root_bank;
-      line_o[index] = root_line;
-      for (int unsigned channel = 0; channel < Channels; channel++) begin
-        if (cache_valid[channel][index]) begin
-          line_bank_o[index] = cache_bank[channel];
-          line_o[index] = cache_line[channel];
-        end
-      end
-      if (host_valid_i[index]) begin
-        line_bank_o[index] = host_bank_i;
-        line_o[index] = host_i;
+  function automatic client_t group_of(client_t client);
+    return client_t'(32'(client) / GroupClients);
+  endfunction
+
+  // A source waits while its group receives a line from a source before it.
+  always_comb begin
+    blocked = '0;
+    for (int unsigned at = 1; at < Sources; at++) begin
+      for (int unsigned earlier = 0; earlier < at; earlier++) begin
+        if (valid[earlier] && !blocked[earlier]
+            && group_of(element[earlier].client) == group_of(element[at].client)) blocked[at] = 1'b1;
       end
     end
   end
-  assign line_valid_o = gen_channels[Channels-1].busy_after | root_valid;
+
+  for (genvar group = 0; group < Groups; group++) begin : gen_groups
+    logic [Sources-1:0] gives;
+    logic valid_q;
+    element_t out_d, out_q;
+
+    always_comb begin
+      out_d = '0;
+      for (int unsigned at = 0; at < Sources; at++) begin
+        gives[at] = valid[at] && !blocked[at] && group_of(element[at].client) == client_t'(group);
+        if (gives[at]) out_d |= element[at];
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) valid_q <= 1'b0;
+      else valid_q <= |gives;
+      out_q <= out_d;
+    end
+
+    `ASSERT(OneLine, $onehot0(gives))
+  end
+
+  for (genvar index = 0; index < ClientCount; index++) begin : gen_clients
+    element_t out;
+    assign out = gen_groups[index/GroupClients].out_q;
+    assign line_valid_o[index] = gen_groups[index/GroupClients].valid_q && out.client == client_t'(index);
+    assign line_bank_o[index] = out.bank;
+    assign line_o[index] = out.line;
+  end
+
+  `COVER(LinesMeet, |(valid & blocked))
 
 endmodule
 

@@ -26,24 +26,35 @@ module memory_counters
   output memory_counters_t counters_o
 );
 
-  memory_counters_t counters_q;
+  // The sums of a cycle, and those of all cycles before it.
+  memory_counters_t sums_q, counters_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      counters_q <= '0;
+      {sums_q, counters_q} <= '0;
     end else begin
-      counters_q.reads <= counters_q.reads + 64'($countones(reads_i));
-      counters_q.lookups <= counters_q.lookups + 64'($countones(lookups_i));
-      counters_q.host_reads <= counters_q.host_reads + 64'(host_read_i);
-      counters_q.host_lines <= counters_q.host_lines + 64'(host_line_i);
-      counters_q.host_stalls <= counters_q.host_stalls + 64'(host_stall_i);
-      counters_q.hits <= counters_q.hits + 64'(events_i.hit);
-      counters_q.misses <= counters_q.misses + 64'(events_i.miss);
-      counters_q.dram_lines <= counters_q.dram_lines + 64'(events_i.dram_lines);
-      counters_q.root_lines <= counters_q.root_lines + 64'(events_i.root_line);
-      counters_q.table_lines <= counters_q.table_lines + 64'(table_line_i);
-      counters_q.dram_errors <=
-          counters_q.dram_errors + 64'($countones({dram_read_error_i, dram_write_error_i}));
+      sums_q.reads <= 64'($countones(reads_i));
+      sums_q.lookups <= 64'($countones(lookups_i));
+      sums_q.host_reads <= 64'(host_read_i);
+      sums_q.host_lines <= 64'(host_line_i);
+      sums_q.host_stalls <= 64'(host_stall_i);
+      sums_q.hits <= 64'(events_i.hit);
+      sums_q.misses <= 64'(events_i.miss);
+      sums_q.dram_lines <= 64'(events_i.dram_lines);
+      sums_q.root_lines <= 64'(events_i.root_line);
+      sums_q.table_lines <= 64'(table_line_i);
+      sums_q.dram_errors <= 64'($countones({dram_read_error_i, dram_write_error_i}));
+      counters_q.reads <= counters_q.reads + sums_q.reads;
+      counters_q.lookups <= counters_q.lookups + sums_q.lookups;
+      counters_q.host_reads <= counters_q.host_reads + sums_q.host_reads;
+      counters_q.host_lines <= counters_q.host_lines + sums_q.host_lines;
+      counters_q.host_stalls <= counters_q.host_stalls + sums_q.host_stalls;
+      counters_q.hits <= counters_q.hits + sums_q.hits;
+      counters_q.misses <= counters_q.misses + sums_q.misses;
+      counters_q.dram_lines <= counters_q.dram_lines + sums_q.dram_lines;
+      counters_q.root_lines <= counters_q.root_lines + sums_q.root_lines;
+      counters_q.table_lines <= counters_q.table_lines + sums_q.table_lines;
+      counters_q.dram_errors <= counters_q.dram_errors + sums_q.dram_errors;
     end
   end
 

@@ -121,7 +121,7 @@ module node_cache
   // The destination of the burst that was looked up, until it is accepted there.
   logic to_host_q, to_cache_q;
   flight_t [2**TagBits-1:0] flights_q;
-  logic [SetBits-1:0] clear_q, set, set_mask;
+  logic [SetBits-1:0] clear_q, set, burst_set, set_mask_q;
   logic [7:0] random_q;
 
   function automatic logic [EntryLines-1:0] lines_of(logic [IndexBits-1:0] first, burst_lines_t lines);
@@ -152,8 +152,8 @@ module node_cache
   logic takes, may_keep, has_entry, is_hit, is_tag_busy, makes_entry, starts_fill, starts_hit;
   logic [IndexBits-1:0] index;
   logic [WayBits-1:0] way, victim;
-  logic [Ways-1:0] is_busy;
-  logic [EntryLines-1:0] wanted;
+  logic [Ways-1:0] is_busy, is_entry, has_lines;
+  logic [EntryLines-1:0] wanted_q;
   line_address_t from_start;
 
   assign from_start = line_address_t'((burst_address_i - name_i.address) >> LineIndexBits);
@@ -161,24 +161,23 @@ module node_cache
       && from_start + line_address_t'(burst_lines_i) <= line_address_t'(EntryLines);
 
   assign index = burst_address_q[LineIndexBits+:IndexBits];
-  assign wanted = lines_of(index, lines_q);
+  assign burst_set = lid_q[SetBits-1:0] & set_mask_q;
   always_comb begin
-    has_entry = 1'b0;
     way = '0;
     for (int unsigned at = 0; at < Ways; at++) begin
-      if (found[at].used && found[at].lid == lid_q && found[at].address == address_q) begin
-        has_entry = 1'b1;
-        way = WayBits'(at);
-      end
+      is_entry[at] = found[at].used && found[at].lid == lid_q && found[at].address == address_q;
+      has_lines[at] = (~found[at].lines & wanted_q) == '0;
+      if (is_entry[at]) way |= WayBits'(at);
     end
   end
-  assign is_hit = has_entry && (found[way].lines & wanted) == wanted;
+  assign has_entry = |is_entry;
+  assign is_hit = |(is_entry & has_lines);
 
-  // Ways of the set that have a read or fill in flight.
+  // Ways of the burst's set that have a read or fill in flight.
   always_comb begin
     is_busy = '0;
     for (int unsigned at = 0; at < 2 ** TagBits; at++) begin
-      if (flights_q[at].busy && flights_q[at].set == set) is_busy[flights_q[at].way] = 1'b1;
+      if (flights_q[at].busy && flights_q[at].set == burst_set) is_busy[flights_q[at].way] = 1'b1;
     end
   end
   assign victim = has_entry ? way : random_q[WayBits-1:0];
@@ -208,18 +207,17 @@ module node_cache
   assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
   assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
 
-  assign set_mask = {SetBits{1'b1}} >> halvings_i;
-
+  always_ff @(posedge clk_i) set_mask_q <= {SetBits{1'b1}} >> halvings_i;
   always_comb begin
     unique case (state_q)
       Clears: set = clear_q;
       Idle:
       if (filled_valid_i) set = flights_q[filled_tag_i].set;
-      else if (drop_valid_i) set = drop_lid_i[SetBits-1:0] & set_mask;
-      else set = name_i.lid[SetBits-1:0] & set_mask;
+      else if (drop_valid_i) set = drop_lid_i[SetBits-1:0] & set_mask_q;
+      else set = name_i.lid[SetBits-1:0] & set_mask_q;
       Fills: set = flights_q[filled_tag_i].set;
-      Drops: set = drop_lid_i[SetBits-1:0] & set_mask;
-      default: set = lid_q[SetBits-1:0] & set_mask;
+      Drops: set = drop_lid_i[SetBits-1:0] & set_mask_q;
+      default: set = burst_set;
     endcase
   end
 
@@ -257,6 +255,7 @@ module node_cache
     if (takes) begin
       burst_address_q <= burst_address_i;
       lines_q <= burst_lines_i;
+      wanted_q <= lines_of(burst_address_i[LineIndexBits+:IndexBits], burst_lines_i);
       tag_q <= burst_tag_i;
       lid_q <= name_i.lid;
       address_q <= name_i.address;
@@ -274,7 +273,7 @@ module node_cache
       if (starts_fill || starts_hit) begin
         flights_q[tag_q] <= '{
           busy: 1'b1,
-          set: set,
+          set: burst_set,
           way: victim,
           index: index,
           lines: lines_q
@@ -289,17 +288,18 @@ module node_cache
   assign host_lines_o = lines_q;
   assign host_tag_o = tag_q;
   assign hit_valid_o = to_cache_q;
-  assign hit_place_o = {lid_q[SetBits-1:0] & set_mask, flights_q[tag_q].way, index};
+  assign hit_place_o = {burst_set, flights_q[tag_q].way, index};
   assign hit_lines_o = lines_q;
   assign hit_tag_o = tag_q;
   assign fill_start_o = starts_fill;
   assign fill_tag_o = tag_q;
-  assign fill_place_o = {set, victim, index};
+  assign fill_place_o = {burst_set, victim, index};
   assign filled_ready_o = state_q == Fills;
   assign drop_ready_o = state_q == Drops;
   assign counts_hit_o = state_q == Looks && is_hit;
   assign counts_miss_o = state_q == Looks && !is_hit;
 
+  `ASSERT(OneEntry, state_q != Looks || $onehot0(is_entry))
   `ASSERT_OFFER_STAYS(HostStays, host_valid_o, host_ready_i, {host_address_o, host_lines_o, host_tag_o})
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_place_o, hit_lines_o, hit_tag_o})
   `COVER(Hits, starts_hit)
@@ -310,7 +310,7 @@ module node_cache
   `COVER(AllWaysAreBusy, state_q == Looks && !has_entry && is_busy[victim])
   `COVER(FillFails, state_q == Fills && filled_failed_i)
   `COVER(DropsEntry, state_q == Drops && written != found)
-  `COVER(DropsWhileInFlight, state_q == Drops && is_busy != '0)
+  `COVER(DropsWhileInFlight, state_q == Drops && drop_lid_i == lid_q && is_busy != '0)
 
 endmodule
 

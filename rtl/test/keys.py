@@ -28,6 +28,18 @@ def ending(letters: bytes, bytes_max: int) -> bytes:
     return bytes(random.choices(letters, k=length))
 
 
+def nested_keys(*widths: int) -> list[bytes]:
+    """Returns keys of these lengths, one byte less and one more. Each is a prefix of the next one."""
+    rest = random.randbytes(max(widths) + 1)
+    lengths = {width + more for width in widths for more in (-1, 0, 1)}
+    return [rest[:length] for length in sorted(lengths)]
+
+
+def around(key: bytes) -> list[bytes]:
+    """Returns the key, and keys right before and after it in order."""
+    return [key[:-1], key, key + b"\0", key[:-1] + bytes([key[-1] ^ 1])]
+
+
 def near(key: bytes, bytes_max: int) -> bytes:
     """Returns the key, or one that is close to it."""
     changed = bytearray(key)

@@ -1,7 +1,8 @@
 """Models of memories that use all freedom of AXI4: random latency, random order among ids, random stalls.
 
-A model calls its `line` when it sends a beat: a function from the address of a line to its 64 bytes as a
-number, or to None where there is no memory.
+A model has a function `line` from the address of a line to its 64 bytes as a number, or to None beyond the
+end of memory. A memory takes the data of a read at any time after it has accepted the read: of some reads all
+lines at once, then or when it sends them, of others line by line.
 """
 
 import random
@@ -19,16 +20,33 @@ REQUESTS = {kind: record(f"axi_{kind}_request_t") for kind in ("read", "write")}
 RESPONSES = {kind: record(f"axi_{kind}_response_t") for kind in ("read", "write")}
 
 
+# The probability that a read takes its next line in a cycle: all lines when it is accepted, some in each of
+# the cycles until they are sent, or all when they are sent.
+TAKES = (1.0, 0.1, 0.0)
+
+
 class Beats:
     """The remaining lines of one read, and the cycles until the first one."""
 
-    def __init__(self, address: int, lines: int, latency: int):
-        self.address, self.lines, self.wait = address, lines, random.randint(0, latency)
+    def __init__(self, line, address: int, lines: int, latency: int):
+        self.line, self.wait, self.takes = line, random.randint(0, latency), random.choice(TAKES)
+        self.addresses, self.data = deque(range(address, address + LINE * lines, LINE)), deque()
+        while self.takes == 1.0 and self.addresses:
+            self.take()
 
-    def step(self) -> tuple[int, bool]:
-        """Returns the address of the next line, and whether it is the last one."""
-        address, self.address, self.lines = self.address, self.address + LINE, self.lines - 1
-        return address, self.lines == 0
+    def take(self):
+        self.data.append(self.line(self.addresses.popleft()))
+
+    def pass_cycle(self):
+        self.wait -= 1
+        if self.addresses and random.random() < self.takes:
+            self.take()
+
+    def step(self) -> tuple[int | None, bool]:
+        """Returns the data of the next line, and whether it is the last one."""
+        if not self.data:
+            self.take()
+        return self.data.popleft(), not self.data and not self.addresses
 
 
 class AxiPort:
@@ -98,14 +116,14 @@ class HostMemory:
             self.port.set(arready=accepts)
             await RisingEdge(self.dut.clk_i)
             for beats in self.in_flight.values():
-                beats.wait -= 1
+                beats.pass_cycle()
             if accepts and self.port.get("arvalid"):
                 self.take(*self.port.burst("ar"))
 
     def take(self, identifier: int, address: int, lines: int):
         assert identifier not in self.in_flight, f"id {identifier} is already in flight"
         self.reads.append((address, lines * LINE))
-        self.in_flight[identifier] = Beats(address, lines, self.latency)
+        self.in_flight[identifier] = Beats(self.line, address, lines, self.latency)
 
     async def return_beats(self):
         await end_of_reset(self.dut)
@@ -120,8 +138,7 @@ class HostMemory:
                 await RisingEdge(self.dut.clk_i)
 
     def drive(self, identifier: int):
-        address, last = self.in_flight[identifier].step()
-        data = self.line(address)
+        data, last = self.in_flight[identifier].step()
         error = data is None or random.random() < self.errors
         if last:
             del self.in_flight[identifier]
@@ -164,13 +181,14 @@ class Dram:
         while True:
             await self.handshake("ar")
             identifier, address, beats = self.port.burst("ar")
-            self.in_flight.setdefault(identifier, deque()).append(Beats(address, beats, self.latency))
+            read = Beats(self.line, address, beats, self.latency)
+            self.in_flight.setdefault(identifier, deque()).append(read)
 
     async def return_beats(self):
         await end_of_reset(self.dut)
         while True:
             for reads in self.in_flight.values():
-                reads[0].wait -= 1
+                reads[0].pass_cycle()
             due = [identifier for identifier, reads in self.in_flight.items() if reads[0].wait <= 0]
             gives = bool(due) and random.random() >= self.stall
             self.port.set(rvalid=gives)
@@ -182,12 +200,12 @@ class Dram:
 
     def drive(self, identifier: int):
         reads = self.in_flight[identifier]
-        address, last = reads[0].step()
+        data, last = reads[0].step()
         if last:
             reads.popleft()
         if not reads:
             del self.in_flight[identifier]
-        self.port.set(rid=identifier, rdata=self.line(address), rlast=last, rresp=OKAY)
+        self.port.set(rid=identifier, rdata=data, rlast=last, rresp=OKAY)
 
     async def accept_addresses(self):
         await end_of_reset(self.dut)

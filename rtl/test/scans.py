@@ -18,9 +18,9 @@ NO_LIMIT = 2**32 - 1
 RESULT_BYTES = 16 * 64
 
 
-def grow(memory: Memory, writes: int, value_bytes=VALUE_BYTES) -> tuple[Tree, list[bytes]]:
-    """Returns a tree with a history, and its keys."""
-    tree = Tree(memory)
+def grow(memory: Memory, writes: int, value_bytes=VALUE_BYTES, version: int = 1) -> tuple[Tree, list[bytes]]:
+    """Returns a tree with a history that begins at a version, and its keys."""
+    tree = Tree(memory, version)
     keys = random_keys(max(writes // 3, 1), memory.shape.key_bytes_max)
     present: set[bytes] = set()
     for _ in range(writes):

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
-from keys import near, random_keys
+from keys import around, near, nested_keys, random_keys
 from nodes import SHAPES, Item, Plan, Shape, child, child_lid
 from ports import line
 from runner import simulate
@@ -126,6 +126,23 @@ async def walks_over_items(dut, shape, stall):
                 await user.check(item, suffix, search_key)
             await user.until(dut.end_o)
             assert dut.item_valid_o.value == 0 and not user.source.queue
+
+
+@cocotb.test()
+async def keys_have_the_length_of_chunks(dut):
+    """Only the length of the longer key decides, where chunks begin or end."""
+    shape, user = SHAPES["default"], User(dut, 0.0)
+    await start(dut, start_i=0, next_i=0)
+    keys = nested_keys(8, CHUNK, 2 * CHUNK, 3 * CHUNK)
+    plan = Plan(level=1, left=1, items=tuple(child(key, at + 1) for at, key in enumerate(keys)))
+    data, starts = plan.build(shape), offsets(shape, plan)
+    for key in keys:
+        for search_key in around(key):
+            at = keys.index(key)
+            first, last = max(at - 1, 0), min(at + 2, len(keys))
+            await user.begin(data, starts[first], starts[last], search_key)
+            for item in plan.items[first:last]:
+                await user.check(item, item.key, search_key)
 
 
 @cocotb.test()

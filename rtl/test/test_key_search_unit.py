@@ -1,11 +1,12 @@
 """A key search unit finds the same leaves as the reader of trees."""
 
 import random
+from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import RisingEdge
 from descents import LEAF, TASK, Descent, random_descent
-from keys import near
+from keys import around, near, nested_keys
 from nodes import SHAPES, Memory, Plan, child
 from ports import KeyPorts, MemoryPorts
 from runner import simulate
@@ -74,6 +75,23 @@ async def finds_the_leaf(dut, shape, stall):
 
 
 @cocotb.test()
+@cocotb.parametrize(bits=(32, 40))
+async def versions_have_64_bits(dut, bits):
+    """Versions of nodes are below and above a power of two, at which a shorter number wraps around."""
+    memory, middle = Memory(SHAPES["tiny"]), 1 << bits
+    tree, keys = grow(memory, writes=200, version=middle - 120)
+    versions = [plan.version for plan in memory.plans.values()]
+    assert min(versions) < middle <= max(versions)
+    bench = Bench(dut, memory)
+    await bench.start()
+    descents = [random_descent(tree, keys, slot) for slot in range(60)]
+    versions = (middle - 1, middle, middle + 1, tree.version, tree.version + middle)
+    descents = [replace(descent, version=random.choice(versions)) for descent in descents]
+    for descent, leaf in zip(descents, await bench.find_leaves(descents)):
+        descent.check(memory, leaf)
+
+
+@cocotb.test()
 @cocotb.parametrize(stall=STALLS)
 async def reports_failures_of_memory(dut, stall):
     memory = Memory(SHAPES["tiny"])
@@ -121,6 +139,18 @@ async def bisects_segments_with_equal_heads(dut):
     assert await bench.lid("key", b"one heae", root) == 1000 + len(keys)
     assert len(bench.ports.reads) == 2
     assert await bench.lid("key", b"one head", root) == 1000
+
+
+@cocotb.test()
+async def keys_have_the_length_of_chunks(dut):
+    """Only the length of the longer key decides, where chunks begin or end."""
+    keys = nested_keys(8, 32, 64, 96)
+    memory, root = parent_of(keys, "default")
+    bench = Bench(dut, memory)
+    await bench.start()
+    for key in keys:
+        for search_key in around(key):
+            assert await bench.lid("key", search_key, root) == child_for(memory.current(root), search_key)
 
 
 @cocotb.test()

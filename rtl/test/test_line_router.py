@@ -1,5 +1,5 @@
-"""Each client receives one line per cycle: from host memory first, then from the cache, then from the root.
-No line is lost."""
+"""Each group of clients receives one line per cycle: from host memory first, then from the cache, then from
+the root. No line is lost."""
 
 import random
 
@@ -36,8 +36,8 @@ async def lines_reach_their_clients_in_order(dut, stall, host):
             number += 1
             line, at = LINE.pack(data=number), random.randrange(BANKS)
             sent[client, "host"].append((at, line))
-            dut.host_bank_i.value, dut.host_i.value = at, line
-        dut.host_valid_i.value = gives << client
+            dut.host_tag_i.value, dut.host_i.value = client * BANKS + at, line
+        dut.host_valid_i.value = int(gives)
         await RisingEdge(dut.clk_i)
         for index in range(clients):
             if valid.get(index):
@@ -45,8 +45,10 @@ async def lines_reach_their_clients_in_order(dut, stall, host):
                 heads = [queue for (of, _), queue in sent.items() if of == index and queue[:1] == [line]]
                 assert len(heads) == 1
                 heads[0].pop(0)
-        assert not any(sent[index, "host"] for index in range(clients)), "a line from host memory waited"
+        waiting = sum(len(sent[index, "host"]) for index in range(clients))
+        assert waiting <= int(gives), "a line from host memory waited"
 
 
 def test_line_router():
-    simulate("line_router", ClientCount=3)
+    for clients in (1, 3, 9):
+        simulate("line_router", ClientCount=clients)

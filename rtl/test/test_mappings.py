@@ -5,6 +5,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 from lookups import Lookups
+from memories import Beats
 from runner import simulate
 from streams import STALLS, end_of_reset, start, transfer
 
@@ -14,11 +15,13 @@ CLIENTS = 3
 BASE = 8192
 CHANGING = (1, 2, 1025, 2047)
 LOOKUPS = 60
+# The maximum cycles of a read: none, or longer than a mapping takes.
+LATENCIES = (0, 300)
 
 
 class Table:
-    """On-board memory, with random contents at first. Reads are answered in any order with the contents at
-    the time of the answer. A write takes effect at any time before its response."""
+    """On-board memory, with random contents at first. Reads are answered in any order with the contents when
+    the read was accepted or when it is answered. A write takes effect at any time before its response."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.stall = dut, stall
@@ -29,21 +32,26 @@ class Table:
         cocotb.start_soon(self.read())
         cocotb.start_soon(self.write())
 
+    def line(self, address: int) -> int:
+        return int.from_bytes(self.bytes[address - BASE:][:64], "little")
+
     async def read(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
             accepts, answers = (random.random() >= self.stall for _ in range(2))
             dut.read_ready_i.value = int(accepts)
-            dut.line_valid_i.value = int(answers and bool(self.in_flight))
-            if answers and self.in_flight:
-                client = random.choice(list(self.in_flight))
-                at = self.in_flight.pop(client) - BASE
-                dut.line_id_i.value = client
-                dut.line_i.value = int.from_bytes(self.bytes[at:at + 64], "little")
+            due = [client for client, read in self.in_flight.items() if read.wait <= 0]
+            dut.line_valid_i.value = int(answers and bool(due))
+            if answers and due:
+                client = random.choice(due)
+                dut.line_id_i.value, dut.line_i.value = client, self.in_flight.pop(client).step()[0]
             await RisingEdge(dut.clk_i)
+            for read in self.in_flight.values():
+                read.pass_cycle()
             if accepts and dut.read_valid_o.value == 1:
-                self.in_flight[int(dut.read_id_o.value)] = int(dut.read_address_o.value)
+                read = Beats(self.line, int(dut.read_address_o.value), 1, random.choice(LATENCIES))
+                self.in_flight[int(dut.read_id_o.value)] = read
                 self.reads += 1
 
     async def write(self):

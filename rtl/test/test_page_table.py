@@ -5,6 +5,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 from lookups import Lookups
+from memories import Beats
 from runner import simulate
 from streams import STALLS, end_of_reset, start
 
@@ -25,7 +26,7 @@ class Table:
         # all words of each LID, and the index of the current one
         self.history = {lid: [self.words[lid]] for lid in CHANGING}
         self.in_force = dict.fromkeys(CHANGING, 0)
-        # ids in flight and their addresses; number of all reads
+        # the reads in flight by their ids; number of all reads
         self.in_flight, self.failed, self.reads = {}, set(), 0
         for port in ("line_read_ready", "line_valid", "map_valid", "drop"):
             getattr(dut, f"{port}_i").value = 0
@@ -78,7 +79,7 @@ class Table:
             fails = random.random() < 0.05
             if fails:
                 self.failed.add(identifier)
-            dut.line_i.value, dut.line_error_i.value = self.line(self.in_flight.pop(identifier)), int(fails)
+            dut.line_i.value, dut.line_error_i.value = self.in_flight.pop(identifier).step()[0], int(fails)
             dut.line_id_i.value = identifier
 
     async def run(self):
@@ -92,7 +93,7 @@ class Table:
             if accepts and dut.line_read_valid_o.value == 1:
                 identifier, address = int(dut.line_read_id_o.value), int(dut.line_read_address_o.value)
                 assert BASE <= address < BASE + 8 * LIDS and address % 64 == 0
-                self.in_flight[identifier] = address
+                self.in_flight[identifier] = Beats(self.line, address, 1, 0)
                 self.reads += 1
 
 

@@ -2,12 +2,14 @@
 
 import random
 from dataclasses import replace
+from os.path import commonprefix
 
 import cocotb
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from honeycomb_layout import STATUS_FAULT, STATUS_FOUND
-from nodes import SHAPES, Memory, Shape
+from honeycomb_layout import STATUS_FAULT, STATUS_FOUND, CompletionPair, ItemHeader, LogEntryHeader
+from keys import around, nested_keys
+from nodes import SHAPES, Item, Memory, Plan, Shape
 from ports import KeyPorts, MemoryPorts
 from runner import simulate
 from scans import (
@@ -119,10 +121,10 @@ def some_version(tree: Tree) -> int:
     return random.choice((tree.version, random.randint(0, tree.version)))
 
 
-async def bench_of(dut, shape: str, stall: float, writes=None, value_bytes=VALUE_BYTES, **ports):
+async def bench_of(dut, shape: str, stall: float, writes=None, value_bytes=VALUE_BYTES, version=1, **ports):
     """Returns a bench, the tree in its memory, and keys of this tree."""
     memory = Memory(SHAPES[shape])
-    tree, keys = grow(memory, writes or {"default": 400, "tiny": 150}.get(shape, 200), value_bytes)
+    tree, keys = grow(memory, writes or {"default": 400, "tiny": 150}.get(shape, 200), value_bytes, version)
     bench = Bench(dut, memory, stall, jitter=5 if stall else 0, **ports)
     await bench.start()
     return bench, tree, keys
@@ -167,6 +169,100 @@ async def keys_with_equal_heads(dut):
         flags = ({}, {"floor_start": True}, {"backward": True})[at % 3]
         await bench.check(random_get(keys, 40, tree.version), tree.root)
         await bench.check(replace(random_scan(keys, 40, tree.version, **flags), pairs_max=4), tree.root)
+
+
+@cocotb.test()
+@cocotb.parametrize(bits=(32, 40))
+async def versions_have_64_bits(dut, bits):
+    """Versions of leaves and log entries are below and above a power of two, at which a shorter number
+    wraps around."""
+    middle = 1 << bits
+    bench, tree, keys = await bench_of(dut, "tiny", stall=0.0, version=middle - 75)
+    assert tree.version > middle + 50
+    for at in range(40):
+        newest = tree.version
+        version = random.choice((middle - 1, middle, middle + 1, middle + 20, newest, newest + middle))
+        make = random_get if at % 2 else random_scan
+        await bench.check(make(keys, bench.memory.shape.key_bytes_max, version), tree.root)
+
+
+def bounds(key: bytes) -> list[dict]:
+    """Returns scans that start or end at a key or beside it, forward and backward."""
+    found = []
+    for bound in around(key):
+        for excluded in (False, True):
+            found.append({"upper": bound, "flags": {"upper_excluded": excluded}})
+            found.append({"lower": bound, "flags": {"lower_excluded": excluded}})
+            found.append({"lower": bound, "flags": {"lower_excluded": excluded, "backward": True}})
+    return found
+
+
+@cocotb.test()
+async def bounds_at_fence_keys(dut):
+    """A forward scan up to the high fence key of a leaf includes this key, which is in the sibling. A
+    backward scan down to the low fence key ends in the leaf."""
+    keys = [b"key" + bytes([number]) for number in range(100)]
+    memory = Memory(SHAPES["tiny"])
+    tree = Tree(memory)
+    for key in keys:
+        tree.put(key, bytes(30))
+    fences = [plan.high for plan in map(memory.current, memory.lids) if plan.level == 0 and plan.high]
+    assert len(fences) >= 3 and set(fences) <= set(keys)
+    bench = Bench(dut, memory)
+    await bench.start()
+    for fence in fences[:3]:
+        at = keys.index(fence)
+        for each in bounds(fence):
+            read = Read(tree.version, keys[max(at - 4, 0)], keys[min(at + 4, len(keys) - 1)])
+            await bench.check(replace(read, **each), tree.root)
+
+
+def leaf_with_prefix(length: int) -> tuple[Memory, int, list[bytes]]:
+    """Returns a root that is a leaf whose keys share this number of bytes, and its keys."""
+    memory, prefix = Memory(SHAPES["default"]), random.randbytes(length)
+    root, keys = memory.reserve_lid(), [prefix + ending for ending in (b"b", b"bb", b"c", b"d" * 70, b"e")]
+    items = tuple(Item(key, bytes(at)) for at, key in enumerate(keys))
+    plan = Plan(low=prefix + b"a", high=prefix + b"f", items=items)
+    assert plan.prefix_length == length
+    memory.map(root, memory.place_node(plan))
+    return memory, root, keys
+
+
+@cocotb.test()
+@cocotb.parametrize(more=(-1, 0, 1))
+async def prefixes_have_the_width_of_a_register(dut, more):
+    """The unit keeps as many bytes of a prefix as fit into a line with the header of a pair."""
+    memory, root, keys = leaf_with_prefix(64 - CompletionPair.SIZE + more)
+    bench = Bench(dut, memory)
+    await bench.start()
+    for key in keys:
+        await bench.check(Read(1, key, is_scan=False), root)
+    for flags in ({}, {"backward": True}):
+        await bench.check(Read(1, flags=flags), root)
+        await bench.check(Read(1, flags=flags, keys_only=True), root)
+    prefix = commonprefix(keys)
+    for bound in (prefix[:-1], prefix, prefix + b"\0", *around(keys[0]), *around(keys[3])):
+        await bench.check(Read(1, upper=bound), root)
+        await bench.check(Read(1, lower=bound, flags={"backward": True}), root)
+
+
+@cocotb.test()
+@cocotb.parametrize(consolidates=(False, True))
+async def keys_have_the_length_of_windows(dut, consolidates):
+    """Only the length of the longer key decides, where windows begin or end: of items and of log entries."""
+    memory = Memory(replace(SHAPES["default"], log_threshold_bytes=0 if consolidates else 4000))
+    first = 64 - ItemHeader.SIZE - (0 if consolidates else LogEntryHeader.SIZE)
+    tree, keys = Tree(memory), nested_keys(8, first, 64 + first)
+    for key in keys[::2]:
+        tree.put(key, bytes(5))
+    bench = Bench(dut, memory)
+    await bench.start()
+    assert bool(memory.current(tree.root).items) == consolidates
+    for key in keys:
+        await bench.check(Read(tree.version, key, is_scan=False), tree.root)
+        for bound in around(key):
+            await bench.check(Read(tree.version, bound, pairs_max=1), tree.root)
+        await bench.check(Read(tree.version, upper=key), tree.root)
 
 
 @cocotb.test()

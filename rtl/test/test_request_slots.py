@@ -18,11 +18,11 @@ REFUSALS = [layout.STATUS_MALFORMED, layout.STATUS_KEY_LENGTH, layout.STATUS_UNK
 class Bench:
     """Models the parser, the root table, the engines and the completion writer."""
 
-    def __init__(self, dut, stall: float, ends: float):
-        self.dut, self.stall, self.ends = dut, stall, ends
+    def __init__(self, dut, stall: float, ends: float, before: int = 0):
+        self.dut, self.stall, self.ends, self.before = dut, stall, ends, before
         self.requests, self.statuses, self.roots, self.versions = [], [], {}, []
         # by number: requests in flight, requests that are done
-        self.in_flight, self.done, self.begun = set(), set(), 0
+        self.in_flight, self.done, self.begun = set(), set(), before
         self.descents = Sink(dut, "descent", stall=stall)
         self.rejections = Sink(dut, "rejection", stall=stall)
         cocotb.start_soon(self.feed())
@@ -95,7 +95,7 @@ class Bench:
         return record("task_t").unpack(record("descent_t").unpack(word)["request"])["slot"]
 
     def is_sent(self, number: int) -> bool:
-        return number <= len(self.descents.got) + len(self.rejections.got)
+        return number - self.before <= len(self.descents.got) + len(self.rejections.got)
 
     async def watch(self):
         """The window contains all requests in flight, and no more numbers than slots."""
@@ -129,47 +129,60 @@ def expected(request, version: int, root: int, slot: int) -> dict:
 @cocotb.parametrize(stall=STALLS[:2], ends=(0.5, 0.03))
 async def starts_or_rejects_requests(dut, stall, ends):
     """The requests of some runs end so slowly that all slots are in use."""
-    bench = Bench(dut, stall, ends)
+    await check_requests(dut, Bench(dut, stall, ends))
+
+
+@cocotb.test()
+@cocotb.parametrize(bits=(32, 40))
+async def sequence_numbers_have_64_bits(dut, bits):
+    """The window passes a power of two, at which a shorter number wraps around."""
+    await check_requests(dut, Bench(dut, 0.0, 0.1, before=(1 << bits) - 2 * SLOTS))
+
+
+async def check_requests(dut, bench):
+    """Executes random requests, the first one after those that came before."""
+    ends, before = bench.ends, bench.before
     count = 200 if ends > 0.1 else 3 * SLOTS
     bench.requests = [random.choice([any_get, any_scan])() for _ in range(count)]
     bench.statuses = [random.choice([0, 0, 0, 0, *REFUSALS]) for _ in bench.requests]
     roots = [0, *(random.randrange(1, 1 << 48) for _ in range(4))]
     bench.roots = {one.table: random.choice(roots) for one in bench.requests}
     await start(dut, root_i=0, read_version_i=1, name_read_i=0, name_slot_i=0, done_slot_i=0)
+    dut.newest_q.value, dut.oldest_q.value = before, before + 1
     cycles = 0
     while len(bench.descents.got) + len(bench.rejections.got) < len(bench.requests):
         await RisingEdge(dut.clk_i)
         cycles += 1
         assert cycles < 100_000
     descents, rejections = iter(bench.descents.got), iter(bench.rejections.got)
-    for number, (request, status) in enumerate(zip(bench.requests, bench.statuses), 1):
+    for number, (request, status) in enumerate(zip(bench.requests, bench.statuses), before + 1):
         slot, root = number % SLOTS, bench.roots[request.table]
         if status or not root:
             rejection = record("answer_beat_t").unpack(next(rejections))
             fields = {"slot": slot, "status": status or layout.STATUS_UNKNOWN_TABLE, "last": 1}
             assert rejection == dict.fromkeys(rejection, 0) | fields
         else:
-            version = bench.versions[number - 1]
+            version = bench.versions[number - before - 1]
             assert record("descent_t").unpack(next(descents)) == expected(request, version, root, slot)
     while bench.in_flight:
         await RisingEdge(dut.clk_i)
     for _ in range(SLOTS + 2):
         await RisingEdge(dut.clk_i)
-    assert int(dut.window_oldest_o.value) == int(dut.window_newest_o.value) + 1 == len(bench.requests) + 1
+    last = before + len(bench.requests)
+    assert int(dut.window_oldest_o.value) == int(dut.window_newest_o.value) + 1 == last + 1
     await check_names(dut, bench)
 
 
 async def check_names(dut, bench):
     """The identifiers of the last requests are still in their slots."""
-    last = range(len(bench.requests) - SLOTS + 1, len(bench.requests) + 1)
-    for number in last:
-        request, status = bench.requests[number - 1], bench.statuses[number - 1]
-        dut.name_read_i.value, dut.name_slot_i.value = 1, number % SLOTS
+    for at in range(len(bench.requests) - SLOTS, len(bench.requests)):
+        request, status = bench.requests[at], bench.statuses[at]
+        dut.name_read_i.value, dut.name_slot_i.value = 1, (bench.before + at + 1) % SLOTS
         await RisingEdge(dut.clk_i)
         dut.name_read_i.value = 0
         await RisingEdge(dut.clk_i)
         is_rejected = status or not bench.roots[request.table]
-        version = 0 if is_rejected else request.read_version or bench.versions[number - 1]
+        version = 0 if is_rejected else request.read_version or bench.versions[at]
         assert int(dut.name_identifier_o.value) == request.identifier
         assert int(dut.name_read_version_o.value) == version
 

@@ -12,8 +12,8 @@ from nodes import Entry, Item, Memory, Plan, child, child_lid
 class Tree:
     """A tree with a writer. Its version is that of the last write."""
 
-    def __init__(self, memory: Memory):
-        self.memory, self.version = memory, 1
+    def __init__(self, memory: Memory, version: int = 1):
+        self.memory, self.version = memory, version
         self.root = memory.reserve_lid()
         memory.map(self.root, memory.place_node(Plan(version=self.version)))
 
@@ -104,9 +104,9 @@ class Tree:
             self.memory.change(plan.right, left=lids[-1])
 
 
-def grow(memory: Memory, writes: int) -> tuple[Tree, list[bytes]]:
-    """Returns a tree with a history, and its keys."""
-    tree = Tree(memory)
+def grow(memory: Memory, writes: int, version: int = 1) -> tuple[Tree, list[bytes]]:
+    """Returns a tree with a history that begins at a version, and its keys."""
+    tree = Tree(memory, version)
     keys = random_keys(writes // 2, memory.shape.key_bytes_max)
     present: set[bytes] = set()
     for _ in range(writes):

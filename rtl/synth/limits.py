@@ -1,0 +1,48 @@
+"""The limits of modules alone: a change that makes a path longer or a module larger must raise them."""
+
+import json
+from pathlib import Path
+
+from report import GATE, Report, report
+
+FILE = Path(__file__).with_name("limits.json")
+COLUMNS = ("ns", "levels", "pins_ns", "pins_levels", "luts", "registers", "blocks")
+
+
+def numbers(measured: Report) -> dict[str, float]:
+    """Returns the numbers that have limits."""
+    total, paths = measured.total, (measured.total.longest, measured.pins)
+    values = [value for path in paths for value in (round(path.delay, 2), path.levels)]
+    return dict(zip(COLUMNS, [*values, total.luts, total.registers, total.blocks], strict=True))
+
+
+def exceeded(found: dict[str, float], limits: dict[str, float]) -> list[str]:
+    """Returns the numbers beyond their limits."""
+    over = (name for name in COLUMNS if found[name] > limits[name])
+    return [f"{name} {found[name]:g}, the limit is {limits[name]:g}" for name in over]
+
+
+class Limits:
+    """Modules with their parameters and limits, in the order of the file."""
+
+    def __init__(self):
+        self.modules = json.loads(FILE.read_text())
+
+    def set(self, name: str):
+        """Measures a module and makes its numbers its limits."""
+        entry = self.modules[name]
+        entry["limits"] = numbers(report(name, entry["parameters"]))
+        entries = (f"  {json.dumps(each)}: {json.dumps(self.modules[each])}" for each in sorted(self.modules))
+        FILE.write_text("{\n" + ",\n".join(entries) + "\n}\n")
+        print(f"{name}: {entry['limits']}", flush=True)
+
+    def check(self, name: str) -> bool:
+        """Measures a module, prints its numbers, and returns whether they are within its limits."""
+        entry = self.modules[name]
+        measured = report(name, entry["parameters"])
+        found = numbers(measured)
+        gate = "meets" if measured.total.longest.within(GATE) else "misses"
+        wrong = exceeded(found, entry["limits"]) + ["a loop of logic"] * (measured.loops > 0)
+        print(f"{name} {gate} the gate:", *(f"{column} {value:g}" for column, value in found.items()))
+        print(*(f"{name}: {each}\n" for each in wrong), sep="", end="", flush=True)
+        return not wrong
