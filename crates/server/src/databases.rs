@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
-use honeycomb_store::{Batch, Error, Store, Table};
+use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use honeycomb_store::{Batch, Error, Store, Table, Version};
 
 use crate::failure::Failure;
 
@@ -36,6 +36,8 @@ pub(crate) struct Databases {
     swapping: AtomicBool,
     /// The number of swaps so far.
     swap_count: AtomicUsize,
+    /// The version after the last swap.
+    swapped_at: AtomicU64,
     /// The gates of all cores.
     gates: Mutex<Vec<Arc<Gate>>>,
 }
@@ -65,6 +67,7 @@ impl Databases {
             store: store.clone(),
             swapping: AtomicBool::new(false),
             swap_count: AtomicUsize::new(0),
+            swapped_at: AtomicU64::new(0),
             gates: Mutex::default(),
         })
     }
@@ -74,6 +77,14 @@ impl Databases {
     pub(crate) fn table(&self, number: usize) -> &Table {
         // Iterations and swaps never overlap, and this orders the load.
         &self.tables[self.places[number].load(Ordering::Relaxed)]
+    }
+
+    /// Returns a version at or above that of the newest write that a get of a key depends on: a write to the
+    /// key, or a swap of its table.
+    #[inline]
+    pub(crate) fn newest_write(&self, number: usize, key: &[u8]) -> Version {
+        let swapped_at = self.swapped_at.load(Ordering::Relaxed);
+        self.store.newest_write(self.table(number), key).max(swapped_at)
     }
 
     /// Converts the number of a table, as clients send it, to an index.
@@ -135,7 +146,9 @@ impl Databases {
             let committed = unless_swapped()?;
             if committed {
                 swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
-                self.store_places(swaps)?;
+                let stored = self.store_places(swaps);
+                self.swapped_at.store(self.store.read_version(), Ordering::Relaxed);
+                stored?;
             }
             Ok(committed)
         })

@@ -12,7 +12,7 @@ use super::checkpoints::Checkpoints;
 use super::log_state::LogState;
 use super::state::Durability;
 use super::table_ids::TableIds;
-use super::{log_thread, recovery};
+use super::{log_thread, recovery, spare_thread};
 use crate::config::Config;
 use crate::error::Error;
 use crate::store_state::StoreState;
@@ -29,8 +29,9 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     forest.skip_to(recovery.version);
     let version = forest.read_version();
     let mut writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
-    // Now, because it would delay the first writes. A full disk is the concern of the log thread.
-    match writer.prepare_spare() {
+    // Now, so that the first writes find it. A full disk is the concern of the spare thread.
+    match writer.missing_spare().map(|missing| missing.create()).transpose() {
+        Ok(Some(created)) => writer.add_spare(created)?,
         Err(error) if !error.is_full() => return Err(error.into()),
         _ => {}
     }
@@ -44,6 +45,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let checkpointer = Arc::new(Checkpointer::new(durability));
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
+        spare_thread: Some(spawn_spare_thread(&log)?),
         checkpoint_thread: Some(spawn_checkpoint_thread(&checkpointer, Arc::downgrade(state))?),
         log,
         checkpoints,
@@ -61,6 +63,14 @@ fn spawn_log_thread(log: &Arc<LogState>, forest: Arc<Forest>) -> Result<JoinHand
     let handle = thread::Builder::new().name("honeycomb-log".to_owned());
     let handle = handle.spawn(move || log_thread::run(&state, &forest)).map_err(Error::Thread)?;
     let _first = log.thread.set(handle.thread().clone());
+    Ok(handle)
+}
+
+fn spawn_spare_thread(log: &Arc<LogState>) -> Result<JoinHandle<()>, Error> {
+    let state = log.clone();
+    let handle = thread::Builder::new().name("honeycomb-spare".to_owned());
+    let handle = handle.spawn(move || spare_thread::run(&state)).map_err(Error::Thread)?;
+    let _first = log.spare_thread.set(handle.thread().clone());
     Ok(handle)
 }
 
