@@ -2,6 +2,7 @@
 //!
 //! `docs/design/log.md` describes the files, `docs/design/durability.md` the threads.
 
+mod appliers;
 mod archiver;
 mod backup;
 mod change_stream;
@@ -11,6 +12,7 @@ mod checkpointer;
 mod checkpoints;
 pub(crate) mod config;
 mod files;
+mod loading;
 pub(crate) mod log_state;
 mod log_thread;
 mod newest_writes;

@@ -28,13 +28,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let forest = &state.forest;
     forest.skip_to(recovery.version);
     let version = forest.read_version();
-    let mut writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
-    // Now, so that the first writes find it. A full disk is the concern of the spare thread.
-    match writer.missing_spare().map(|missing| missing.create()).transpose() {
-        Ok(Some(created)) => writer.add_spare(created)?,
-        Err(error) if !error.is_full() => return Err(error.into()),
-        _ => {}
-    }
+    let writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
     let clock = config.clock.clone();
     let log = Arc::new(LogState::new(durability, clock.clone(), writer, (version, table_ids)));
     forest.set_journal(log.clone());

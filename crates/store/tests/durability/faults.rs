@@ -14,7 +14,7 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
     let store = Store::open(config(&disk, SyncPolicy::EverySecond)).unwrap();
     let table = store.table("t").unwrap();
     let before = put(&table, 0);
-    disk.fail(disk.calls(), DiskFault::Full);
+    disk.fail(calls_at_rest(&disk), DiskFault::Full);
     let refused = (1..).map(|number| try_put(&table, number)).find_map(Result::err);
     assert!(matches!(refused, Some(Error::DiskFull)), "{refused:?}");
     assert!(store.check_writable().is_err() && store.durability_statistics().unwrap().is_full);
@@ -38,7 +38,7 @@ fn a_failed_write_makes_the_store_read_only() {
         let table = store.table("t").unwrap();
         put(&table, 0);
         store.wait_durable(store.read_version()).unwrap();
-        disk.fail(disk.calls(), DiskFault::Error);
+        disk.fail(calls_at_rest(&disk), DiskFault::Error);
         let failed = (1..).map(|number| try_put(&table, number)).find_map(Result::err).unwrap();
         let is_expected = match policy {
             SyncPolicy::Always => matches!(failed, Error::NotDurable { .. }),
