@@ -87,6 +87,12 @@ impl Databases {
         self.store.newest_write(self.table(number), key).max(swapped_at)
     }
 
+    /// Returns the number of the table at a position in the list of tables.
+    pub(crate) fn number_of(&self, position: usize) -> usize {
+        let is_it = |place: &AtomicUsize| place.load(Ordering::Relaxed) == position;
+        self.places.iter().position(is_it).unwrap_or(position)
+    }
+
     /// Converts the number of a table, as clients send it, to an index.
     pub(crate) fn number(&self, number: i64) -> Result<usize, Failure> {
         let number = usize::try_from(number).map_err(|_| Failure::Database)?;
@@ -126,7 +132,8 @@ impl Databases {
         self.swap_count.load(Ordering::Relaxed)
     }
 
-    /// Commits a transaction and swaps its numbers atomically. `swap_count` is the number of swaps when the
+    /// Commits a transaction and swaps its numbers atomically. The batch of the transaction has their positions
+    /// ([`Databases::write_places`]). `swap_count` is the number of swaps when the
     /// transaction looked up its tables. Returns false, without further swaps, if `commit` does or if there
     /// were swaps since.
     pub(crate) fn commit<E>(
@@ -134,10 +141,7 @@ impl Databases {
         swap_count: usize,
         swaps: &Swaps,
         commit: impl FnOnce() -> Result<bool, E>,
-    ) -> Result<bool, E>
-    where
-        E: From<Error>,
-    {
+    ) -> Result<bool, E> {
         let unless_swapped = || if self.swap_count() == swap_count { commit() } else { Ok(false) };
         if swaps.0.is_empty() {
             return unless_swapped();
@@ -146,9 +150,7 @@ impl Databases {
             let committed = unless_swapped()?;
             if committed {
                 swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
-                let stored = self.store_places(swaps);
                 self.swapped_at.store(self.store.read_version(), Ordering::Relaxed);
-                stored?;
             }
             Ok(committed)
         })
@@ -173,18 +175,19 @@ impl Databases {
         result
     }
 
-    /// Stores the positions of swapped numbers, for the next start. A number in its own position has no pair.
-    fn store_places(&self, swaps: &Swaps) -> Result<(), Error> {
-        let mut batch = Batch::default();
+    /// Adds the positions that numbers have after the swaps to the batch of their transaction, for the next
+    /// start. A number in its own position has no pair.
+    pub(crate) fn write_places(&self, swaps: &Swaps, batch: &mut Batch) {
+        let mut places: Vec<_> = self.places.iter().map(|place| place.load(Ordering::Relaxed)).collect();
+        swaps.0.iter().for_each(|&(first, second)| places.swap(first, second));
         for number in swaps.0.iter().flat_map(|&(first, second)| [first, second]) {
-            let (key, place) = (number.to_string(), self.places[number].load(Ordering::Relaxed));
+            let (key, place) = (number.to_string(), places[number]);
             if place == number {
                 batch.delete(&self.stored_places, key.as_bytes());
             } else {
                 batch.put(&self.stored_places, key.as_bytes(), place.to_string().as_bytes());
             }
         }
-        self.store.apply(&batch).map(drop)
     }
 
     fn exchange(&self, first: usize, second: usize) {

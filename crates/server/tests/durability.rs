@@ -206,6 +206,23 @@ fn no_reply_leaves_before_it_is_durable() {
     running.server.stop().unwrap();
 }
 
+/// After a power cut there are both the pairs of the transaction and the swap, or neither.
+#[test]
+fn a_transaction_with_a_swap_is_one_record() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    dialogue(&mut client, &[("SET a 1", "OK")]);
+    let records = || running.store.durability_statistics().unwrap().records;
+    for (swap, value) in [("SWAPDB 0 1", "nil"), ("SWAPDB 1 0", "'2'")] {
+        let before = records();
+        dialogue(&mut client, &[("MULTI", "OK"), ("SET b 2", "QUEUED"), (swap, "QUEUED")]);
+        dialogue(&mut client, &[("EXEC", "[OK OK]")]);
+        assert_eq!(records(), before + 1, "{swap}");
+        dialogue(&mut client, &[("GET b", value)]);
+    }
+    running.server.stop().unwrap();
+}
+
 #[test]
 fn a_get_waits_only_for_writes_to_its_keys() {
     let disk = GatedDisk::default();
