@@ -403,8 +403,8 @@ impl Connection {
         }
     }
 
-    /// Moves the lines of a monitor and the messages of a watch or of subscriptions to the replies if there is
-    /// space.
+    /// Moves the lines of a monitor and the messages of a watch or of subscriptions to the replies if there
+    /// is space.
     pub(crate) fn take_lines(&mut self) {
         if let Some(monitoring) = &self.session.monitoring
             && self.task.is_none()

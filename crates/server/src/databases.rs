@@ -132,10 +132,9 @@ impl Databases {
         self.swap_count.load(Ordering::Relaxed)
     }
 
-    /// Commits a transaction and swaps its numbers atomically. The batch of the transaction has their positions
-    /// ([`Databases::write_places`]). `swap_count` is the number of swaps when the
-    /// transaction looked up its tables. Returns false, without further swaps, if `commit` does or if there
-    /// were swaps since.
+    /// Commits a transaction and swaps its numbers atomically. Its batch has the positions of the numbers
+    /// ([`Databases::write_places`]). `swap_count` is the number of swaps when the transaction looked up its
+    /// tables. Returns false, without further swaps, if `commit` does or if there were swaps since.
     pub(crate) fn commit<E>(
         &self,
         swap_count: usize,

@@ -2,8 +2,8 @@
 //!
 //! After an iteration of the event loop, every reply of it depends on no version above the read version. So
 //! a connection marks the end of its replies with that version, and sends them up to a mark when the version
-//! is durable. If it has executed only gets in the iteration, the version is that of the newest write to their
-//! keys, which is durable in most cases. The thread of the log then wakes the cores that hold replies:
+//! is durable. If it has executed only gets in the iteration, the version is that of the newest write to
+//! their keys, which is durable in most cases. The thread of the log then wakes the cores that hold replies:
 //! a core states that it holds replies and loads the durable version once more; the thread of the log stores
 //! the durable version and reads the statements.
 
@@ -76,7 +76,8 @@ impl Hold {
 }
 
 impl Held {
-    /// Records a reply to gets from byte `before` to byte `after` of the unsent bytes. It depends on `version`.
+    /// Records a reply to gets from byte `before` to byte `after` of the unsent bytes, which depends on
+    /// `version`.
     pub(crate) fn got(&mut self, (before, after): (usize, usize), version: Version) {
         let (start, end) = (self.sent + before as u64, self.sent + after as u64);
         let marked = self.marked();

@@ -2,8 +2,8 @@
 //!
 //! 1. The thread that has changed pairs appends messages to the queue of each client with a channel or a
 //!    pattern that matches, and wakes the core of the client.
-//! 2. The core of a client moves messages from the queue to the replies as far as these have space. The server
-//!    disconnects a client whose queue is full, so no client waits for another.
+//! 2. The core of a client moves messages from the queue to the replies as far as these have space. The
+//!    server disconnects a client whose queue is full, so no client waits for another.
 
 pub(crate) mod events;
 

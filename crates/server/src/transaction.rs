@@ -143,7 +143,7 @@ impl OptimisticTransaction {
         }
     }
 
-    /// Notes the event of a deletion before it happens. There is none if the key is absent.
+    /// Notes the event of a deletion before it happens. The deletion of an absent key has no event.
     pub(crate) fn note_delete(&mut self, number: usize, table: &Table, key: &[u8]) {
         let Some(names) = self.names else { return };
         let exists = match self.pair(table, key) {

@@ -1,6 +1,7 @@
 //! The replay of puts and deletions by several threads: all changes of a key by the same one, in order.
 //!
-//! A thread gets whole batches, so the caller decodes the next records while all threads apply the ones before.
+//! A thread gets whole batches, so the caller decodes the next records while all threads apply the earlier
+//! ones.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};

@@ -5,8 +5,8 @@
 //!    version orders the stores before that load, so a slot has at least the version of the newest write that
 //!    the reader can have seen.
 //!
-//! Keys share slots, so a slot may have the version of another key: a reader then waits in vain, but never too
-//! short.
+//! Keys share slots, so a slot may have the version of another key: a reader then waits longer than
+//! necessary.
 
 use honeycomb_btree::Version;
 use honeycomb_log::{Change, Changes, changes};

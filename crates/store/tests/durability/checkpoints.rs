@@ -57,7 +57,7 @@ impl Drop for StopOnDrop<'_> {
 
 /// Writers put equal values into an ordered and an unordered table in one batch, and checkpoints run
 /// meanwhile. After a power cut both tables agree, and a counter has lost nothing that was durable.
-/// A log of so many pairs that several threads replay it.
+/// A log of 300,000 changes, which several threads replay.
 #[test]
 fn a_long_log_is_replayed_in_order() {
     let disk = SimulatedDisk::default();
