@@ -183,6 +183,7 @@ smoke: setup
 	cargo run --release -p honeycomb-lab -- figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
 	cargo run --release -p honeycomb-lab -- unordered --pairs 20000 --rounds 1 --seconds 0.002
+	cargo run --release -p honeycomb-lab -- durability --dir out/smoke/durability --pairs 20000 --rounds 1
 
 .venv/installed: requirements.txt
 	$(call install,$(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \
