@@ -63,6 +63,7 @@ soak: ## random concurrent histories, checked for linearizability, half an hour 
 	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture
 	HONEYCOMB_SOAK_SECONDS=300 cargo test --release -p honeycomb-server --test memory -- --nocapture
 	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-log --test crashes -- --nocapture random
+	PROPTEST_CASES=500000 cargo test --release -p honeycomb-log --test parsers
 	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-store --test durability -- --nocapture random
 	cargo test --release -p honeycomb-store --test store -- --ignored --nocapture queue
 
@@ -183,6 +184,7 @@ smoke: setup
 	cargo run --release -p honeycomb-lab -- figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
 	cargo run --release -p honeycomb-lab -- unordered --pairs 20000 --rounds 1 --seconds 0.002
+	cargo run --release -p honeycomb-lab -- durability --dir out/smoke/durability --pairs 20000 --rounds 1
 
 .venv/installed: requirements.txt
 	$(call install,$(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \

@@ -25,6 +25,7 @@ LATENCY = [
     "CONFIG SET latency-monitor-threshold 1", "SETRANGE a 8000000 x", "BITOP NOT a a", "DEL a",
     "CONFIG SET latency-monitor-threshold 0",
 ]
+IN_TRANSACTION = "^OK\nerror: .*not allowed inside a transaction"
 # Examples of each difference from Redis: commands of one connection, and a pattern of their replies, one
 # for each line.
 DIFFERENCES = {
@@ -67,6 +68,8 @@ DIFFERENCES = {
         ["MEMORY STATS"], r"^(?!.*startup).*b'peak.allocated', \d+.*b'peak.percentage', b'[\d.]+'",
     ),
     "OBJECT ENCODING": (["SET a 1", "APPEND a 2", "OBJECT ENCODING a"], "int"),
+    "PSUBSCRIBE": (["MULTI", "PSUBSCRIBE a"], IN_TRANSACTION),
+    "PUNSUBSCRIBE": (["MULTI", "PUNSUBSCRIBE a"], IN_TRANSACTION),
     "REPLICAOF": (["REPLICAOF NO ONE", "REPLICAOF other 1"], "^OK\nerror: .*NO ONE"),
     "RESTORE": (
         ["DEL a", "RESTORE a 0 " + LIST, "RESTORE a 0 " + STRING + " IDLETIME 1000", "OBJECT IDLETIME a"],
@@ -76,6 +79,8 @@ DIFFERENCES = {
     "SHUTDOWN": (["SHUTDOWN SAVE"], "error: .*in memory only"),
     "SLAVEOF": (["SLAVEOF NO ONE", "SLAVEOF other 1"], "^OK\nerror: .*NO ONE"),
     "SLOWLOG GET": (["CONFIG SET slowlog-log-slower-than 0", "PING", "SLOWLOG GET 1"], "PING"),
+    "SUBSCRIBE": (["MULTI", "SUBSCRIBE a"], IN_TRANSACTION),
+    "UNSUBSCRIBE": (["MULTI", "UNSUBSCRIBE a"], IN_TRANSACTION),
     "WAIT": (["WAIT 1 0"], "^0$"),
     "WAITAOF": (["WAITAOF 0 1 0"], r"\[0, 0\]"),
     "WATCH": (["SET a 1", "WATCH a", "SET a 2", "SET a 1", "MULTI", "PING", "EXEC"], "PONG"),

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod cores;
 pub mod counters;
 pub mod driver;
+pub mod durability;
 pub mod figure_text;
 pub mod figures;
 pub mod limits;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use honeycomb_lab::adapters::{Contents, Peer};
 use honeycomb_lab::compare::{self, compare};
+use honeycomb_lab::durability::{self, DurabilityArguments};
 use honeycomb_lab::figures::FIGURES;
 use honeycomb_lab::limits::{self, Limits};
 use honeycomb_lab::map::Failure;
@@ -59,6 +60,8 @@ enum Command {
     Figure(Box<FigureArguments>),
     /// Compare the unordered index with other hash maps
     Unordered(UnorderedArguments),
+    /// Measure what a log, checkpoints and readers of changes cost
+    Durability(DurabilityArguments),
     /// Run the worker process of one map
     #[command(hide = true)]
     Worker { peer: Peer, pairs: u64, sizes: Sizes },
@@ -155,6 +158,7 @@ fn main() -> ExitCode {
         Some(Command::Run(arguments)) => run(*arguments),
         Some(Command::Figure(arguments)) => figure(*arguments),
         Some(Command::Unordered(arguments)) => unordered::run(&arguments).and_then(|text| print(&text)),
+        Some(Command::Durability(arguments)) => durability::run(&arguments).and_then(|text| print(&text)),
         Some(Command::Limits { request }) => print_limits(&request),
         Some(Command::Worker { peer, pairs, sizes }) => worker::serve(peer, Contents { pairs, sizes }),
         None => compare_files(&compare, json),

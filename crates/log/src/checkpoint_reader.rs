@@ -141,7 +141,13 @@ impl<R: Read> CheckpointReader<R> {
     /// Returns an error that the content of the last block is invalid.
     #[must_use]
     pub fn corrupt(&self, rule: &'static str) -> LogError {
-        let (file, offset, version) = (self.name.clone(), self.offset, self.version);
+        self.corrupt_at(self.offset, rule)
+    }
+
+    /// Returns an error that the content of the block that ends at an offset is invalid.
+    #[must_use]
+    pub fn corrupt_at(&self, offset: u64, rule: &'static str) -> LogError {
+        let (file, version) = (self.name.clone(), self.version);
         LogError::Corrupt { file, offset, version, rule }
     }
 
@@ -204,6 +210,20 @@ impl<R: Read> CheckpointReader<R> {
         let read = self.source.by_ref().take(length as u64).read_to_end(&mut bytes);
         let read = read.map_err(LogError::io("read", &self.name))?;
         if read == length { Ok(bytes) } else { Err(self.corrupt("the checkpoint is truncated")) }
+    }
+}
+
+impl<'a> PairsOfBlock<'a> {
+    /// Returns the pairs of a block with these bytes.
+    #[must_use]
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the bytes of the pairs that are left.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.0
     }
 }
 

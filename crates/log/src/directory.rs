@@ -8,8 +8,8 @@ use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
 use crate::names::{
-    MANIFEST_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, checkpoint_file, checkpoint_number, log_file,
-    log_file_number,
+    MANIFEST_FILE, NEW_LOG_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, checkpoint_file, checkpoint_number,
+    log_file, log_file_number,
 };
 use crate::record::Record;
 use crate::storage::{Storage, read_up_to};
@@ -219,6 +219,7 @@ pub(crate) fn is_of_store(name: &str) -> bool {
 fn is_unused(name: &str, manifest: &Manifest) -> bool {
     name == NEW_MANIFEST_FILE
         || name == NEW_SPARE_FILE
+        || name == NEW_LOG_FILE
         || log_file_number(name).is_some_and(|number| number < manifest.first_file)
         || checkpoint_number(name).is_some_and(|number| number != manifest.checkpoint)
 }

@@ -48,4 +48,4 @@ pub use restore::{Restored, Until, restore};
 pub use storage::{Storage, StorageFile};
 pub use tail::{Tail, read_records};
 pub use truncate::Truncated;
-pub use writer::{ClosedFile, Durability, LogWriter, Pending};
+pub use writer::{ClosedFile, CreatedSpare, Durability, LogWriter, MissingSpare, Pending};

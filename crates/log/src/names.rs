@@ -4,7 +4,9 @@
 pub const MANIFEST_FILE: &str = "manifest";
 /// A manifest that is not valid before it was renamed.
 pub(crate) const NEW_MANIFEST_FILE: &str = "manifest.new";
-/// A spare log file whose zero bytes are not all written.
+/// A log file whose zero bytes are not all written, or that has no header yet.
+pub(crate) const NEW_LOG_FILE: &str = "log.new";
+/// A spare file whose zero bytes are not all written.
 pub(crate) const NEW_SPARE_FILE: &str = "spare.new";
 
 /// Returns the name of a log file.

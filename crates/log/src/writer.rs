@@ -15,7 +15,7 @@ use honeycomb_layout::WAL_BLOCK_BYTES;
 use crate::change::Changes;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
-use crate::names::{NEW_SPARE_FILE, is_spare, log_file, spare_file};
+use crate::names::{NEW_LOG_FILE, NEW_SPARE_FILE, is_spare, log_file, spare_file};
 use crate::record::{encode, record_bytes};
 use crate::storage::{Storage, StorageFile};
 
@@ -79,6 +79,25 @@ pub struct ClosedFile {
     pub last_version: u64,
 }
 
+/// A spare file that is missing.
+pub struct MissingSpare {
+    storage: Arc<dyn Storage>,
+    bytes: u64,
+}
+
+/// A spare file that has its bytes, but not its name.
+pub struct CreatedSpare(());
+
+impl MissingSpare {
+    /// Creates the file. This writes all its bytes, so the caller should not hold a lock on the writer.
+    ///
+    /// # Errors
+    /// [`LogError::Full`], after which the call can be repeated; [`LogError::Io`].
+    pub fn create(&self) -> Result<CreatedSpare, LogError> {
+        create(&*self.storage, NEW_SPARE_FILE, self.bytes).map(|_file| CreatedSpare(()))
+    }
+}
+
 impl LogWriter {
     /// Starts the log file after the last one of `closed`, whose records end at `previous_end`.
     pub(crate) fn start(
@@ -117,20 +136,25 @@ impl LogWriter {
         self.file.flush(durability)
     }
 
-    /// Makes sure that there is a file for the time when the current one is full. So a full disk is known
-    /// while the current file still has room for the records of writes in progress.
+    /// Returns what is needed to create a file for the time when the current one is full, if there is none.
+    /// One that is created early shows that the disk is full while the current file still has room for the
+    /// records of writes in progress. Only one thread at a time creates one.
+    #[must_use]
+    pub fn missing_spare(&self) -> Option<MissingSpare> {
+        let (storage, bytes) = (self.storage.clone(), self.file_bytes);
+        self.spares.is_empty().then_some(MissingSpare { storage, bytes })
+    }
+
+    /// Adds a spare file.
     ///
     /// # Errors
-    /// [`LogError::Full`], after which the call can be repeated; [`LogError::Io`].
-    pub fn prepare_spare(&mut self) -> Result<(), LogError> {
-        if self.spares.is_empty() {
-            create_spare(&*self.storage, self.file_bytes)?;
-            // Files that were used before have other numbers.
-            let name = spare_file(0);
-            let renamed = self.storage.rename(NEW_SPARE_FILE, &name);
-            renamed.map_err(LogError::io("rename", NEW_SPARE_FILE))?;
-            self.spares.push(name);
-        }
+    /// [`LogError::Io`].
+    pub fn add_spare(&mut self, _created: CreatedSpare) -> Result<(), LogError> {
+        // Files that were used before have other numbers.
+        let name = spare_file(0);
+        let renamed = self.storage.rename(NEW_SPARE_FILE, &name);
+        renamed.map_err(LogError::io("rename", NEW_SPARE_FILE))?;
+        self.spares.push(name);
         Ok(())
     }
 
@@ -242,7 +266,7 @@ impl CurrentFile {
                 let file = storage.open(&spare).map_err(LogError::io("open", &spare))?;
                 (spare, file)
             }
-            None => (NEW_SPARE_FILE.to_owned(), create_spare(storage, bytes)?),
+            None => (NEW_LOG_FILE.to_owned(), create(storage, NEW_LOG_FILE, bytes)?),
         };
         file.write_at(0, &header.encode()).map_err(LogError::io("write", &from))?;
         file.sync().map_err(LogError::io("sync", &from))?;
@@ -319,10 +343,10 @@ fn spares(storage: &dyn Storage, bytes: u64) -> Result<Vec<String>, LogError> {
     Ok(spares)
 }
 
-fn create_spare(storage: &dyn Storage, bytes: u64) -> Result<Box<dyn StorageFile>, LogError> {
-    storage.create(NEW_SPARE_FILE, bytes).map_err(|error| {
+fn create(storage: &dyn Storage, name: &str, bytes: u64) -> Result<Box<dyn StorageFile>, LogError> {
+    storage.create(name, bytes).map_err(|error| {
         // A part of the file would occupy the room that the retry needs.
-        let _ = storage.remove(NEW_SPARE_FILE);
-        LogError::room("create", NEW_SPARE_FILE)(error)
+        let _ = storage.remove(name);
+        LogError::room("create", name)(error)
     })
 }

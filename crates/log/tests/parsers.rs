@@ -1,10 +1,13 @@
 //! Arbitrary bytes never make a parser panic, and every encoded change is decoded again.
+//! `PROPTEST_CASES` is the number of cases, of 200 bytes on average.
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use honeycomb_log::{
-    Change, Changes, CheckpointReader, LogError, Manifest, Storage, changes, checkpoint_file, read_records,
+    Change, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, LogReader,
+    MANIFEST_FILE, Manifest, Pending, Storage, Until, changes, checkpoint_file, log_file, read_records,
+    restore,
 };
 use honeycomb_testing::SimulatedDisk;
 use proptest::prelude::*;
@@ -79,7 +82,96 @@ impl Owned {
     }
 }
 
+/// The version of the image, and those of the records after it.
+const IMAGE: u64 = 2;
+const VERSIONS: [u64; 3] = [3, 5, 9];
+
+fn record(version: u64) -> Changes {
+    let mut record = Changes::default();
+    record.put(1, format!("key {version}").as_bytes(), &[version as u8; 30]);
+    record
+}
+
+/// Returns a disk with a log of three records, and an image.
+fn written() -> (Arc<SimulatedDisk>, Vec<u8>) {
+    let disk = Arc::new(SimulatedDisk::default());
+    let directory = Directory::open(disk.clone()).expect("an empty directory");
+    let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("no log");
+    let mut writer = directory.start_writer(replayed, 4 * 4096).expect("room");
+    let pending = |version| Pending { version, changes: record(version) };
+    writer.write(&mut VERSIONS.map(pending).into(), Durability::Now).expect("room");
+    let mut image = Vec::new();
+    let mut writer = CheckpointWriter::image(&mut image, "image", IMAGE, 0).expect("room");
+    writer.table(1, "t").expect("room");
+    writer.push(b"key", b"value").expect("room");
+    writer.end().expect("room");
+    (disk, image)
+}
+
+/// Replaces bytes, as far as there are any.
+fn damage(file: &mut [u8], at: usize, bytes: &[u8]) {
+    file[at..].iter_mut().zip(bytes).for_each(|(old, new)| *old = *new);
+}
+
+/// Replaces bytes of the log file.
+fn damage_log(disk: &SimulatedDisk, at: usize, bytes: &[u8]) {
+    disk.open(&log_file(1)).and_then(|mut file| file.write_at(at as u64, bytes)).expect("a file");
+}
+
+/// An offset in the header of a log file, or among its records.
+fn offset() -> impl Strategy<Value = usize> {
+    prop_oneof![0..60_usize, 4096..4400_usize]
+}
+
 proptest! {
+    #[test]
+    fn a_reader_of_a_damaged_log_returns_only_what_was_written(
+        at in offset(),
+        bytes in prop::collection::vec(any::<u8>(), 1..400),
+    ) {
+        let (disk, _) = written();
+        damage_log(&disk, at, &bytes);
+        let Ok(Some(mut reader)) = LogReader::open(disk, 1, 0) else { return Ok(()) };
+        for version in VERSIONS {
+            let found = reader.next(VERSIONS[2], |record| (record.version, record.changes.to_vec()));
+            let Ok(Some(found)) = found else { break };
+            prop_assert_eq!(found, (version, record(version).bytes().to_vec()));
+        }
+    }
+
+    #[test]
+    fn a_restore_from_damaged_files_fails_or_ends_at_a_record(
+        at in offset(),
+        bytes in prop::collection::vec(any::<u8>(), 1..400),
+        damages_image in any::<bool>(),
+    ) {
+        let (logs, mut image) = written();
+        if damages_image {
+            let at = at % image.len();
+            damage(&mut image, at, &bytes);
+        } else {
+            damage_log(&logs, at, &bytes);
+        }
+        let target = Arc::new(SimulatedDisk::default());
+        let (logs, storage): (Arc<dyn Storage>, Arc<dyn Storage>) = (logs, target.clone());
+        let opened = CheckpointReader::image(&image[..], "image", image.len() as u64);
+        let restored = opened.and_then(|image| restore(image, &[logs], &storage, Until::End));
+        let Ok(restored) = restored else {
+            prop_assert!(target.open(MANIFEST_FILE).is_err(), "a failed restore leaves no store");
+            return Ok(());
+        };
+        let mut replayed = Vec::new();
+        let directory = Directory::open(storage).expect("a store");
+        let outcome = directory.replay(|_, record| {
+            replayed.push((record.version, record.changes.to_vec()));
+            Ok::<(), LogError>(())
+        });
+        prop_assert!(outcome.is_ok());
+        let expected = VERSIONS.into_iter().filter(|version| *version <= restored.version);
+        let expected: Vec<_> = expected.map(|version| (version, record(version).bytes().to_vec())).collect();
+        prop_assert_eq!(replayed, expected);
+    }
+
     #[test]
     fn changes_are_decoded_as_they_were_encoded(all in prop::collection::vec(owned(), 0..20)) {
         let mut encoded = Changes::default();

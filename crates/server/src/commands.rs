@@ -35,6 +35,7 @@ mod set;
 mod slow_log;
 mod strings;
 mod subcommands;
+pub(crate) mod subscribe;
 mod tables;
 pub(crate) mod transactions;
 pub(crate) mod watch;
@@ -49,7 +50,7 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 32] = [
+    let groups: [&'static [Command]; 33] = [
         acl::COMMANDS,
         backup::COMMANDS,
         bitfield::COMMANDS,
@@ -79,6 +80,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         set::COMMANDS,
         slow_log::COMMANDS,
         strings::COMMANDS,
+        subscribe::COMMANDS,
         tables::COMMANDS,
         transactions::COMMANDS,
         watch::COMMANDS,

@@ -10,6 +10,7 @@ use honeycomb_protocol::resp::Limits;
 use honeycomb_store::{Backend, DurabilityConfig, RecoveryProgress, Software, Store, SyncPolicy};
 
 use crate::eviction_policy::Eviction;
+use crate::notifications::events::Notify;
 use crate::parameters::InvalidParameter;
 
 /// Maximum number of tasks of a core that execute concurrently. Each may use a snapshot.
@@ -70,6 +71,8 @@ pub struct Config {
     pub slow_log_threshold: Option<Duration>,
     /// Maximum number of entries of the slow log. Default: 128.
     pub slow_log_entries_max: usize,
+    /// The events of keys that clients can subscribe to. Default: none.
+    pub notify: Notify,
     /// The address of the metrics; `None` disables them. Default: `None`.
     pub metrics: Option<SocketAddr>,
     /// The accelerator that executes the reads of the store that [`Config::open_store`] opens. Default:
@@ -190,6 +193,7 @@ impl Default for Config {
             latency_threshold: None,
             slow_log_threshold: Some(Duration::from_millis(10)),
             slow_log_entries_max: 128,
+            notify: Notify::default(),
             metrics: None,
             accelerator: Accelerator::SOFTWARE,
             accelerators: &[Accelerator::SOFTWARE],

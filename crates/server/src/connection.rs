@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::held::{Held, Hold};
 use crate::monitors::Monitoring;
+use crate::notifications::Subscriber;
 use crate::session::{Queue, Session};
 use crate::task::Running;
 use crate::watches::Watching;
@@ -402,7 +403,8 @@ impl Connection {
         }
     }
 
-    /// Moves the lines of a monitor and the messages of a watch to the replies if there is space.
+    /// Moves the lines of a monitor and the messages of a watch or of subscriptions to the replies if there
+    /// is space.
     pub(crate) fn take_lines(&mut self) {
         if let Some(monitoring) = &self.session.monitoring
             && self.task.is_none()
@@ -416,13 +418,20 @@ impl Connection {
         {
             watching.take(&mut self.replies);
         }
+        if let Some(subscriber) = &self.session.subscriber
+            && self.task.is_none()
+            && self.has_room()
+        {
+            subscriber.take(&mut self.replies);
+        }
     }
 
-    /// Returns whether lines wait for this monitor, or messages for this watch.
+    /// Returns whether lines wait for this monitor, or messages for this watch or for subscriptions.
     fn has_lines(&self) -> bool {
-        let Session { monitoring, watching, .. } = &self.session;
+        let Session { monitoring, watching, subscriber, .. } = &self.session;
         monitoring.as_ref().is_some_and(|monitoring| !monitoring.is_empty())
             || watching.as_ref().is_some_and(|watching| !watching.is_empty())
+            || subscriber.as_ref().is_some_and(|subscriber| !subscriber.is_empty())
     }
 
     /// Returns the bytes of memory of the connection: requests, replies, and the state of its commands.
@@ -434,7 +443,15 @@ impl Connection {
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
         let monitoring = self.session.monitoring.as_ref().map_or(0, Monitoring::memory_bytes);
         let watching = self.session.watching.as_ref().map_or(0, Watching::memory_bytes);
-        buffers + queue + task + spent + monitoring + watching + self.session.watched.memory_bytes()
+        let subscriber = self.session.subscriber.as_ref().map_or(0, Subscriber::memory_bytes);
+        buffers
+            + queue
+            + task
+            + spent
+            + monitoring
+            + watching
+            + subscriber
+            + self.session.watched.memory_bytes()
     }
 
     /// Releases all unused memory.

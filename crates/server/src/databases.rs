@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use honeycomb_memory::sync::{AtomicBool, AtomicUsize, Ordering};
-use honeycomb_store::{Batch, Error, Store, Table};
+use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use honeycomb_store::{Batch, Error, Store, Table, Version};
 
 use crate::failure::Failure;
 
@@ -36,6 +36,8 @@ pub(crate) struct Databases {
     swapping: AtomicBool,
     /// The number of swaps so far.
     swap_count: AtomicUsize,
+    /// The version after the last swap.
+    swapped_at: AtomicU64,
     /// The gates of all cores.
     gates: Mutex<Vec<Arc<Gate>>>,
 }
@@ -65,6 +67,7 @@ impl Databases {
             store: store.clone(),
             swapping: AtomicBool::new(false),
             swap_count: AtomicUsize::new(0),
+            swapped_at: AtomicU64::new(0),
             gates: Mutex::default(),
         })
     }
@@ -74,6 +77,20 @@ impl Databases {
     pub(crate) fn table(&self, number: usize) -> &Table {
         // Iterations and swaps never overlap, and this orders the load.
         &self.tables[self.places[number].load(Ordering::Relaxed)]
+    }
+
+    /// Returns a version at or above that of the newest write that a get of a key depends on: a write to the
+    /// key, or a swap of its table.
+    #[inline]
+    pub(crate) fn newest_write(&self, number: usize, key: &[u8]) -> Version {
+        let swapped_at = self.swapped_at.load(Ordering::Relaxed);
+        self.store.newest_write(self.table(number), key).max(swapped_at)
+    }
+
+    /// Returns the number of the table at a position in the list of tables.
+    pub(crate) fn number_of(&self, position: usize) -> usize {
+        let is_it = |place: &AtomicUsize| place.load(Ordering::Relaxed) == position;
+        self.places.iter().position(is_it).unwrap_or(position)
     }
 
     /// Converts the number of a table, as clients send it, to an index.
@@ -115,18 +132,15 @@ impl Databases {
         self.swap_count.load(Ordering::Relaxed)
     }
 
-    /// Commits a transaction and swaps its numbers atomically. `swap_count` is the number of swaps when the
-    /// transaction looked up its tables. Returns false, without further swaps, if `commit` does or if there
-    /// were swaps since.
+    /// Commits a transaction and swaps its numbers atomically. Its batch has the positions of the numbers
+    /// ([`Databases::write_places`]). `swap_count` is the number of swaps when the transaction looked up its
+    /// tables. Returns false, without further swaps, if `commit` does or if there were swaps since.
     pub(crate) fn commit<E>(
         &self,
         swap_count: usize,
         swaps: &Swaps,
         commit: impl FnOnce() -> Result<bool, E>,
-    ) -> Result<bool, E>
-    where
-        E: From<Error>,
-    {
+    ) -> Result<bool, E> {
         let unless_swapped = || if self.swap_count() == swap_count { commit() } else { Ok(false) };
         if swaps.0.is_empty() {
             return unless_swapped();
@@ -135,7 +149,7 @@ impl Databases {
             let committed = unless_swapped()?;
             if committed {
                 swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
-                self.store_places(swaps)?;
+                self.swapped_at.store(self.store.read_version(), Ordering::Relaxed);
             }
             Ok(committed)
         })
@@ -160,18 +174,19 @@ impl Databases {
         result
     }
 
-    /// Stores the positions of swapped numbers, for the next start. A number in its own position has no pair.
-    fn store_places(&self, swaps: &Swaps) -> Result<(), Error> {
-        let mut batch = Batch::default();
+    /// Adds the positions that numbers have after the swaps to the batch of their transaction, for the next
+    /// start. A number in its own position has no pair.
+    pub(crate) fn write_places(&self, swaps: &Swaps, batch: &mut Batch) {
+        let mut places: Vec<_> = self.places.iter().map(|place| place.load(Ordering::Relaxed)).collect();
+        swaps.0.iter().for_each(|&(first, second)| places.swap(first, second));
         for number in swaps.0.iter().flat_map(|&(first, second)| [first, second]) {
-            let (key, place) = (number.to_string(), self.places[number].load(Ordering::Relaxed));
+            let (key, place) = (number.to_string(), places[number]);
             if place == number {
                 batch.delete(&self.stored_places, key.as_bytes());
             } else {
                 batch.put(&self.stored_places, key.as_bytes(), place.to_string().as_bytes());
             }
         }
-        self.store.apply(&batch).map(drop)
     }
 
     fn exchange(&self, first: usize, second: usize) {

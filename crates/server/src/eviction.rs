@@ -11,7 +11,7 @@ use crate::deadlines::{Deadlines, Due};
 use crate::eviction::sampler::Sampler;
 use crate::eviction_policy::{Eviction, Policy};
 use crate::failure::Failure;
-use crate::reaper::Settled;
+use crate::reaper::{self, Settled};
 use crate::server_state::ServerState;
 
 /// A pair that the policy may evict.
@@ -101,6 +101,7 @@ fn delete(sampler: &mut Sampler, shared: &ServerState, candidate: &Candidate) ->
     if !sampler.glimpse.pair_exists() || !sampler.glimpse.delete(&shared.store, table, &due.key)? {
         return Ok(false);
     }
+    reaper::notify(shared, reaper::EVICTED, (due.slot, &due.key));
     if let Some(deadline) = seen.flatten() {
         // The entry of the pair is stale now.
         Deadlines::record_expired(table, &due.key, deadline);

@@ -2,7 +2,8 @@
 //!
 //! After an iteration of the event loop, every reply of it depends on no version above the read version. So
 //! a connection marks the end of its replies with that version, and sends them up to a mark when the version
-//! is durable. The thread of the log then wakes the cores that hold replies:
+//! is durable. If it has executed only gets in the iteration, the version is that of the newest write to
+//! their keys, which is durable in most cases. The thread of the log then wakes the cores that hold replies:
 //! a core states that it holds replies and loads the durable version once more; the thread of the log stores
 //! the durable version and reads the statements.
 
@@ -35,6 +36,9 @@ pub(crate) struct Held {
     /// Bytes that were sent, and that may be sent, since the connection was opened.
     sent: u64,
     released: u64,
+    /// The end of replies to gets that follow the last mark without other replies between them, and the
+    /// version that they depend on.
+    gets: (u64, Version),
 }
 
 /// Whether each core holds replies.
@@ -72,6 +76,19 @@ impl Hold {
 }
 
 impl Held {
+    /// Records a reply to gets from byte `before` to byte `after` of the unsent bytes, which depends on
+    /// `version`.
+    pub(crate) fn got(&mut self, (before, after): (usize, usize), version: Version) {
+        let (start, end) = (self.sent + before as u64, self.sent + after as u64);
+        let marked = self.marked();
+        if self.gets.0 < marked {
+            self.gets = (marked, 0);
+        }
+        if self.gets.0 == start {
+            self.gets = (end, self.gets.1.max(version));
+        }
+    }
+
     /// Marks the end of `unsent` bytes of replies, and releases those that may leave.
     pub(crate) fn update(&mut self, hold: Option<&Hold>, unsent: usize) {
         let end = self.sent + unsent as u64;
@@ -79,10 +96,12 @@ impl Held {
             self.released = end;
             return;
         };
-        let last = self.marks.back().map_or(self.released, |(last, _)| *last);
-        if end > last {
-            let version =
-                if hold.holds_all { hold.needed } else { self.marks.back().map_or(0, |mark| mark.1) };
+        if end > self.marked() {
+            let version = match self.gets {
+                _ if !hold.holds_all => self.marks.back().map_or(0, |mark| mark.1),
+                (got, version) if got == end => version,
+                _ => hold.needed,
+            };
             self.marks.push_back((end, version));
         }
         while let Some(&(end, version)) = self.marks.front() {
@@ -102,6 +121,11 @@ impl Held {
     /// The number of bytes that may be sent now.
     pub(crate) fn released(&self) -> usize {
         usize::try_from(self.released.saturating_sub(self.sent)).unwrap_or(usize::MAX)
+    }
+
+    /// The end of the replies of earlier iterations.
+    fn marked(&self) -> u64 {
+        self.marks.back().map_or(self.released, |(last, _)| *last)
     }
 
     /// Whether replies wait.
@@ -158,6 +182,45 @@ mod tests {
         assert_eq!(held.released(), 4);
         held.update(Some(&hold(9, 9)), 19);
         assert_eq!((held.released(), held.waits()), (19, false));
+    }
+
+    #[test]
+    fn gets_wait_for_their_keys_only() {
+        let mut held = Held::default();
+        held.got((0, 10), 3);
+        held.got((10, 15), 2);
+        held.update(Some(&hold(9, 3)), 15);
+        assert_eq!((held.released(), held.waits()), (15, false));
+        held.sent(15);
+        // A get of a key that was just written.
+        held.got((0, 4), 8);
+        held.update(Some(&hold(9, 7)), 4);
+        assert_eq!((held.released(), held.waits()), (0, true));
+        held.update(Some(&hold(9, 8)), 4);
+        assert_eq!((held.released(), held.waits()), (4, false));
+    }
+
+    #[test]
+    fn gets_among_other_replies_wait_for_all() {
+        let (early, late) = (hold(9, 5), hold(9, 9));
+        let among: [&dyn Fn(&mut Held); 3] = [
+            // Another reply before the get, after it, and between two.
+            &|held| held.got((6, 10), 3),
+            &|held| held.got((0, 4), 3),
+            &|held| [(0, 4), (8, 10)].into_iter().for_each(|place| held.got(place, 3)),
+        ];
+        for get in among {
+            let mut held = Held::default();
+            get(&mut held);
+            held.update(Some(&early), 10);
+            assert_eq!((held.released(), held.waits()), (0, true));
+            // A later get does not overtake them.
+            held.got((10, 20), 1);
+            held.update(Some(&early), 20);
+            assert_eq!(held.released(), 0);
+            held.update(Some(&late), 20);
+            assert_eq!((held.released(), held.waits()), (20, false));
+        }
     }
 
     #[test]

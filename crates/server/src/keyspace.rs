@@ -159,20 +159,25 @@ impl<'k> Keyspace<'k> {
     /// Puts a value, replacing any other. A value that has already expired deletes the pair.
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
         self.check_pair(key, data)?;
-        let (envelope, now) = (Envelope { data, expires_at }, self.now);
+        let (envelope, now, number) = (Envelope { data, expires_at }, self.now, self.number);
         recency::note(self.table, key);
         let (table, transaction) = self.writable();
         if envelope.is_alive(now) {
-            return transaction.put(table, key, envelope);
+            transaction.put(table, key, envelope)?;
+            transaction.note_put(number, key, expires_at.is_some());
+            return Ok(());
         }
+        transaction.note_delete(number, table, key);
         transaction.delete(table, key);
         Ok(())
     }
 
     /// Deletes a pair if it exists.
     pub(crate) fn delete(&mut self, key: &[u8]) {
+        let number = self.number;
         let (table, transaction) = self.writable();
         if table.allows_key(key) {
+            transaction.note_delete(number, table, key);
             transaction.delete(table, key);
         }
     }

@@ -13,6 +13,7 @@ use honeycomb_store::SyncPolicy;
 use crate::addresses::{ADDRESS, resolve};
 use crate::config::{Config, Datagrams, LogFormat};
 use crate::eviction_policy::POLICIES;
+use crate::notifications::events::Notify;
 
 /// A parameter.
 #[derive(Debug)]
@@ -291,6 +292,16 @@ pub static PARAMETERS: &[Parameter] = &[
         can_change: true,
         read: |config, text| put(&mut config.slow_log_entries_max, number(text, 0..=1_000_000)),
         show: |config| config.slow_log_entries_max.to_string(),
+    },
+    Parameter {
+        name: "notify-keyspace-events",
+        about: "The events of keys that clients can subscribe to: the channels K (__keyspace@0__:key) and E \
+                (__keyevent@0__:event), and the classes g (generic commands), $ (strings), x (expired), e \
+                (evicted), or A for all. The classes l, s, h, z, t and d of Redis have no events here.",
+        allowed: "letters among K, E, A, g, $, x, e, l, s, h, z, t and d, or nothing",
+        can_change: true,
+        read: |config, text| put(&mut config.notify, Notify::parse(text)),
+        show: |config| config.notify.show(),
     },
     Parameter {
         name: "ocsm",

@@ -13,6 +13,7 @@ use honeycomb_store::Scan;
 
 use crate::deadlines::{Deadlines, Due, due_until};
 use crate::failure::Failure;
+use crate::notifications::events::{Event, Notify};
 use crate::reaper::state::{DEBT_MIN, Pass, Reaper};
 use crate::server_state::ServerState;
 
@@ -212,6 +213,8 @@ impl Reaper {
                 return Ok(Settled::Valid);
             }
             outcome = Settled::Expired;
+            let has_expired = due.deadline <= shared.time.milliseconds();
+            notify(shared, if has_expired { EXPIRED } else { EVICTED }, (due.slot, &due.key));
         }
         if let Some((key, value)) = known {
             deadlines.index().compare_and_delete(&key, &value)?;
@@ -239,6 +242,22 @@ impl Reaper {
             _ => *pass = Pass { slot: pass.slot + 1, after: Vec::new() },
         }
         Ok(())
+    }
+}
+
+/// The events of pairs that the server deletes.
+const EXPIRED: (Notify, &str) = (Notify::EXPIRED, "expired");
+pub(crate) const EVICTED: (Notify, &str) = (Notify::EVICTED, "evicted");
+
+/// Reports the deletion of a pair of the table in a slot.
+pub(crate) fn notify(
+    shared: &ServerState,
+    (class, name): (Notify, &'static str),
+    (slot, key): (usize, &[u8]),
+) {
+    if shared.notifies() {
+        let database = shared.databases.number_of(slot);
+        shared.notify(&[Event { class, name, database, key: key.to_vec() }]);
     }
 }
 

@@ -25,6 +25,8 @@ use crate::failure::Failure;
 use crate::held::HoldingCores;
 use crate::latency::Latency;
 use crate::monitors::Monitors;
+use crate::notifications::Notifications;
+use crate::notifications::events::Event;
 use crate::pace::Pace;
 use crate::pause::Pause;
 use crate::reaper::state::{Reaper, Schedule};
@@ -69,6 +71,7 @@ pub(crate) struct ServerState {
     pub(crate) slow_log: SlowLog,
     pub(crate) latency: Latency,
     pub(crate) monitors: Arc<Monitors>,
+    pub(crate) notifications: Arc<Notifications>,
     pub(crate) pause: Pause,
     pub(crate) pace: Pace,
     /// Forty hexadecimal digits that identify this start of the server.
@@ -135,6 +138,7 @@ impl ServerState {
             slow_log: SlowLog::default(),
             latency: Latency::default(),
             monitors: Arc::default(),
+            notifications: Arc::default(),
             pause: Pause::default(),
             pace: Pace::default(),
             run_id: run_id(),
@@ -233,6 +237,18 @@ impl ServerState {
         if let Some(Err(error)) = wakers.get(core).map(|waker| waker.wake()) {
             tracing::warn!(core, %error, "cannot wake a core");
         }
+    }
+
+    /// Returns whether changes of keys have to be reported.
+    #[inline]
+    pub(crate) fn notifies(&self) -> bool {
+        self.notifications.are_wanted(self.config().notify)
+    }
+
+    /// Reports changes of keys to the clients that have subscribed to them.
+    pub(crate) fn notify(&self, events: &[Event]) {
+        let cores = self.notifications.publish(self.config().notify, events);
+        cores.into_iter().for_each(|core| self.wake(core));
     }
 
     /// Sets the function that stops the server on the request of a client.

@@ -9,6 +9,7 @@ use crate::arguments::Arguments;
 use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
+use crate::notifications::Subscriber;
 use crate::watches::Watching;
 
 /// The session of a connection.
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     pub(crate) monitoring: Option<Monitoring>,
     /// The watch after `RI.WATCH`.
     pub(crate) watching: Option<Watching>,
+    /// Its subscriptions, if there are any.
+    pub(crate) subscriber: Option<Subscriber>,
 }
 
 /// Whether the server replies to commands (`CLIENT REPLY`).
@@ -94,6 +97,7 @@ impl Session {
             touches: true,
             monitoring: None,
             watching: None,
+            subscriber: None,
         }
     }
 
@@ -117,7 +121,8 @@ impl Session {
     /// Returns whether its commands may execute in batches with those of other clients.
     #[inline]
     pub(crate) fn can_batch(&self) -> bool {
-        self.authenticated && self.queue.is_none() && self.replying == Replying::On
+        let is_plain = self.queue.is_none() && self.subscriber.is_none();
+        self.authenticated && is_plain && self.replying == Replying::On
     }
 
     /// Records that a command failed before it was queued. The transaction aborts now, or at `EXEC`.

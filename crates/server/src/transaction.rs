@@ -22,6 +22,7 @@ use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::memory_limit;
+use crate::notifications::events::{Event, EventNames};
 use crate::server_state::ServerState;
 
 /// Bytes of values that a transaction keeps for the comparison at its commit.
@@ -52,6 +53,10 @@ pub(crate) struct OptimisticTransaction {
     scanned_pairs: usize,
     /// The budget of the current command.
     budget: Budget,
+    /// The names of the events of the current command, if clients want them.
+    names: Option<EventNames>,
+    /// The events that the commit reports.
+    events: Vec<Event>,
     /// Numbers of tables that the commit swaps.
     pub(crate) swaps: Swaps,
 }
@@ -105,6 +110,8 @@ impl OptimisticTransaction {
             changed_bytes_max,
             scanned_pairs: 0,
             budget: Budget::UNLIMITED,
+            names: None,
+            events: Vec::new(),
             swaps: Swaps::default(),
         }
     }
@@ -122,6 +129,31 @@ impl OptimisticTransaction {
     /// Begins a command with a budget.
     pub(crate) fn begin_command(&mut self, budget: Budget) {
         self.budget = budget;
+    }
+
+    /// Notes the events of the writes of the command with this name, if clients want them.
+    pub(crate) fn begin_events(&mut self, shared: &ServerState, command: &[u8]) {
+        self.names = shared.notifies().then(|| EventNames::of(command));
+    }
+
+    /// Notes the events of a put to a key of a numbered table.
+    pub(crate) fn note_put(&mut self, number: usize, key: &[u8], has_deadline: bool) {
+        if let Some(names) = self.names {
+            self.events.extend(names.put(number, key, has_deadline));
+        }
+    }
+
+    /// Notes the event of a deletion before it happens. The deletion of an absent key has no event.
+    pub(crate) fn note_delete(&mut self, number: usize, table: &Table, key: &[u8]) {
+        let Some(names) = self.names else { return };
+        let exists = match self.pair(table, key) {
+            Pair { change: Some(change), .. } => change.is_some(),
+            Pair { seen: Some(Seen::Value(None)), .. } => false,
+            _ => true,
+        };
+        if exists {
+            self.events.push(names.delete(number, key));
+        }
     }
 
     /// Returns an error if the budget of the command does not suffice to build a value.
@@ -240,10 +272,12 @@ impl OptimisticTransaction {
         else {
             return false;
         };
-        let is_swap = matches!(
-            (&pair.seen, &pair.change),
-            (Some(Seen::Value(Some(_))), Some(_)) | (Some(Seen::Value(None)), Some(Some(_)))
-        ) && !pair.concerns_deadlines();
+        let is_swap = self.events.is_empty()
+            && matches!(
+                (&pair.seen, &pair.change),
+                (Some(Seen::Value(Some(_))), Some(_)) | (Some(Seen::Value(None)), Some(Some(_)))
+            )
+            && !pair.concerns_deadlines();
         if is_swap {
             let seen = pair.seen.as_ref().and_then(Seen::value);
             let change = pair.change.as_ref().map(Option::as_deref);
@@ -255,21 +289,39 @@ impl OptimisticTransaction {
     /// Commits: writes all changes at a moment at which all reads are still valid. Returns false if there was
     /// no such moment; then nothing has changed.
     pub(crate) fn commit(&self, shared: &ServerState) -> Result<bool, Failure> {
-        memory_limit::with_retries(shared, || self.attempt(&shared.store, &shared.deadlines))
+        let committed = memory_limit::with_retries(shared, || {
+            self.attempt(&shared.store, &shared.deadlines, |batch| {
+                shared.databases.write_places(&self.swaps, batch);
+            })
+        })?;
+        if committed && !self.events.is_empty() {
+            shared.notify(&self.events);
+        }
+        Ok(committed)
     }
 
-    fn attempt(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
-        if self.deleted.is_empty() && self.pairs.values().all(|pair| pair.change.is_none()) {
+    /// Commits once. `write_places` adds the positions of swapped tables to the batch.
+    fn attempt(
+        &self,
+        store: &Store,
+        deadlines: &Deadlines,
+        write_places: impl Fn(&mut Batch),
+    ) -> Result<bool, Failure> {
+        let swaps = !self.swaps.is_empty();
+        if !swaps && self.deleted.is_empty() && self.pairs.values().all(|pair| pair.change.is_none()) {
             return self.was_there(store);
         }
-        if self.is_of_one_pair()
+        if !swaps
+            && self.is_of_one_pair()
             && let Some(((table, key), pair)) = self.pairs.first_key_value()
             && pair.seen != Some(Seen::OfSnapshot)
             && !pair.concerns_deadlines()
         {
             return pair.write(&self.tables[*table], key);
         }
-        Ok(matches!(store.apply(&self.batch(deadlines))?, BatchOutcome::Applied { .. }))
+        let mut batch = self.batch(deadlines);
+        write_places(&mut batch);
+        Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
     }
 
     /// Returns a batch with all reads as conditions, followed by all writes.
@@ -454,7 +506,7 @@ mod tests {
         if changed {
             table.put(b"key", b"meanwhile").unwrap();
         }
-        let committed = transaction.attempt(&store, &deadlines).unwrap();
+        let committed = transaction.attempt(&store, &deadlines, |_| {}).unwrap();
         let meanwhile = table.get(b"key").unwrap().as_deref() == Some(b"meanwhile");
         assert_eq!(meanwhile, changed && !committed);
         committed

@@ -206,6 +206,50 @@ fn no_reply_leaves_before_it_is_durable() {
     running.server.stop().unwrap();
 }
 
+/// After a power cut there are both the pairs of the transaction and the swap, or neither.
+#[test]
+fn a_transaction_with_a_swap_is_one_record() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    dialogue(&mut client, &[("SET a 1", "OK")]);
+    let records = || running.store.durability_statistics().unwrap().records;
+    for (swap, value) in [("SWAPDB 0 1", "nil"), ("SWAPDB 1 0", "'2'")] {
+        let before = records();
+        dialogue(&mut client, &[("MULTI", "OK"), ("SET b 2", "QUEUED"), (swap, "QUEUED")]);
+        dialogue(&mut client, &[("EXEC", "[OK OK]")]);
+        assert_eq!(records(), before + 1, "{swap}");
+        dialogue(&mut client, &[("GET b", value)]);
+    }
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn a_get_waits_only_for_writes_to_its_keys() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let mut writer = Client::connect(&running);
+    let writes: [&[u8]; 3] = [b"SET a 2", b"SWAPDB 0 1", b"RI.DELRANGE - +"];
+    for write in writes {
+        dialogue(&mut writer, &[("SET a 1", "OK"), ("SET b 1", "OK")]);
+        disk.close();
+        writer.send(&write.split(|byte| *byte == b' ').collect::<Vec<_>>());
+        assert!(is_silent(&mut writer));
+        let mut reader = Client::connect(&running);
+        reader.send(&[b"GET", b"b"]);
+        // A swap and a range deletion concern all keys.
+        let concerns_all = write != writes[0];
+        assert_eq!(is_silent(&mut reader), concerns_all, "{}", String::from_utf8_lossy(write));
+        reader.send(&[b"MGET", b"b", b"a"]);
+        let mut late = Client::connect(&running);
+        late.send(&[b"RI.SCAN", b"-", b"+", b"LIMIT", b"1"]);
+        assert!(is_silent(&mut late), "a scan waits for all writes");
+        disk.open_gate();
+        (0..2).for_each(|_| drop(reader.receive()));
+        drop((late.receive(), writer.receive()));
+    }
+    running.server.stop().unwrap();
+}
+
 #[test]
 fn replies_leave_in_order_while_others_write() {
     let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);

@@ -2,6 +2,7 @@
 //!
 //! `docs/design/log.md` describes the files, `docs/design/durability.md` the threads.
 
+mod appliers;
 mod archiver;
 mod backup;
 mod change_stream;
@@ -11,12 +12,15 @@ mod checkpointer;
 mod checkpoints;
 pub(crate) mod config;
 mod files;
+mod loading;
 pub(crate) mod log_state;
 mod log_thread;
+mod newest_writes;
 mod queue;
 mod read_only;
 mod recent;
 mod recovery;
+mod spare_thread;
 pub(crate) mod start;
 pub(crate) mod state;
 mod statistics;

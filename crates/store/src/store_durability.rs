@@ -40,6 +40,17 @@ impl Store {
         self.state().forest.read_version()
     }
 
+    /// Returns a version at or above that of the newest write to a key that readers see. When it is durable,
+    /// so is all that an earlier get of the key depends on. It can be the version of a write to another key.
+    /// In memory only, it is 0.
+    #[must_use]
+    pub fn newest_write(&self, table: &Table, key: &[u8]) -> Version {
+        let Some(log) = self.state().log() else { return 0 };
+        // Loads the read version, so that the writes before it are visible in the slots.
+        let read_version = self.state().forest.read_version();
+        log.newest_writes.of(table.entry().root.lid().get(), key).min(read_version)
+    }
+
     /// Waits until all writes up to a version are durable, under every policy. A version above the read
     /// version counts as the read version.
     ///

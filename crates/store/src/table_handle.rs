@@ -49,6 +49,13 @@ impl TableHandle {
         }
     }
 
+    pub(crate) fn pair_count(&self) -> u64 {
+        match self {
+            Self::Ordered(table) => table.pair_count(),
+            Self::Unordered(table) => table.pair_count(),
+        }
+    }
+
     /// The root of an ordered table.
     #[inline]
     pub(crate) fn root(&self) -> Option<Root> {

@@ -1,13 +1,14 @@
 //! The batch of reads of a round, of all connections and datagrams.
 
 use honeycomb_protocol::resp::ParsedRequest;
-use honeycomb_store::{Error, Reads, Table};
+use honeycomb_store::{Error, Reads, SyncPolicy, Table};
 use slab::Slab;
 
 use crate::arguments::Arguments;
 use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
 use crate::budget::has_many_arguments;
 use crate::command::{CommandForm, CommandRef, OnKeys};
+use crate::commands;
 use crate::commands::query::Page;
 use crate::connection::{Connection, PendingRequest};
 use crate::datagrams::Datagrams;
@@ -169,6 +170,7 @@ impl ReadBatch {
         }
         let outcome = round.read(&mut self.reads);
         let (mut done, mut lap) = (0, stopwatch.lap(self.commands.len()));
+        let waits_for_log = round.shared.store.sync_policy() == Some(SyncPolicy::Always);
         for command in &self.commands {
             let connection = &mut connections[command.connection];
             if !connection.can_continue() || connection.is_rewound(&command.found) {
@@ -193,6 +195,9 @@ impl ReadBatch {
             }
             done += 1;
             self.replied += connection.unsent().saturating_sub(before);
+            if waits_for_log {
+                command.note_keys(round, before, connection);
+            }
             let (requests, found) = (&connection.requests, &command.found);
             lap.executed(command.number, ExecutedCommand { connection, requests, found, before });
             connection.bound_replies(before, round.config.reply_bytes_max);
@@ -233,6 +238,19 @@ impl Command {
                 Ok(false) => Outcome::Alone,
                 replied => Outcome::Replied(replied.map(drop)),
             },
+        }
+    }
+
+    /// Records for the reply from byte `before` on that it depends only on the keys of the command.
+    fn note_keys(&self, round: &Round<'_>, before: usize, connection: &mut Connection) {
+        let What::Keys(_) = self.what else { return };
+        let arguments = connection.requests.arguments(&self.found);
+        let keys = commands::by_number(self.number).keys(&arguments);
+        let number = connection.session.database;
+        let newest_write = |key: &[u8]| round.shared.databases.newest_write(number, key);
+        let newest = keys.and_then(|keys| keys.iter().map(newest_write).max());
+        if let Some(version) = newest {
+            connection.held.got((before, connection.unsent()), version);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Commands that execute one by one.
 
-use honeycomb_protocol::resp::{Malformed, ParsedRequest};
+use honeycomb_protocol::resp::{Malformed, ParsedRequest, Version};
 
 use crate::arguments::Arguments;
 use crate::batch::round::Round;
 use crate::budget::Budget;
 use crate::command::CommandRef;
 use crate::commands::categories::allocates_memory;
+use crate::commands::subscribe;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -19,7 +20,21 @@ use crate::{commands, cross_protocol, memory_limit};
 /// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
 /// Commands that are not allowed in a transaction.
-const NOT_IN_TRANSACTIONS: [&str; 6] = ["shutdown", "save", "waitaof", "ri.backup", "ri.changes", "ri.watch"];
+const NOT_IN_TRANSACTIONS: [&str; 10] = [
+    "shutdown",
+    "save",
+    "waitaof",
+    "ri.backup",
+    "ri.changes",
+    "ri.watch",
+    "psubscribe",
+    "punsubscribe",
+    "subscribe",
+    "unsubscribe",
+];
+/// Commands that a client of RESP2 with subscriptions may send: it expects no other replies.
+const OF_SUBSCRIBERS: [&str; 7] =
+    ["psubscribe", "punsubscribe", "subscribe", "unsubscribe", "ping", "quit", "reset"];
 /// Commands that are allowed before authentication.
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 
@@ -62,7 +77,8 @@ pub(super) fn execute(
     if command.is_none() && cross_protocol::ends(round.shared, session, &arguments[0]) {
         return true;
     }
-    let allowed = allowed(round, session, command, &arguments);
+    let allowed = allowed(round, session, command, &arguments)
+        .and_then(|command| allowed_for_subscriber(command, session, replies.version()));
     let number = allowed.as_ref().ok().map(|command| command.number);
     let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
     let served = match serve(context, allowed, (&found, &arguments)) {
@@ -112,6 +128,9 @@ fn serve(
         context.replies.simple("QUEUED");
         return Ok(None);
     }
+    if command.name == "ping" && is_subscriber(context.session, context.replies.version()) {
+        return subscribe::pong(arguments, context.replies).map(|()| None);
+    }
     Ok(start(context, command, (found, arguments), Budget::CORE)?.map(|work| (command, work)))
 }
 
@@ -155,6 +174,26 @@ fn allowed(
         return Err(Failure::AbortedByMemory);
     }
     Ok(command)
+}
+
+/// Returns whether a client expects messages only.
+fn is_subscriber(session: &Session, version: Version) -> bool {
+    session.subscriber.is_some() && version == Version::Resp2
+}
+
+fn allowed_for_subscriber(
+    command: CommandRef,
+    session: &Session,
+    version: Version,
+) -> Result<CommandRef, Failure> {
+    if !is_subscriber(session, version) || OF_SUBSCRIBERS.contains(&command.name) {
+        return Ok(command);
+    }
+    let name = command.name;
+    Err(Failure::other(format!(
+        "Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in \
+         this context"
+    )))
 }
 
 /// Returns whether a queued command may allocate memory of the store.

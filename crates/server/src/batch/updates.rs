@@ -167,6 +167,7 @@ impl Command {
         let (table, arguments) = (round.shared.table(session.database), requests.arguments(&self.found));
         let mut transaction = OptimisticTransaction::default();
         transaction.begin_command(Budget::CORE);
+        transaction.begin_events(round.shared, &arguments[0]);
         for (at, key) in self.named.keys(&arguments).iter().flat_map(Arguments::iter).enumerate() {
             match reads.value(self.first + at) {
                 Ok(value) => transaction.saw(table, key, value),

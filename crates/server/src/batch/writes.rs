@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::deadlines::Stamp;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
+use crate::notifications::events::EventNames;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::{memory_limit, recency};
 
@@ -108,6 +109,9 @@ impl WriteBatch {
             self.first_stamp = None;
         } else {
             self.write(round, connections);
+            if round.shared.notifies() {
+                self.notify(round, connections);
+            }
         }
         let done = self.commands.len();
         round.counts.write_batches.add(done as u64, 1);
@@ -129,6 +133,19 @@ impl WriteBatch {
         clear(&mut self.batch);
         clear(&mut self.entries);
         done
+    }
+
+    /// Reports the pairs that were written, in order.
+    #[cold]
+    fn notify(&self, round: &Round<'_>, connections: &Slab<Connection>) {
+        let written = self.commands.iter().filter(|command| command.failure.is_none());
+        let events = written.flat_map(|command| {
+            let Connection { requests, session, .. } = &connections[command.connection];
+            let key = &requests.arguments(&command.found)[1];
+            let names = EventNames::of(command.named.name.as_bytes());
+            names.put(session.database, key, command.entry.is_some()).collect::<Vec<_>>()
+        });
+        round.shared.notify(&events.collect::<Vec<_>>());
     }
 
     /// Writes the entries and then the pairs.

@@ -15,6 +15,7 @@ pub(super) const CATEGORIES: &[&str] = &[
     "dangerous",
     "connection",
     "transaction",
+    "pubsub",
 ];
 
 const KEYSPACE: &[&str] = &[
@@ -50,6 +51,7 @@ const KEYSPACE: &[&str] = &[
 const CONNECTION: &[&str] =
     &["auth", "client", "command", "echo", "hello", "ping", "quit", "reset", "select", "wait", "waitaof"];
 const TRANSACTION: &[&str] = &["multi", "exec", "discard", "watch", "unwatch"];
+const PUBSUB: &[&str] = &["psubscribe", "punsubscribe", "subscribe", "unsubscribe"];
 /// Commands that administer the server.
 const ADMIN: &[&str] = &[
     "acl",
@@ -97,6 +99,7 @@ pub(super) fn categories(command: &Command) -> Vec<&'static str> {
         ("dangerous", is_in(ADMIN) || is_in(DANGEROUS)),
         ("connection", is_in(CONNECTION)),
         ("transaction", is_in(TRANSACTION)),
+        ("pubsub", is_in(PUBSUB)),
     ];
     memberships.iter().filter(|(_, is_member)| *is_member).map(|(category, _)| *category).collect()
 }

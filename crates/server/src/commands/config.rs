@@ -70,7 +70,6 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
         ("enable-module-command", "no"),
         ("latency-tracking", "yes"),
         ("logfile", ""),
-        ("notify-keyspace-events", ""),
         ("protected-mode", "no"),
         ("replicaof", ""),
         ("slaveof", ""),

@@ -80,6 +80,7 @@ pub(crate) fn attempt(
     let (now, swap_count) = (shared.time.milliseconds(), databases.swap_count());
     let mut transaction = OptimisticTransaction::new(shared.config().transaction_bytes_max());
     transaction.begin_command(budget);
+    transaction.begin_events(shared, &arguments[0]);
     handler(&mut Keyspace::in_transaction(databases, session, now, &mut transaction), arguments, replies)?;
     let committed = databases.commit(swap_count, &transaction.swaps, || transaction.commit(shared))?;
     if !committed {

@@ -260,6 +260,7 @@ impl Exec {
         let is_serve = matches!(named.form, CommandForm::Serve(_));
         let budget = if is_serve { Budget::UNLIMITED } else { self.budget };
         self.transaction.begin_command(budget);
+        self.transaction.begin_events(context.shared, &arguments[0]);
         let Context { shared, session, replies, .. } = context;
         let before = begun.as_ref().map_or(replies.len(), |begun| begun.before);
         let mut inner =

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(keys, [b"c"]);
         transaction.put(&table, b"z", Envelope { data: b"new", expires_at: None }).unwrap();
         meanwhile(&table);
-        transaction.attempt(&store, &deadlines).unwrap()
+        transaction.attempt(&store, &deadlines, |_| {}).unwrap()
     }
 
     #[test]

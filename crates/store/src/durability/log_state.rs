@@ -11,7 +11,10 @@
 //! 4. `requested`: any thread raises it to a version that must become durable soon.
 //! 5. `sleeper`: the log thread sleeps only after it has found no work; a thread that has work for it wakes
 //!    it.
-//! 6. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files.
+//! 6. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files, and the spare
+//!    thread while it adds a file.
+//! 7. `lacks_spare`: the spare thread states whether the disk has no room for a spare file, relaxed; the log
+//!    thread reads it before it ends the state in which the disk is full.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
@@ -23,6 +26,7 @@ use honeycomb_memory::Sleeper;
 use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::config::{DurabilityConfig, SyncPolicy};
+use super::newest_writes::NewestWrites;
 use super::queue::Queue;
 use super::recent::Recent;
 use super::statistics::LogCounters;
@@ -37,6 +41,7 @@ pub(crate) type Callback = Arc<dyn Fn() + Send + Sync>;
 pub(crate) struct LogState {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) queue: Queue,
+    pub(crate) newest_writes: NewestWrites,
     pub(crate) counters: LogCounters,
     queue_bytes_max: u64,
     policy: AtomicU32,
@@ -48,6 +53,8 @@ pub(crate) struct LogState {
     pub(crate) sleeper: Sleeper,
     pub(crate) stop: AtomicBool,
     pub(crate) thread: OnceLock<Thread>,
+    pub(crate) spare_thread: OnceLock<Thread>,
+    pub(crate) lacks_spare: AtomicBool,
     pub(crate) writer: Mutex<LogWriter>,
     health: Mutex<Health>,
     /// Whether the health is not [`Health::Good`], to check it without the lock.
@@ -68,6 +75,9 @@ pub(crate) enum Health {
     Failed(String),
 }
 
+/// Versions after which the log thread begins a group that nobody has requested: a fraction of the queue.
+const GATHERED_VERSIONS: u64 = 2048;
+
 /// How long a thread waits before it looks again, in case that nobody wakes it.
 const WAIT: Duration = Duration::from_millis(100);
 
@@ -81,6 +91,7 @@ impl LogState {
         Self {
             clock,
             queue: Queue::new(),
+            newest_writes: NewestWrites::new(),
             counters: LogCounters::default(),
             queue_bytes_max: config.queue_bytes_max,
             policy: AtomicU32::new(config.policy as u32),
@@ -93,6 +104,8 @@ impl LogState {
             sleeper: Sleeper::default(),
             stop: AtomicBool::new(false),
             thread: OnceLock::new(),
+            spare_thread: OnceLock::new(),
+            lacks_spare: AtomicBool::new(false),
             writer: Mutex::new(writer),
             health: Mutex::new(Health::Good),
             is_unhealthy: AtomicBool::new(false),
@@ -228,6 +241,13 @@ impl LogState {
         }
     }
 
+    /// Makes the spare thread look for a missing spare file.
+    pub(crate) fn wake_spare_thread(&self) {
+        if let Some(thread) = self.spare_thread.get() {
+            thread.unpark();
+        }
+    }
+
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, LogWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -248,7 +268,11 @@ impl LogState {
 
 impl Journal for LogState {
     fn append(&self, version: Version, changes: Changes) {
+        self.newest_writes.note(version, &changes);
         self.queue.put(version, changes);
-        self.wake();
+        // Under `Always`, threads that wait request their versions. Until then the records of a batch gather.
+        if self.policy() != SyncPolicy::Always || version.is_multiple_of(GATHERED_VERSIONS) {
+            self.wake();
+        }
     }
 }

@@ -126,9 +126,13 @@ impl LogThread<'_> {
         if !syncs && records > 0 && self.state.recent.readers() > 0 {
             self.state.notify();
         }
-        // After the acknowledgement, which does not wait for a new file.
-        self.state.lock_writer().prepare_spare()?;
-        self.state.set_health(Health::Good);
+        if self.state.lock_writer().missing_spare().is_some() {
+            self.state.wake_spare_thread();
+        }
+        // Relaxed: if the spare thread finds a full disk now, it states so again.
+        if !self.state.lacks_spare.load(Ordering::Relaxed) {
+            self.state.set_health(Health::Good);
+        }
         Ok(())
     }
 
@@ -170,13 +174,13 @@ impl LogThread<'_> {
         self.state.sleeper.prepare();
         let is_requested = self.state.requested.load(Ordering::Relaxed) > self.state.durable_version();
         let has_work = !self.is_idle() || is_requested && !self.has_failed;
-        if self.state.stop.load(Ordering::Acquire) || has_work && (is_always || is_requested) {
+        if self.state.stop.load(Ordering::Acquire) || has_work && is_requested {
             self.state.sleeper.end();
             // A writer between its version and its release needs the processor, perhaps.
             thread::yield_now();
             return;
         }
-        if has_work {
+        if has_work && !is_always {
             // Records gather meanwhile; only a request ends the wait early.
             self.state.sleeper.end();
             thread::sleep(GATHER_TIME);

@@ -12,7 +12,7 @@ use super::checkpoints::Checkpoints;
 use super::log_state::LogState;
 use super::state::Durability;
 use super::table_ids::TableIds;
-use super::{log_thread, recovery};
+use super::{log_thread, recovery, spare_thread};
 use crate::config::Config;
 use crate::error::Error;
 use crate::store_state::StoreState;
@@ -28,12 +28,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let forest = &state.forest;
     forest.skip_to(recovery.version);
     let version = forest.read_version();
-    let mut writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
-    // Now, because it would delay the first writes. A full disk is the concern of the log thread.
-    match writer.prepare_spare() {
-        Err(error) if !error.is_full() => return Err(error.into()),
-        _ => {}
-    }
+    let writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
     let clock = config.clock.clone();
     let log = Arc::new(LogState::new(durability, clock.clone(), writer, (version, table_ids)));
     forest.set_journal(log.clone());
@@ -44,6 +39,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let checkpointer = Arc::new(Checkpointer::new(durability));
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
+        spare_thread: Some(spawn_spare_thread(&log)?),
         checkpoint_thread: Some(spawn_checkpoint_thread(&checkpointer, Arc::downgrade(state))?),
         log,
         checkpoints,
@@ -61,6 +57,14 @@ fn spawn_log_thread(log: &Arc<LogState>, forest: Arc<Forest>) -> Result<JoinHand
     let handle = thread::Builder::new().name("honeycomb-log".to_owned());
     let handle = handle.spawn(move || log_thread::run(&state, &forest)).map_err(Error::Thread)?;
     let _first = log.thread.set(handle.thread().clone());
+    Ok(handle)
+}
+
+fn spawn_spare_thread(log: &Arc<LogState>) -> Result<JoinHandle<()>, Error> {
+    let state = log.clone();
+    let handle = thread::Builder::new().name("honeycomb-spare".to_owned());
+    let handle = handle.spawn(move || spare_thread::run(&state)).map_err(Error::Thread)?;
+    let _first = log.spare_thread.set(handle.thread().clone());
     Ok(handle)
 }
 

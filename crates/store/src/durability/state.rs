@@ -23,6 +23,7 @@ pub(crate) struct Durability {
     pub(crate) recovery: Recovery,
     pub(super) writes_wait: bool,
     pub(super) log_thread: Option<JoinHandle<()>>,
+    pub(super) spare_thread: Option<JoinHandle<()>>,
     pub(super) checkpoint_thread: Option<JoinHandle<()>>,
 }
 
@@ -83,11 +84,15 @@ impl Drop for Durability {
         }
         self.log.stop.store(true, Ordering::Release);
         self.log.wake();
+        self.log.wake_spare_thread();
         // A callback of the log thread may have dropped the last handle to the store.
         if let Some(handle) = self.log_thread.take()
             && handle.thread().id() != thread::current().id()
         {
             handle.thread().unpark();
+            let _ = handle.join();
+        }
+        if let Some(handle) = self.spare_thread.take() {
             let _ = handle.join();
         }
     }

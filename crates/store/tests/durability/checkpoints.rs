@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{Batch, DurabilityConfig, Error, Store, SyncPolicy, UnorderedConfig};
+use honeycomb_store::{Batch, Config, DurabilityConfig, Error, Store, SyncPolicy, UnorderedConfig};
 use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
 
 use crate::workload::{config, contents};
@@ -57,6 +57,41 @@ impl Drop for StopOnDrop<'_> {
 
 /// Writers put equal values into an ordered and an unordered table in one batch, and checkpoints run
 /// meanwhile. After a power cut both tables agree, and a counter has lost nothing that was durable.
+/// A log of 300,000 changes, which several threads replay.
+#[test]
+fn a_long_log_is_replayed_in_order() {
+    let disk = SimulatedDisk::default();
+    let config = || {
+        let config = config(&disk, SyncPolicy::Never);
+        let durability =
+            config.durability.map(|durability| DurabilityConfig { log_file_bytes: 4 << 20, ..durability });
+        Config { memory_bytes: 128 << 20, durability, ..config }
+    };
+    let store = Store::open(config()).unwrap();
+    let table = store.table("t").unwrap();
+    let mut random = Random::new(seed_or(9));
+    for round in 0..60_u32 {
+        let mut batch = Batch::default();
+        for _ in 0..5000 {
+            let key = random.below(200_000).to_string().into_bytes();
+            if random.chance(10) {
+                batch.delete(&table, &key);
+            } else {
+                batch.put(&table, &key, &round.to_le_bytes());
+            }
+        }
+        store.apply_each(&batch, |_, outcome| drop(outcome.unwrap())).unwrap();
+        if round == 55 {
+            table.delete_range::<[u8]>(&b"1"[..]..&b"15"[..]).unwrap();
+        }
+    }
+    let expected = contents(&store);
+    drop((table, store));
+    let store = Store::open(config()).unwrap();
+    assert!(contents(&store) == expected);
+    assert!(store.recovery().unwrap().records > 2 * 4096, "the number of threads changes");
+}
+
 #[test]
 fn unordered_tables_agree_with_ordered_ones_after_a_power_cut() {
     let seed = seed_or(5);
@@ -96,6 +131,10 @@ fn unordered_tables_agree_with_ordered_ones_after_a_power_cut() {
                     }
                     store.apply(&batch).unwrap();
                     unordered.add(b"counter", 1).unwrap();
+                    // So that a slow machine does not write a log that it cannot replay in time.
+                    if random.chance(2) {
+                        store.wait_durable(store.read_version()).unwrap();
+                    }
                 }
             });
         }

@@ -1,0 +1,233 @@
+//! Keyspace notifications: clients that subscribe to channels named after keys and events.
+//!
+//! 1. The thread that has changed pairs appends messages to the queue of each client with a channel or a
+//!    pattern that matches, and wakes the core of the client.
+//! 2. The core of a client moves messages from the queue to the replies as far as these have space. The
+//!    server disconnects a client whose queue is full, so no client waits for another.
+
+pub(crate) mod events;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use honeycomb_memory::sync::{AtomicUsize, Ordering};
+use honeycomb_protocol::resp::{Replies, Version};
+
+use crate::clients::{Client, Flag};
+use crate::failure::Failure;
+use crate::glob;
+use crate::notifications::events::{Event, Notify};
+
+/// Maximum bytes of messages in the queue of a client. The server disconnects a slower client.
+const QUEUE_BYTES_MAX: usize = 8 << 20;
+/// Bytes of memory of a message in addition to its texts.
+const MESSAGE_BYTES: usize = size_of::<Message>();
+/// Maximum number of channels and patterns of a client: every event is compared with each of them.
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 1000;
+
+/// All clients with subscriptions.
+#[derive(Debug, Default)]
+pub(crate) struct Notifications {
+    count: AtomicUsize,
+    feeds: Mutex<Vec<Arc<Feed>>>,
+}
+
+/// The subscriptions of a client, and the messages that wait for it.
+#[derive(Debug)]
+struct Feed {
+    client: Arc<Client>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    channels: BTreeSet<Vec<u8>>,
+    patterns: BTreeSet<Vec<u8>>,
+    messages: VecDeque<Message>,
+    message_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Message {
+    /// The pattern that has matched, if it was a pattern.
+    pattern: Option<Vec<u8>>,
+    channel: Vec<u8>,
+    content: Vec<u8>,
+}
+
+/// The registration of a client with subscriptions. Dropping it ends the registration.
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    notifications: Arc<Notifications>,
+    feed: Arc<Feed>,
+}
+
+/// The two kinds of subscriptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Channel,
+    Pattern,
+}
+
+impl Notifications {
+    /// Returns whether clients may want events of some of the chosen classes.
+    #[inline]
+    pub(crate) fn are_wanted(&self, notify: Notify) -> bool {
+        notify != Notify::default() && self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Adds a client without subscriptions.
+    pub(crate) fn add(self: &Arc<Self>, client: Arc<Client>) -> Subscriber {
+        let feed = Arc::new(Feed { client, state: Mutex::default() });
+        lock(&self.feeds).push(feed.clone());
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Subscriber { notifications: self.clone(), feed }
+    }
+
+    /// Appends messages about events to the queues of all clients that they concern. Returns the cores to
+    /// wake.
+    pub(crate) fn publish(&self, notify: Notify, events: &[Event]) -> BTreeSet<usize> {
+        let feeds = lock(&self.feeds);
+        let mut cores = BTreeSet::new();
+        for event in events.iter().filter(|event| notify.has(event.class)) {
+            let Event { name, database, key, .. } = event;
+            let (name, key) = (name.as_bytes(), &key[..]);
+            for (choice, kind, after, content) in
+                [(Notify::KEYSPACE, "space", key, name), (Notify::KEYEVENT, "event", name, key)]
+            {
+                if notify.has(choice) {
+                    let channel = [format!("__key{kind}@{database}__:").as_bytes(), after].concat();
+                    let reached = feeds.iter().filter(|feed| feed.offer(&channel, content));
+                    cores.extend(reached.map(|feed| feed.client.core));
+                }
+            }
+        }
+        cores
+    }
+}
+
+impl Feed {
+    /// Appends a message for each subscription that matches. Returns whether there was one.
+    fn offer(&self, channel: &[u8], content: &[u8]) -> bool {
+        let mut state = lock(&self.state);
+        if self.client.is(Flag::Killed) {
+            return false;
+        }
+        let exact = state.channels.contains(channel).then_some(None);
+        let matching = state.patterns.iter().filter(|pattern| glob::matches(pattern, channel));
+        let found: Vec<_> = exact.into_iter().chain(matching.map(|pattern| Some(pattern.clone()))).collect();
+        let any = !found.is_empty();
+        for pattern in found {
+            state.push(Message { pattern, channel: channel.to_vec(), content: content.to_vec() });
+        }
+        if state.message_bytes > QUEUE_BYTES_MAX {
+            (state.messages, state.message_bytes) = (VecDeque::new(), 0);
+            self.client.set(Flag::Killed, true);
+        }
+        any
+    }
+}
+
+impl State {
+    fn push(&mut self, message: Message) {
+        self.message_bytes += message.bytes();
+        self.messages.push_back(message);
+    }
+
+    fn of(&mut self, kind: Kind) -> &mut BTreeSet<Vec<u8>> {
+        match kind {
+            Kind::Channel => &mut self.channels,
+            Kind::Pattern => &mut self.patterns,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+}
+
+impl Message {
+    fn bytes(&self) -> usize {
+        let pattern = self.pattern.as_ref().map_or(0, Vec::len);
+        MESSAGE_BYTES + pattern + self.channel.len() + self.content.len()
+    }
+
+    fn write(&self, replies: &mut Replies) {
+        begin(replies, if self.pattern.is_some() { 4 } else { 3 });
+        replies.bulk(if self.pattern.is_some() { b"pmessage" } else { b"message" });
+        self.pattern.iter().for_each(|pattern| replies.bulk(pattern));
+        replies.bulk(&self.channel);
+        replies.bulk(&self.content);
+    }
+}
+
+impl Subscriber {
+    /// Adds a subscription, and returns the number of all subscriptions of the client.
+    pub(crate) fn subscribe(&self, kind: Kind, name: &[u8]) -> Result<usize, Failure> {
+        let mut state = lock(&self.feed.state);
+        if state.count() >= SUBSCRIPTIONS_MAX && !state.of(kind).contains(name) {
+            let message = format!("too many channels and patterns: at most {SUBSCRIPTIONS_MAX} are allowed");
+            return Err(Failure::other(message));
+        }
+        state.of(kind).insert(name.to_vec());
+        Ok(state.count())
+    }
+
+    /// Removes a subscription, if there is one, and returns the number of those that are left.
+    pub(crate) fn unsubscribe(&self, kind: Kind, name: &[u8]) -> usize {
+        let mut state = lock(&self.feed.state);
+        state.of(kind).remove(name);
+        state.count()
+    }
+
+    /// Returns the number of subscriptions.
+    pub(crate) fn count(&self) -> usize {
+        lock(&self.feed.state).count()
+    }
+
+    /// Returns all subscriptions of a kind.
+    pub(crate) fn all(&self, kind: Kind) -> Vec<Vec<u8>> {
+        lock(&self.feed.state).of(kind).iter().cloned().collect()
+    }
+
+    /// Moves the messages to the replies.
+    pub(crate) fn take(&self, replies: &mut Replies) {
+        let messages = {
+            let mut state = lock(&self.feed.state);
+            state.message_bytes = 0;
+            std::mem::take(&mut state.messages)
+        };
+        messages.iter().for_each(|message| message.write(replies));
+    }
+
+    /// Returns whether no messages wait.
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.feed.state).messages.is_empty()
+    }
+
+    /// Returns the bytes of memory of subscriptions and messages.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let state = lock(&self.feed.state);
+        let names = state.channels.iter().chain(&state.patterns);
+        names.map(|name| size_of::<Vec<u8>>() + name.len()).sum::<usize>() + state.message_bytes
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        lock(&self.notifications.feeds).retain(|feed| !Arc::ptr_eq(feed, &self.feed));
+        self.notifications.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Begins a message of some parts, which RESP3 marks as one.
+pub(crate) fn begin(replies: &mut Replies, parts: usize) {
+    match replies.version() {
+        Version::Resp3 => replies.push(parts),
+        Version::Resp2 => replies.array(parts),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

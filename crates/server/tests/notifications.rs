@@ -1,0 +1,175 @@
+//! Keyspace notifications: their events, channels and patterns, and clients that do not read.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use honeycomb_server::{Config, Notify};
+
+use common::{Client, Running, dialogue, show, start_with};
+
+fn start(letters: &str) -> Running {
+    let notify = Notify::parse(letters).unwrap();
+    start_with(Config { cores: 2, databases: 3, notify, ..Config::default() })
+}
+
+/// Returns a client that receives all events, as `database event key`.
+fn subscriber(running: &Running) -> Client {
+    let mut client = Client::connect(running);
+    assert_eq!(client.reply_text("PSUBSCRIBE __keyevent@*"), "['psubscribe' '__keyevent@*' 1]");
+    client
+}
+
+fn events(client: &mut Client, count: usize) -> Vec<String> {
+    let event = |_| {
+        let message = show(&client.receive());
+        let rest = message.strip_prefix("['pmessage' '__keyevent@*' '__keyevent@").unwrap_or(&message);
+        rest.replace("__:", " ").replace(['\'', ']'], "")
+    };
+    (0..count).map(event).collect()
+}
+
+#[test]
+fn every_change_is_an_event_with_the_name_of_redis() {
+    let running = start("EA");
+    let (mut watcher, mut client) = (subscriber(&running), Client::connect(&running));
+    let cases: &[(&str, &[&str])] = &[
+        ("SET a 1", &["0 set a"]),
+        ("SET a 1 EX 100", &["0 set a", "0 expire a"]),
+        ("SETNX a 2", &[]),
+        ("INCR a", &["0 incrby a"]),
+        ("INCRBYFLOAT a 0.5", &["0 incrbyfloat a"]),
+        ("APPEND a x", &["0 append a"]),
+        ("SETRANGE a 0 y", &["0 setrange a"]),
+        ("SETBIT bits 3 1", &["0 setbit bits"]),
+        ("EXPIRE a 50", &["0 expire a"]),
+        ("PERSIST a", &["0 persist a"]),
+        ("GETEX a EX 9", &["0 expire a"]),
+        ("GETEX a PERSIST", &["0 persist a"]),
+        ("GETEX a", &[]),
+        ("MSET b 1 c 2", &["0 set b", "0 set c"]),
+        ("RENAME b d", &["0 rename_from b", "0 rename_to d"]),
+        ("COPY d e", &["0 copy_to e"]),
+        ("MOVE e 1", &["0 move_from e", "1 move_to e"]),
+        ("GETDEL d", &["0 del d"]),
+        ("DEL nothing c", &["0 del c"]),
+        ("EXPIRE a -1", &["0 del a"]),
+        ("GET a", &[]),
+    ];
+    for (line, expected) in cases {
+        let reply = client.reply_text(line);
+        assert!(!reply.starts_with('!'), "{line}: {reply}");
+        let mut found = events(&mut watcher, expected.len());
+        // Events of one command have no order.
+        found.sort();
+        let mut expected = expected.to_vec();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{line}");
+    }
+    // The last command before this one had no event too many.
+    client.reply_to("SET last 1");
+    assert_eq!(events(&mut watcher, 1), ["0 set last"]);
+}
+
+#[test]
+fn transactions_and_pipelines_have_the_events_of_their_commands() {
+    let running = start("EA");
+    let (mut watcher, mut client) = (subscriber(&running), Client::connect(&running));
+    client.send_bytes(b"SET a 1\r\nSET b 2\r\nINCR a\r\nMULTI\r\nSET c 3\r\nINCR c\r\nDEL b\r\nEXEC\r\n");
+    (0..8).for_each(|_| drop(client.receive()));
+    let expected = ["0 set a", "0 set b", "0 incrby a", "0 set c", "0 incrby c", "0 del b"];
+    assert_eq!(events(&mut watcher, 6), expected);
+    dialogue(&mut client, &[("WATCH a", "OK"), ("SET a 5", "OK"), ("MULTI", "OK")]);
+    dialogue(&mut client, &[("SET d 1", "QUEUED"), ("EXEC", "nil"), ("SET e 1", "OK")]);
+    assert_eq!(events(&mut watcher, 2), ["0 set a", "0 set e"], "EXEC has executed nothing");
+}
+
+#[test]
+fn pairs_that_the_server_deletes_have_events() {
+    let running = start("Kxe");
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    watcher.reply_to("SUBSCRIBE __keyspace@0__:short");
+    client.reply_to("PSETEX short 100 value");
+    running.time.advance(200);
+    assert_eq!(show(&watcher.receive()), "['message' '__keyspace@0__:short' 'expired']");
+}
+
+#[test]
+fn the_parameter_selects_events_and_channels() {
+    let running = start("");
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    watcher.reply_to("PSUBSCRIBE *");
+    let cases = [
+        ("", vec![]),
+        ("E", vec![]),
+        ("A", vec![]),
+        ("K$", vec!["__keyspace@0__:a' 'set'"]),
+        ("KEg", vec!["__keyspace@0__:a' 'expire'", "__keyevent@0__:expire' 'a'"]),
+    ];
+    for (letters, expected) in cases {
+        let set: [&[u8]; 4] = [b"CONFIG", b"SET", b"notify-keyspace-events", letters.as_bytes()];
+        client.send(&set);
+        assert_eq!(show(&client.receive()), "OK");
+        client.reply_to("SET a 1 EX 100");
+        for expected in expected {
+            assert_eq!(show(&watcher.receive()), format!("['pmessage' '*' '{expected}]"), "{letters}");
+        }
+    }
+    dialogue(&mut client, &[("CONFIG GET notify-keyspace-events", "['notify-keyspace-events' 'gKE']")]);
+    assert!(client.reply_text("CONFIG SET notify-keyspace-events Km").contains("letters among"));
+}
+
+#[test]
+fn subscriptions_end_and_have_a_limit() {
+    let running = start("KEA");
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    dialogue(
+        &mut watcher,
+        &[
+            ("UNSUBSCRIBE", "['unsubscribe' nil 0]"),
+            ("SUBSCRIBE __keyevent@0__:set", "['subscribe' '__keyevent@0__:set' 1]"),
+            ("PSUBSCRIBE __key*", "['psubscribe' '__key*' 2]"),
+            ("PING", "['pong' '']"),
+            ("PUNSUBSCRIBE other", "['punsubscribe' 'other' 2]"),
+            ("PUNSUBSCRIBE", "['punsubscribe' '__key*' 1]"),
+        ],
+    );
+    assert!(watcher.reply_text("GET a").contains("allowed in this context"));
+    client.reply_to("SET a 1");
+    assert_eq!(show(&watcher.receive()), "['message' '__keyevent@0__:set' 'a']");
+    dialogue(&mut watcher, &[("UNSUBSCRIBE", "['unsubscribe' '__keyevent@0__:set' 0]"), ("GET a", "'1'")]);
+    // Clients of RESP3 execute all commands.
+    watcher.reply_to("HELLO 3");
+    watcher.reply_to("SUBSCRIBE __keyevent@0__:del");
+    assert_eq!(watcher.reply_text("GET a"), "'1'");
+    client.reply_to("DEL a");
+    assert_eq!(show(&watcher.receive()), "['message' '__keyevent@0__:del' 'a']");
+    for number in 2..=1000 {
+        assert!(watcher.reply_text(&format!("SUBSCRIBE channel{number}")).ends_with(&format!("{number}]")));
+    }
+    assert!(watcher.reply_text("SUBSCRIBE one-more").contains("at most 1000 are allowed"));
+    assert!(watcher.reply_text("SUBSCRIBE channel7").ends_with("1000]"), "it has this one");
+    assert_eq!(watcher.reply_text("RESET"), "RESET");
+    client.reply_to("SET b 1");
+    assert_eq!(watcher.reply_text("PING"), "PONG");
+}
+
+/// A client that does not read is disconnected, and the others go on.
+#[test]
+fn a_client_that_does_not_read_is_disconnected() {
+    let running = start("EA");
+    let (silent, mut client) = (subscriber(&running), Client::connect(&running));
+    let key = vec![b'k'; 400];
+    let start = Instant::now();
+    let mut is_connected = true;
+    while is_connected {
+        for _ in 0..1000 {
+            client.send(&[b"SET", &key, b"value"]);
+        }
+        (0..1000).for_each(|_| assert_eq!(show(&client.receive()), "OK"));
+        let address = silent.socket.local_addr().unwrap().to_string();
+        is_connected = client.reply_text("CLIENT LIST").contains(&address);
+        assert!(start.elapsed() < Duration::from_secs(60), "the client stays connected");
+    }
+}
