@@ -253,9 +253,9 @@ impl StoreState {
         batch.check_single()?;
         let mut index = 0;
         while index < batch.len() {
-            if let Some((table, key, operation)) = batch.unordered_write(index) {
-                done(index, unordered::batch::apply_one(table, key, operation));
-                index += 1;
+            let writes = unordered::batch::apply_run(self, batch, index, &mut done);
+            if writes > 0 {
+                index += writes;
                 continue;
             }
             let operations = batch.operations_from(index);
