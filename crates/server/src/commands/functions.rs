@@ -1,0 +1,233 @@
+//! `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER`: functions on the elements of a value.
+//!
+//! A value is a number or a vector of numbers of one type, little-endian and without padding. Clients send
+//! operands as text. The functions are those of unordered tables, and work in databases of both kinds.
+
+use std::str::FromStr;
+
+use honeycomb_protocol::resp::Replies;
+use honeycomb_store::Error;
+use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, Outcome};
+
+use crate::arguments::{Arguments, integer, is};
+use crate::command::{Command, CommandForm, Keys};
+use crate::failure::Failure;
+use crate::keyspace::Keyspace;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "kv.update",
+        arity: -6,
+        keys: Keys::First,
+        form: CommandForm::Update(update),
+        usage: "key type function SCALAR operand [operand ...] | EACH operand [operand ...] | VECTOR bytes",
+        summary: "Applies a function to the elements of a value; returns the original value.",
+    },
+    Command {
+        name: "kv.reduce",
+        arity: 5,
+        keys: Keys::First,
+        form: CommandForm::Read(reduce),
+        usage: "key type function initial",
+        summary: "Folds the elements of a value with a function; returns the result as text.",
+    },
+    Command {
+        name: "kv.filter",
+        arity: -5,
+        keys: Keys::First,
+        form: CommandForm::Read(filter),
+        usage: "key type predicate operand [operand ...]",
+        summary: "Returns the elements of a value that satisfy a predicate.",
+    },
+];
+
+/// Maximum number of operands of a function.
+const OPERANDS_MAX: usize = 3;
+const TYPES: [(&str, Element); 10] = [
+    ("u8", Element::U8),
+    ("u16", Element::U16),
+    ("u32", Element::U32),
+    ("u64", Element::U64),
+    ("i8", Element::I8),
+    ("i16", Element::I16),
+    ("i32", Element::I32),
+    ("i64", Element::I64),
+    ("f32", Element::F32),
+    ("f64", Element::F64),
+];
+/// The names of the built-in functions, in the order of their numbers.
+const NAMES: [&str; BuiltIn::ALL.len()] = [
+    "add",
+    "subtract",
+    "minimum",
+    "maximum",
+    "and",
+    "or",
+    "xor",
+    "exchange",
+    "saturating-add",
+    "saturating-subtract",
+    "compare-and-exchange",
+    "affine",
+    "bounded-add",
+    "bounded-subtract",
+    "refilling-subtract",
+    "equal",
+    "not-equal",
+    "less",
+    "greater",
+    "between",
+];
+
+fn update(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (element, function) = function(arguments)?;
+    let (form, scalars) = (&arguments[4], |from| numbers(element, &arguments.from(from)));
+    let operands = if is(form, "vector") { arguments[5].to_vec() } else { scalars(5)? };
+    let operation = match form {
+        _ if is(form, "scalar") => Operation::UpdateScalar { function, operands: &operands },
+        _ if is(form, "each") => Operation::UpdateVectorWithScalar { function, operands: &operands },
+        _ if is(form, "vector") && arguments.len() == 6 => {
+            Operation::UpdateVectorWithVector { function, vector: &operands }
+        }
+        _ => return Err(Failure::Syntax),
+    };
+    let (mut original, mut updated) = (Vec::new(), Vec::new());
+    match execute(keyspace, &arguments[1], &operation, (&mut original, &mut updated))? {
+        None => replies.null(),
+        Some(expires_at) => {
+            keyspace.put(&arguments[1], &updated, expires_at)?;
+            replies.bulk(&original);
+        }
+    }
+    Ok(())
+}
+
+fn reduce(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (element, function) = function(arguments)?;
+    let initial = number(element, &arguments[4])?;
+    let (operation, mut result) = (Operation::Reduce { function, initial: &initial }, Vec::new());
+    match execute(keyspace, &arguments[1], &operation, (&mut result, &mut Vec::new()))? {
+        None => replies.null(),
+        Some(_) => replies.bulk(text(element, &result).as_bytes()),
+    }
+    Ok(())
+}
+
+fn filter(
+    keyspace: &mut Keyspace<'_>,
+    arguments: &Arguments<'_>,
+    replies: &mut Replies,
+) -> Result<(), Failure> {
+    let (element, function) = function(arguments)?;
+    let operands = numbers(element, &arguments.from(4))?;
+    let (operation, mut found) = (Operation::Filter { function, operands: &operands }, Vec::new());
+    match execute(keyspace, &arguments[1], &operation, (&mut found, &mut Vec::new()))? {
+        None => replies.null(),
+        Some(_) => replies.bulk(&found),
+    }
+    Ok(())
+}
+
+/// Executes an operation on the value of a key. Appends its answer to the first buffer; the second receives
+/// the updated value. Returns the deadline of the pair, or `None` if the key is absent.
+fn execute(
+    keyspace: &mut Keyspace<'_>,
+    key: &[u8],
+    operation: &Operation<'_>,
+    (answer, updated): (&mut Vec<u8>, &mut Vec<u8>),
+) -> Result<Option<Option<u64>>, Failure> {
+    let functions = keyspace.functions();
+    operation.check(functions).map_err(Error::from)?;
+    let found = if operation.writes() { keyspace.get_to_write(key)? } else { keyspace.get(key)? };
+    let Some(envelope) = found else { return Ok(None) };
+    match operation.execute(envelope.data, functions, updated, answer).map_err(Error::from)? {
+        Outcome::NotElements { bytes } => Err(Error::NotElements { bytes }.into()),
+        _ => Ok(Some(envelope.expires_at)),
+    }
+}
+
+/// Parses the type and the function, which follow the key. A function is a name or a number.
+fn function(arguments: &Arguments<'_>) -> Result<(Element, u32), Failure> {
+    let (name, function) = (&arguments[2], &arguments[3]);
+    let Some((_, element)) = TYPES.iter().find(|(known, _)| is(name, known)) else {
+        return Err(Failure::other("unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"));
+    };
+    let by_name = NAMES.iter().position(|known| is(function, known));
+    let by_number = || integer(function).ok().and_then(|number| usize::try_from(number).ok());
+    match by_name.or_else(by_number) {
+        Some(number) if number < NAMES.len() => Ok((*element, BuiltIn::ALL[number].number(*element))),
+        Some(number) if (FIRST_REGISTERED as usize..=u32::MAX as usize).contains(&number) => {
+            Ok((*element, number as u32))
+        }
+        _ => Err(Failure::other(format!(
+            "unknown function: allowed are {}, the numbers 0 to {}, and those of registered functions from \
+             {FIRST_REGISTERED} on",
+            NAMES.join(", "),
+            NAMES.len() - 1
+        ))),
+    }
+}
+
+/// Parses the operands of a function.
+fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
+    if arguments.len() > OPERANDS_MAX {
+        return Err(Failure::other(format!(
+            "{} operands: a function has 1 to {OPERANDS_MAX}",
+            arguments.len()
+        )));
+    }
+    let mut bytes = Vec::new();
+    arguments.iter().try_for_each(|argument| number(element, argument).map(|number| bytes.extend(number)))?;
+    Ok(bytes)
+}
+
+/// Parses a number of a type.
+fn number(element: Element, argument: &[u8]) -> Result<Vec<u8>, Failure> {
+    fn bytes<T: FromStr>(text: &str, bytes: impl FnOnce(T) -> Vec<u8>) -> Option<Vec<u8>> {
+        text.parse().ok().map(bytes)
+    }
+    let text = str::from_utf8(argument).unwrap_or_default();
+    let parsed = match element {
+        Element::U8 => bytes(text, |number: u8| number.to_le_bytes().to_vec()),
+        Element::U16 => bytes(text, |number: u16| number.to_le_bytes().to_vec()),
+        Element::U32 => bytes(text, |number: u32| number.to_le_bytes().to_vec()),
+        Element::U64 => bytes(text, |number: u64| number.to_le_bytes().to_vec()),
+        Element::I8 => bytes(text, |number: i8| number.to_le_bytes().to_vec()),
+        Element::I16 => bytes(text, |number: i16| number.to_le_bytes().to_vec()),
+        Element::I32 => bytes(text, |number: i32| number.to_le_bytes().to_vec()),
+        Element::I64 => bytes(text, |number: i64| number.to_le_bytes().to_vec()),
+        Element::F32 => bytes(text, |number: f32| number.to_le_bytes().to_vec()),
+        Element::F64 => bytes(text, |number: f64| number.to_le_bytes().to_vec()),
+    };
+    parsed.ok_or_else(|| {
+        let name = TYPES.iter().find(|(_, known)| *known == element).map_or("", |(name, _)| name);
+        Failure::other(format!("an operand is not a number of the type {name}"))
+    })
+}
+
+/// Formats a number of a type.
+fn text(element: Element, bytes: &[u8]) -> String {
+    fn read<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.first_chunk().copied().unwrap_or([0; N])
+    }
+    match element {
+        Element::U8 => u8::from_le_bytes(read(bytes)).to_string(),
+        Element::U16 => u16::from_le_bytes(read(bytes)).to_string(),
+        Element::U32 => u32::from_le_bytes(read(bytes)).to_string(),
+        Element::U64 => u64::from_le_bytes(read(bytes)).to_string(),
+        Element::I8 => i8::from_le_bytes(read(bytes)).to_string(),
+        Element::I16 => i16::from_le_bytes(read(bytes)).to_string(),
+        Element::I32 => i32::from_le_bytes(read(bytes)).to_string(),
+        Element::I64 => i64::from_le_bytes(read(bytes)).to_string(),
+        Element::F32 => f32::from_le_bytes(read(bytes)).to_string(),
+        Element::F64 => f64::from_le_bytes(read(bytes)).to_string(),
+    }
+}
