@@ -482,3 +482,52 @@ fn invalid_functions_and_operands_are_rejected() {
     }
     assert_eq!(client.reply_text("GET a"), "'\\x01\\x02\\x03'");
 }
+
+#[test]
+fn a_range_is_reduced_inside_its_scan() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.reply_to("SELECT 1");
+    // An amount and a price; every seventh pair has a deadline, and so another envelope.
+    let mut bytes = Vec::new();
+    for number in 0..3000_u16 {
+        let value = [number.to_le_bytes(), (number % 100).to_le_bytes()].concat();
+        let key = format!("{number:05}");
+        match number % 7 {
+            0 => encode(&[b"SET", key.as_bytes(), &value, b"PX", b"1000"], &mut bytes),
+            _ => encode(&[b"SET", key.as_bytes(), &value], &mut bytes),
+        }
+    }
+    encode(&[b"SET", &b"short"[..], b"x"], &mut bytes);
+    client.send_bytes(&bytes);
+    (0..3001).for_each(|_| assert_eq!(show(&client.receive()), "OK"));
+    let sum = |keeps: &dyn Fn(u32) -> u32| (0..3000).map(keeps).fold(0, |sum, one| (sum + one) % 65536);
+    let expensive = |number: u32| if number % 100 > 97 && number >= 10 { number } else { 0 };
+    let prices = |number: u32| number % 100;
+    let quoted = |number: u32| format!("'{number}'");
+    assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0"), quoted(sum(&|number| number)));
+    assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0 OFFSET 2"), quoted(sum(&prices)));
+    let line = "RI.REDUCE - + u16 add 0 WHERE 2 u16 greater 97 WHERE 0 u16 between 10 60000";
+    assert_eq!(client.reply_text(line), quoted(sum(&expensive)));
+    dialogue(
+        &mut client,
+        &[
+            ("RI.REDUCE [00003 (00006 u16 add 0", "'12'"),
+            ("RI.REDUCE - + u16 maximum 0 OFFSET 4", "'0'"),
+            ("RI.REDUCE - + u16 add 0 OFFSET -1", "!ERR value is not an integer or out of range"),
+            ("RI.REDUCE - + u16 add 0 OFFSET", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 OFFSET 1 2", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 WHERE 0 u16 equal", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 NOTHING 0", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 OFFSET 9223372036854775807", "'0'"),
+            ("MULTI", "OK"),
+            ("RI.REDUCE - + u16 add 0", "!ERR Command not allowed inside a transaction"),
+            ("DISCARD", "OK"),
+        ],
+    );
+    running.time.advance(1000);
+    let lasting = |number: u32| if number.is_multiple_of(7) { 0 } else { number };
+    assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0"), quoted(sum(&lasting)));
+    client.reply_to("SELECT 0");
+    assert!(client.reply_text("RI.REDUCE - + u16 add 0").starts_with("!ERR database 0 is unordered"));
+}

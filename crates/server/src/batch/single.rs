@@ -19,7 +19,8 @@ use crate::{commands, cross_protocol, memory_limit};
 /// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
 /// Commands that are not allowed in a transaction.
-const NOT_IN_TRANSACTIONS: [&str; 6] = ["shutdown", "save", "waitaof", "ri.backup", "ri.changes", "ri.watch"];
+const NOT_IN_TRANSACTIONS: [&str; 7] =
+    ["shutdown", "save", "waitaof", "ri.backup", "ri.changes", "ri.reduce", "ri.watch"];
 /// Commands that are allowed before authentication.
 const BEFORE_AUTHENTICATION: [&str; 4] = ["auth", "hello", "quit", "reset"];
 

@@ -1,18 +1,25 @@
-//! `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER`: functions on the elements of a value.
+//! `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER`: functions on the elements of a value; `RI.REDUCE`: on those of
+//! all values of a range.
 //!
 //! A value is a number or a vector of numbers of one type, little-endian and without padding. Clients send
 //! operands as text. The functions are those of unordered tables, and work in databases of both kinds.
 
+use std::ops::Bound;
 use std::str::FromStr;
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::Error;
 use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, Outcome};
+use honeycomb_store::{Error, Table};
 
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
+use crate::commands::ordered::between;
+use crate::context::Context;
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::task::errand::Errand;
+use crate::task::progress::Progress;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -38,6 +45,16 @@ pub(super) const COMMANDS: &[Command] = &[
         form: CommandForm::Read(filter),
         usage: "key type predicate operand [operand ...]",
         summary: "Returns the elements of a value that satisfy a predicate.",
+    },
+    Command {
+        name: "ri.reduce",
+        arity: -6,
+        keys: Keys::None,
+        form: CommandForm::Errand(reduce_range),
+        usage: "lower upper type function initial [OFFSET offset] [WHERE offset type predicate operand \
+            [operand ...]] ...",
+        summary: "Folds the elements at an offset of all values between two bounds, at one version; returns \
+            the result as text.",
     },
 ];
 
@@ -78,6 +95,79 @@ const NAMES: [&str; BuiltIn::ALL.len()] = [
     "greater",
     "between",
 ];
+
+/// `RI.REDUCE`: a function inside the scan of a range.
+struct RangeReduction {
+    table: Table,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    element: Element,
+    function: u32,
+    initial: Vec<u8>,
+    offset: usize,
+    conditions: Vec<RangeCondition>,
+}
+
+/// A predicate of an element at an offset.
+struct RangeCondition {
+    offset: usize,
+    function: u32,
+    operands: Vec<u8>,
+}
+
+fn reduce_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
+    let (range, table) = (between(arguments)?, context.ordered()?.clone());
+    let (element, function) = function_at(arguments, 3)?;
+    let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
+    let initial = number(element, &arguments[5])?;
+    let (offset, conditions) = (0, Vec::new());
+    let (lower, upper) = (owned(range.lower), owned(range.upper));
+    let mut reduction =
+        RangeReduction { table, lower, upper, element, function, initial, offset, conditions };
+    reduction.parse_options(arguments)?;
+    Ok(Box::new(reduction))
+}
+
+impl RangeReduction {
+    /// Parses `OFFSET offset` and `WHERE offset type predicate operand [operand ...]`.
+    fn parse_options(&mut self, arguments: &Arguments<'_>) -> Result<(), Failure> {
+        let is_word = |at: usize| ["offset", "where"].iter().any(|word| is(&arguments[at], word));
+        let mut at = 6;
+        while at < arguments.len() {
+            let end = (at + 1..arguments.len()).find(|at| is_word(*at)).unwrap_or(arguments.len());
+            let offset = arguments.get(at + 1).filter(|_| at + 1 < end).ok_or(Failure::Syntax)?;
+            let offset = usize::try_from(integer(offset)?).map_err(|_| Failure::NotInteger)?;
+            match &arguments[at] {
+                word if is(word, "offset") && end == at + 2 => self.offset = offset,
+                word if is(word, "where") && end > at + 4 => {
+                    let (element, function) = function_at(arguments, at + 2)?;
+                    let operands = numbers(element, &arguments.part(at + 4..end))?;
+                    self.conditions.push(RangeCondition { offset, function, operands });
+                }
+                _ => return Err(Failure::Syntax),
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+impl Errand for RangeReduction {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let now = context.now;
+        let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
+        let mut range = self.table.push_down::<[u8]>(bounds).seeing(move |value| {
+            let envelope = Envelope::open(value)?;
+            envelope.is_alive(now).then_some(envelope.data)
+        });
+        for RangeCondition { offset, function, operands } in &self.conditions {
+            range = range.only(*offset, *function, operands);
+        }
+        let result = range.reduce(self.offset, self.function, &self.initial)?;
+        context.replies.bulk(text(self.element, &result).as_bytes());
+        Ok(Progress::Done)
+    }
+}
 
 fn update(
     keyspace: &mut Keyspace<'_>,
@@ -154,9 +244,14 @@ fn execute(
     }
 }
 
-/// Parses the type and the function, which follow the key. A function is a name or a number.
+/// Parses the type and the function, which follow the key.
 fn function(arguments: &Arguments<'_>) -> Result<(Element, u32), Failure> {
-    let (name, function) = (&arguments[2], &arguments[3]);
+    function_at(arguments, 2)
+}
+
+/// Parses the type at a position and the function after it. A function is a name or a number.
+fn function_at(arguments: &Arguments<'_>, at: usize) -> Result<(Element, u32), Failure> {
+    let (name, function) = (&arguments[at], &arguments[at + 1]);
     let Some((_, element)) = TYPES.iter().find(|(known, _)| is(name, known)) else {
         return Err(Failure::other("unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"));
     };
