@@ -91,6 +91,7 @@ def memcached_sets(numbers):
 HONEYCOMB = {
     "load": sets, "get": gets, "set": sets, "set-ex": expiring_sets, "range": ranges, "page": pages,
 }
+UNORDERED = {"load": sets, "get": gets, "set": sets, "set-ex": expiring_sets}
 REDIS = {
     "load": redis_load, "get": gets, "set": sets, "set-ex": expiring_sets, "range": redis_ranges,
     "page": redis_pages,

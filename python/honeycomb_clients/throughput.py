@@ -75,10 +75,14 @@ def honeycombs(programs, cores):
         yield "honeycomb" if number == 1 else f"honeycomb {number}", command, requests.HONEYCOMB
 
 
-def commands(programs, cores, nothing=None):
+def commands(programs, cores, nothing=None, unordered=False):
     """Yields a name, a command that serves at PORT, and the workloads of each server that is installed:
-    Honeycomb's programs, a server that does nothing, and the peers."""
+    Honeycomb's programs, the first of them with an unordered database, a server that does nothing, and the
+    peers."""
     yield from honeycombs(programs, cores)
+    if unordered:
+        _, command, _ = next(honeycombs(programs, cores))
+        yield "honeycomb, unordered", [*command, "--unordered", "0"], requests.UNORDERED
     if nothing:
         yield "nothing", [nothing, "PORT"], requests.NOTHING
     threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]
@@ -229,6 +233,7 @@ def common_parser(about, connections, pairs):
 def parse(words):
     parser = common_parser(__doc__, connections=50, pairs=2_000_000)
     parser.add_argument("--nothing", help="a server that does nothing: the example `nothing` of the server")
+    parser.add_argument("--unordered", action="store_true", help="measure an unordered database, too")
     parser.add_argument("--cores", type=int, default=1, help="threads of Honeycomb and of memcached")
     parser.add_argument("--pipelines", type=int, nargs="+", default=[1, 16, 128])
     parser.add_argument("--seconds", type=float, default=0.5, help="duration of one measurement")
@@ -256,7 +261,7 @@ def main(words=None):
         raise SystemExit(f"the load is {machine_load}, more than --load-max {arguments.load_max}")
     started = []
     try:
-        programs = commands(arguments.honeycomb, arguments.cores, arguments.nothing)
+        programs = commands(arguments.honeycomb, arguments.cores, arguments.nothing, arguments.unordered)
         started.extend(Server(*program) for program in programs)
         measured = list(rows(run(arguments, started)))
     finally:

@@ -16,12 +16,20 @@ const _: () = assert!(class_bytes(BUCKET_CLASS) == bucket::SIZE);
 pub(crate) struct Access<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) pin: &'a Pin<'a>,
+    /// Gets and walks copy at most this number of bytes of an overflow value.
+    pub(crate) value_bytes_max: usize,
 }
 
 /// Why the holder of a stripe may rely on an address.
 const VALID: &str = "the buckets of a locked stripe have valid addresses";
 
 impl<'a> Access<'a> {
+    /// Access to whole values.
+    #[inline]
+    pub(crate) fn new(memory: &'a Memory, pin: &'a Pin<'a>) -> Self {
+        Self { memory, pin, value_bytes_max: usize::MAX }
+    }
+
     #[inline]
     fn words(&self, address: u32, bytes: usize) -> Option<PageWords<'a>> {
         self.memory.page_words(self.pin, address, bytes)
@@ -87,5 +95,11 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn overflow(&self, reference: Reference) -> &'a [u8] {
         self.memory.value(self.pin, reference.address, reference.length)
+    }
+
+    /// As much of an overflow value as gets and walks copy.
+    #[inline]
+    pub(crate) fn beginning(&self, reference: Reference) -> &'a [u8] {
+        &self.overflow(reference)[..reference.length.min(self.value_bytes_max)]
     }
 }

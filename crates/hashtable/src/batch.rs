@@ -13,7 +13,6 @@
 //! its bucket once.
 
 use crate::access::Access;
-use crate::directory::number_of;
 use crate::error::Error;
 use crate::gets::are_gets;
 use crate::hash::HashedKey;
@@ -80,6 +79,12 @@ impl Answers {
         &self.bytes[span.start..span.end]
     }
 
+    /// Bytes of memory that the values occupy.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     fn set(&mut self, index: usize, result: Result<Outcome, Error>) {
         match result {
             Ok(outcome) => self.outcomes[index] = outcome,
@@ -123,8 +128,8 @@ struct StationRun<'r> {
 
 impl<'r> StationRun<'r> {
     fn execute(&self, answers: &mut Answers) {
-        let count = self.index.directory.count();
-        let mut groups = self.group(count, answers);
+        let state = self.index.directory.state();
+        let mut groups = self.group(state, answers);
         let mut windows = groups.chunks_mut(WINDOW);
         let mut window = windows.next();
         self.prefetch(window.as_deref());
@@ -132,7 +137,7 @@ impl<'r> StationRun<'r> {
             window = windows.next();
             self.prefetch(window.as_deref());
             for group in &mut *current {
-                self.search(count, group, answers);
+                self.search(state, group, answers);
             }
             for group in current.iter().filter(|group| !group.done) {
                 self.execute_group(group, answers);
@@ -149,14 +154,14 @@ impl<'r> StationRun<'r> {
     }
 
     /// Groups the valid operations by key. Invalid operations end here.
-    fn group(&self, count: u64, answers: &mut Answers) -> Vec<Group<'r>> {
+    fn group(&self, state: u64, answers: &mut Answers) -> Vec<Group<'r>> {
         let mut groups = Vec::with_capacity(self.requests.len());
         let slots = answers.station.clear(self.requests.len());
         for (index, request) in self.requests.iter().enumerate() {
             match self.check(request) {
                 Ok(()) => {
                     let key = HashedKey::new(self.index.config.seed, request.key);
-                    let bucket = self.index.directory.address(number_of(key.hash, count));
+                    let bucket = self.index.directory.address_in(state, key.hash);
                     answers.station.add(&mut groups, slots, key, bucket, index, &request.operation);
                 }
                 Err(error) => answers.set(self.first + index, Err(error)),
@@ -176,12 +181,12 @@ impl<'r> StationRun<'r> {
 
     /// Searches the bucket of a group. Executes a get of an inline pair; otherwise prefetches the slab.
     #[inline]
-    fn search(&self, count: u64, group: &mut Group<'_>, answers: &mut Answers) {
+    fn search(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) {
         if !group.is_get {
-            return self.begin_write(count, group, answers);
+            return self.begin_write(state, group, answers);
         }
         let Answers { outcomes, bytes, .. } = answers;
-        match self.index.begin_get(self.access, (group.bucket, count), &group.key, bytes) {
+        match self.index.begin_get(self.access, (group.bucket, state), &group.key, bytes) {
             Ok(found) => {
                 let index = self.first + usize::from(group.first);
                 outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
@@ -193,13 +198,13 @@ impl<'r> StationRun<'r> {
 
     /// Executes a single write of an inline pair. Otherwise prefetches what the third step reads.
     #[inline]
-    fn begin_write(&self, count: u64, group: &mut Group<'_>, answers: &mut Answers) {
+    fn begin_write(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) {
         let operation = &self.requests[usize::from(group.first)].operation;
         if group.count > 1 || !group.writes {
             return self.index.prefetch_slab(self.access, group.bucket, &group.key);
         }
         let Answers { outcomes, bytes, scratch, .. } = answers;
-        let place = (group.bucket, count);
+        let place = (group.bucket, state);
         match self.index.write_in_place(self.access, place, &group.key, operation, scratch, bytes) {
             Ok(outcome) => {
                 outcomes[self.first + usize::from(group.first)] = outcome;

@@ -6,7 +6,6 @@
 
 use crate::access::Access;
 use crate::batch::WINDOW;
-use crate::directory::number_of;
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
@@ -16,7 +15,7 @@ use crate::read::Pending;
 #[derive(Debug, Clone, Copy, Default)]
 struct Get<'r> {
     key: HashedKey<'r>,
-    /// The address of its bucket in a table of as many buckets as at the beginning of the batch.
+    /// The address of its bucket in the state of the directory at the beginning of the batch.
     bucket: u32,
     pending: Pending,
 }
@@ -29,11 +28,11 @@ pub(crate) fn are_gets(requests: &[Request<'_>]) -> bool {
     requests.iter().all(|it| matches!(it.operation, Operation::Get) && check_key(it.key).is_ok())
 }
 
-/// The execution of gets. `count` is the number of buckets at its beginning.
+/// The execution of gets. `state` is that of the directory at its beginning.
 struct GetRun<'i> {
     index: &'i Index,
     access: Access<'i>,
-    count: u64,
+    state: u64,
 }
 
 impl Index {
@@ -45,7 +44,7 @@ impl Index {
         outcomes: &mut [Outcome],
         answers: &mut Vec<u8>,
     ) {
-        let run = GetRun { index: self, access, count: self.directory.count() };
+        let run = GetRun { index: self, access, state: self.directory.state() };
         let (mut current, mut next) = (&mut Window::default(), &mut Window::default());
         let mut coming = requests.chunks(WINDOW);
         run.begin(current, coming.next());
@@ -63,7 +62,7 @@ impl GetRun<'_> {
     fn begin<'k>(&self, window: &mut Window<'k>, requests: Option<&[Request<'k>]>) {
         for (get, request) in window.iter_mut().zip(requests.unwrap_or_default()) {
             get.key = HashedKey::new(self.index.config.seed, request.key);
-            get.bucket = self.index.directory.address(number_of(get.key.hash, self.count));
+            get.bucket = self.index.directory.address_in(self.state, get.key.hash);
             self.access.memory.prefetch_slab(get.bucket);
         }
     }
@@ -74,7 +73,7 @@ impl GetRun<'_> {
         let (mut keys, mut waiting) = (0_u64, 0_u32);
         for (at, (get, outcome)) in window.iter_mut().zip(&mut *outcomes).enumerate() {
             let key = 1 << (get.key.hash >> 32 & 63);
-            let place = (get.bucket, self.count);
+            let place = (get.bucket, self.state);
             let result = if keys & key == 0 {
                 self.index.begin_get(self.access, place, &get.key, bytes)
             } else {

@@ -25,13 +25,13 @@ struct Place<'a> {
 
 impl Index {
     /// Executes an operation that writes, which is checked, if it replaces a value by one of the same length
-    /// in the first bucket, which has this address in a table of `count` buckets. Otherwise changes nothing,
+    /// in the first bucket, which has this address in a `state` of the directory. Otherwise changes nothing,
     /// prefetches what the search for the key reads next, and returns where it goes on.
     #[inline]
     pub(crate) fn write_in_place(
         &self,
         access: Access<'_>,
-        (address, count): (u32, u64),
+        (address, state): (u32, u64),
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
         scratch: &mut Scratch,
@@ -39,7 +39,7 @@ impl Index {
     ) -> Result<Outcome, Pending> {
         let lock = &self.stripe(key.hash).lock;
         let number = lock.begin();
-        if count != self.directory.count() {
+        if state != self.directory.state() {
             return Err(Pending::default());
         }
         let Some(words) = access.try_bucket_words(address) else { return Err(Pending::default()) };

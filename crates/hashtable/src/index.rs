@@ -6,13 +6,14 @@
 //! 1. The buckets and slabs of a stripe: the holder of its lock stores them, and any thread with a pin
 //!    loads them. A reader discards what it has loaded unless the lock is unchanged (see `read`).
 //! 2. `pairs` and `used_slots` of a stripe: only the holder of its lock stores them.
-//! 3. A thread holds at most one stripe. The holder of the growth lock may lock a stripe, and the holder of
-//!    a stripe may lock caches and pool of the slabs.
+//! 3. The holder of the growth lock may lock stripes, and the holder of a stripe may lock caches and pool of
+//!    the slabs. A thread that locks several stripes locks them in ascending order. Slabs are allocated and
+//!    freed only by holders of a stripe or of the growth lock.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use honeycomb_layout::{BUCKET_SLOTS, KEY_BYTES_MAX, KEY_BYTES_MIN};
-use honeycomb_memory::sync::{AtomicU64, Mutex, Ordering};
+use honeycomb_memory::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 use honeycomb_memory::{Memory, Retired, SequenceLock};
 
 use crate::access::Access;
@@ -102,20 +103,31 @@ impl Index {
         std::iter::successors(Some(load(first)), move |(_, bucket)| bucket.next().map(load))
     }
 
+    /// Waits until no other thread grows or clears the table, and prevents it.
+    pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
+        self.growth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Retires the overflow values of all pairs. No other thread uses the table.
     pub(crate) fn retire_values(&self, access: Access<'_>) {
         for number in 0..self.directory.count() {
-            for (_, bucket) in Self::chain(access, self.directory.address(number)) {
-                let slabs = bucket.pairs().filter_map(|pair| match pair {
-                    Stored::Slab(slab) => Some(access.record(slab)),
-                    Stored::Inline(..) => None,
-                });
-                let values = slabs.filter_map(|record| match record.pair()?.value {
-                    SlabValue::Overflow(it) => Some(Retired::Value(it.address, it.length)),
-                    SlabValue::InSlab(_) => None,
-                });
-                access.memory.retire(values);
-            }
+            Self::retire_values_of(access, access.bucket(self.directory.address(number)));
+        }
+    }
+
+    /// Retires the overflow values of a chain that no writer uses, from a bucket on.
+    pub(crate) fn retire_values_of(access: Access<'_>, first: Bucket) {
+        let next = |bucket: &Bucket| Some(access.bucket(bucket.next()?));
+        for bucket in std::iter::successors(Some(first), next) {
+            let slabs = bucket.pairs().filter_map(|pair| match pair {
+                Stored::Slab(slab) => Some(access.record(slab)),
+                Stored::Inline(..) => None,
+            });
+            let values = slabs.filter_map(|record| match record.pair()?.value {
+                SlabValue::Overflow(it) => Some(Retired::Value(it.address, it.length)),
+                SlabValue::InSlab(_) => None,
+            });
+            access.memory.retire(values);
         }
     }
 }

@@ -11,6 +11,7 @@ mod access;
 mod batch;
 mod bucket;
 mod built_in;
+mod cleared;
 mod config;
 mod directory;
 mod element;
@@ -39,6 +40,7 @@ mod write;
 
 pub use batch::Answers;
 pub use built_in::BuiltIn;
+pub use cleared::Cleared;
 pub use config::TableConfig;
 pub use element::Element;
 pub use error::Error;

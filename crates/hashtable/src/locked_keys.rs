@@ -25,8 +25,9 @@ pub struct LockedKeys<'s> {
     keys: Vec<HashedKey<'s>>,
     /// The numbers of the locked stripes, in ascending order.
     stripes: Vec<usize>,
-    guards: Vec<SequenceGuard<'s>>,
+    /// Dropped before the guards: it frees slabs, which only a holder of a stripe may do.
     changes: Vec<Change<'s>>,
+    guards: Vec<SequenceGuard<'s>>,
 }
 
 #[derive(Debug)]

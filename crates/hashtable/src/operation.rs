@@ -151,9 +151,28 @@ impl<'o> Operation<'o> {
         !matches!(self, Self::Put(_) | Self::Insert(_) | Self::Update(_) | Self::Delete)
     }
 
+    /// Executes the operation on a value that is in no table. Appends its answer, to which the outcome
+    /// refers, to `out`. An update replaces the contents of `computed` with the new value.
+    ///
+    /// # Errors
+    /// [`Error`] if the arguments are invalid.
+    pub fn execute(
+        &self,
+        value: &[u8],
+        functions: &Functions,
+        computed: &mut Vec<u8>,
+        out: &mut Vec<u8>,
+    ) -> Result<Outcome, Error> {
+        self.check(functions)?;
+        Ok(decide(self, Some(value), functions, computed, out).1)
+    }
+
     /// Checks everything that does not depend on the current value.
+    ///
+    /// # Errors
+    /// [`Error`] names the invalid argument.
     #[inline]
-    pub(crate) fn check(&self, functions: &Functions) -> Result<(), Error> {
+    pub fn check(&self, functions: &Functions) -> Result<(), Error> {
         match *self {
             Self::Get | Self::Delete | Self::CompareAndDelete { .. } => Ok(()),
             Self::Put(value)

@@ -98,7 +98,7 @@ impl Index {
                 let record = access.try_record(slab).ok_or(Torn)?;
                 match record.pair().ok_or(Torn)?.value {
                     SlabValue::Overflow(reference) if lock.unchanged(number) => {
-                        Ok(Some(append(out, access.overflow(reference))))
+                        Ok(Some(append(out, access.beginning(reference))))
                     }
                     _ => Err(Torn),
                 }
@@ -128,20 +128,20 @@ pub(crate) enum Next {
 }
 
 impl Index {
-    /// The second step of a get in a batch, with the address of the bucket and the number of buckets in the
-    /// first step. Returns the outcome if the first bucket shows it. Otherwise prefetches what the third step
-    /// reads.
+    /// The second step of a get in a batch, with the address of the bucket and the state of the directory in
+    /// the first step. Returns the outcome if the first bucket shows it. Otherwise prefetches what the third
+    /// step reads.
     #[inline(always)]
     pub(crate) fn begin_get(
         &self,
         access: Access<'_>,
-        (bucket, count): (u32, u64),
+        (bucket, state): (u32, u64),
         key: &HashedKey<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Span>, Pending> {
         let lock = &self.stripe(key.hash).lock;
         let number = lock.begin();
-        if count != self.directory.count() {
+        if state != self.directory.state() {
             return Err(Pending::default());
         }
         let Some(bucket) = access.try_bucket(bucket) else { return Err(Pending::default()) };

@@ -12,6 +12,9 @@ pub trait Recorder: Send + Sync {
     /// their order, and no reader has seen an effect that has not arrived. The stripe waits for this
     /// function, so it must be short and must not use the table.
     fn record(&self, key: &[u8], value: Option<&[u8]>);
+
+    /// Receives that all keys are absent now, while the table holds all stripes.
+    fn record_clear(&self);
 }
 
 /// The recorder of a table, if it has one.
@@ -33,6 +36,10 @@ impl Recording {
             Effect::StoreComputed => recorder.record(key, Some(computed)),
             Effect::Delete => recorder.record(key, None),
         }
+    }
+
+    pub(crate) fn record_clear(&self) {
+        self.0.iter().for_each(|recorder| recorder.record_clear());
     }
 }
 

@@ -66,7 +66,7 @@ impl SlabUsage {
     /// Bytes of the slabs in use.
     #[must_use]
     pub fn live_bytes(&self) -> usize {
-        self.page_bytes - self.pool_bytes - self.cached_bytes
+        self.page_bytes.saturating_sub(self.pool_bytes + self.cached_bytes)
     }
 }
 
@@ -148,8 +148,16 @@ impl Slabs {
 
     /// Retires all pages. The caller uses no slab any more.
     pub(crate) fn retire_all(&mut self, memory: &Memory) {
-        let pages = std::mem::take(&mut *lock(&self.pool.0)).pages;
-        memory.retire(pages.into_keys().map(retired));
+        memory.retire(self.detach().into_iter().map(retired));
+    }
+
+    /// Removes and returns the numbers of all pages, so that there are no slabs. No other thread allocates or
+    /// frees slabs meanwhile.
+    pub(crate) fn detach(&self) -> Vec<u32> {
+        for cache in &self.caches {
+            *lock(&cache.0) = Cache::default();
+        }
+        std::mem::take(&mut *lock(&self.pool.0)).pages.into_keys().collect()
     }
 
     fn cache(&self) -> &Mutex<Cache> {
@@ -172,7 +180,7 @@ impl Slabs {
 }
 
 /// The page that contains a slab, to retire it.
-fn retired(page: u32) -> Retired {
+pub(crate) fn retired(page: u32) -> Retired {
     let address = BusAddress::new(u64::from(page) * TABLE_PAGE_BYTES as u64);
     Retired::TablePage(address.expect("page 0 contains the reserved unit"))
 }

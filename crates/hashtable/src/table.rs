@@ -3,11 +3,13 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use honeycomb_layout::{BUCKET_SLOTS, bucket};
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_memory::{Memory, Pin};
 
 use crate::access::Access;
 use crate::batch::Answers;
+use crate::cleared::Cleared;
 use crate::config::TableConfig;
 use crate::error::Error;
 use crate::functions::Functions;
@@ -104,9 +106,19 @@ impl<M: Deref<Target = Memory>> Table<M> {
         }
     }
 
+    /// Bytes of the pages of the table that new pairs use before it takes further pages: slots up to the
+    /// share at which it grows, and free slabs.
+    pub fn reusable_bytes(&self) -> usize {
+        let TableStatistics { buckets, used_slots, slabs, .. } = self.statistics();
+        let percent = self.index.config.fill_percent.unwrap_or(100) as u64;
+        let slots = (buckets * BUCKET_SLOTS as u64 * percent / 100).saturating_sub(used_slots) as usize;
+        slots * bucket::SIZE / BUCKET_SLOTS + slabs.pool_bytes + slabs.cached_bytes
+    }
+
     /// Merges all free slabs and gives free pages back to the memory. It takes time in proportion to the size
     /// of the table.
     pub fn merge_slabs(&self) {
+        let _no_clear = self.index.lock_growth();
         self.index.slabs.flush(&self.memory);
     }
 
@@ -116,14 +128,51 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// # Errors A description of the first broken rule.
     pub fn verify(&self) -> Result<Census, String> {
         let pin = self.memory.pin();
-        self.index.verify(Access { memory: &self.memory, pin: &pin })
+        self.index.verify(Access::new(&self.memory, &pin))
     }
 
     /// Executes the operations of a batch, with the same answers as if it executed them one by one in their
     /// order. Operations on one key are combined, and the others are interleaved.
     pub fn execute(&self, requests: &[Request<'_>], answers: &mut Answers) {
+        self.execute_beginnings(requests, usize::MAX, answers);
+    }
+
+    /// As [`Table::execute`], but gets return at most the first `value_bytes_max` bytes of values that are
+    /// longer than 512 bytes.
+    pub fn execute_beginnings(
+        &self,
+        requests: &[Request<'_>],
+        value_bytes_max: usize,
+        answers: &mut Answers,
+    ) {
         let pin = self.memory.pin();
-        self.index.execute(Access { memory: &self.memory, pin: &pin }, requests, answers);
+        let access = Access { value_bytes_max, ..Access::new(&self.memory, &pin) };
+        self.index.execute(access, requests, answers);
+    }
+
+    /// Appends the value of a key to `out`, but at most the first `value_bytes_max` bytes of a value that is
+    /// longer than 512 bytes. Returns whether the key exists.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get_beginning(
+        &self,
+        key: &[u8],
+        value_bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        check_key(key)?;
+        let (pin, key) = (self.memory.pin(), HashedKey::new(self.index.config.seed, key));
+        let access = Access { value_bytes_max, ..Access::new(&self.memory, &pin) };
+        Ok(self.index.get(access, &key, out).is_some())
+    }
+
+    /// Removes all pairs at one moment. Other threads wait for a time that does not depend on the number of
+    /// pairs; if the table does not grow, on that of its buckets. It needs no memory in the arena. The memory
+    /// of the removed pairs is free after [`Cleared::free`].
+    pub fn clear(&self) -> Cleared {
+        let pin = self.memory.pin();
+        self.index.clear(Access::new(&self.memory, &pin))
     }
 }
 
@@ -140,7 +189,7 @@ pub struct Session<'t> {
 impl Session<'_> {
     #[inline]
     pub(crate) fn access(&self) -> Access<'_> {
-        Access { memory: self.memory, pin: &self.pin }
+        Access::new(self.memory, &self.pin)
     }
 
     /// Executes one operation, as [`Table::apply`].
@@ -156,7 +205,7 @@ impl Session<'_> {
     ) -> Result<Outcome, Error> {
         check_key(key)?;
         let key = HashedKey::new(self.index.config.seed, key);
-        let access = Access { memory: self.memory, pin: &self.pin };
+        let access = Access::new(self.memory, &self.pin);
         if matches!(operation, Operation::Get) {
             return Ok(self.index.get(access, &key, out).map_or(Outcome::Absent, Outcome::Found));
         }
@@ -178,7 +227,7 @@ impl Session<'_> {
 impl<M: Deref<Target = Memory>> Drop for Table<M> {
     fn drop(&mut self) {
         let pin = self.memory.pin();
-        self.index.retire_values(Access { memory: &self.memory, pin: &pin });
+        self.index.retire_values(Access::new(&self.memory, &pin));
         drop(pin);
         self.index.slabs.retire_all(&self.memory);
         self.index.directory.retire_all(&self.memory);

@@ -5,11 +5,17 @@
 //! several, which follow each other in this order. So a walk visits each hash exactly once: it returns every
 //! pair that exists from its begin to its end once.
 
+use honeycomb_memory::sync::Ordering;
+
 use crate::access::Access;
 use crate::bucket::Stored;
 use crate::index::Index;
 use crate::record::{Reference, SlabValue};
 use crate::table::Session;
+
+/// Draws of a stripe, and of a chain of it, before a sample takes the next one with pairs.
+const STRIPE_DRAWS: usize = 1024;
+const CHAIN_DRAWS: usize = 16;
 
 /// The pairs of one or more steps of a walk.
 #[derive(Debug, Default)]
@@ -66,7 +72,41 @@ impl Session<'_> {
     /// Appends the pairs of one class of hashes to `pairs`, and returns the cursor of the next class; 0 at
     /// the end. The first cursor is 0, and any number is valid. It locks the stripe of the class meanwhile.
     pub fn walk(&self, cursor: u64, pairs: &mut WalkedPairs) -> u64 {
-        self.index.walk(self.access(), cursor, pairs)
+        self.walk_beginnings(cursor, usize::MAX, pairs)
+    }
+
+    /// As [`Session::walk`], but copies at most `value_bytes_max` bytes of values that are longer than 512
+    /// bytes.
+    pub fn walk_beginnings(&self, cursor: u64, value_bytes_max: usize, pairs: &mut WalkedPairs) -> u64 {
+        self.index.walk(Access { value_bytes_max, ..self.access() }, cursor, pairs)
+    }
+
+    /// Appends the pairs of a random chain that has some, as [`Session::walk_beginnings`] does. Returns false
+    /// if the table has no pairs. `draw(n)` must return a uniformly distributed random number below `n`.
+    /// After 1,024 draws of stripes without pairs, or 16 of chains, it takes the next one with pairs, so the
+    /// distribution is approximate in a table with few pairs.
+    pub fn sample(
+        &self,
+        draw: &mut dyn FnMut(usize) -> usize,
+        value_bytes_max: usize,
+        pairs: &mut WalkedPairs,
+    ) -> bool {
+        let (stripes, before) = (&self.index.stripes, pairs.len());
+        let has_pairs = |at: &usize| stripes[*at].pairs.load(Ordering::Relaxed) > 0;
+        let Some(stripe) = (0..STRIPE_DRAWS).map(|_| draw(stripes.len())).find(has_pairs).or_else(|| {
+            let first = draw(stripes.len());
+            (first..stripes.len()).chain(0..first).find(has_pairs)
+        }) else {
+            return false;
+        };
+        let chains = (self.index.directory.count() as usize - stripe).div_ceil(stripes.len());
+        let mut visit = |chain: usize| {
+            self.walk_beginnings((stripe + chain * stripes.len()) as u64, value_bytes_max, pairs);
+            pairs.len() > before
+        };
+        let is_drawn = (0..CHAIN_DRAWS).any(|_| visit(draw(chains)));
+        let first = draw(chains);
+        is_drawn || (first..chains).chain(0..first).any(visit)
     }
 }
 
@@ -105,7 +145,7 @@ impl Index {
 /// Copies overflow values after the stripe is free again: they may be long, and the pin keeps them.
 fn push_overflow(access: Access<'_>, overflow: &[(Vec<u8>, Reference)], pairs: &mut WalkedPairs) {
     for (key, reference) in overflow {
-        pairs.push(key, access.overflow(*reference));
+        pairs.push(key, access.beginning(*reference));
     }
 }
 

@@ -187,6 +187,10 @@ impl Recorder for Effects {
             None => assert!(pairs.remove(key).is_some(), "only a removal is recorded"),
         }
     }
+
+    fn record_clear(&self) {
+        self.0.lock().unwrap().clear();
+    }
 }
 
 /// The effects, replayed in the order of their arrival, give the table; also if several threads write.

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::{Reads, Table};
+use honeycomb_store::{Reads, TableHandle};
 
 use crate::arguments::Arguments;
 use crate::commands::query::Query;
@@ -160,16 +160,20 @@ impl Command {
     }
 
     /// Adds a get for each key to `reads` and returns the number of keys. Returns `None` when values separate
-    /// the keys, the key is missing, or the table does not allow a key.
+    /// the keys, the key is missing, or the table does not allow a key. Several keys of an unordered table
+    /// are not read in a batch, because its gets are of different moments.
     // On the path of every get.
     #[inline(always)]
     pub(crate) fn read_keys(
         &self,
         arguments: &Arguments<'_>,
-        table: &Table,
+        table: &TableHandle,
         reads: &mut Reads,
     ) -> Option<usize> {
         let keys = self.keys(arguments)?;
+        if keys.len() > 1 && table.unordered().is_some() {
+            return None;
+        }
         for key in keys.iter() {
             reads.get(table, key).ok()?;
         }

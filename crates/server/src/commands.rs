@@ -16,6 +16,7 @@ mod connection;
 pub(crate) mod containers;
 mod dump;
 mod expiry;
+mod functions;
 mod info;
 mod keys;
 mod latency;
@@ -50,7 +51,7 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 33] = [
+    let groups: [&'static [Command]; 34] = [
         acl::COMMANDS,
         backup::COMMANDS,
         bitfield::COMMANDS,
@@ -64,6 +65,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         connection::COMMANDS,
         dump::COMMANDS,
         expiry::COMMANDS,
+        functions::COMMANDS,
         info::COMMANDS,
         keys::COMMANDS,
         latency::COMMANDS,

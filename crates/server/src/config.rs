@@ -44,6 +44,8 @@ pub struct Config {
     pub eviction: Eviction,
     /// Numbered tables for `SELECT`. Default: 16.
     pub databases: usize,
+    /// The numbers of those tables that are unordered. Default: none.
+    pub unordered: Vec<usize>,
     /// The password that `AUTH` requires; with `None` all clients have access. Default: `None`.
     pub password: Option<String>,
     /// Maximum number of connections of all cores. The server replies an error to further ones and closes
@@ -182,6 +184,7 @@ impl Default for Config {
             memory_limit: None,
             eviction: Eviction::default(),
             databases: 16,
+            unordered: Vec::new(),
             password: None,
             connections_max: 10_000,
             idle_timeout: Duration::ZERO,

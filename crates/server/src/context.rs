@@ -1,8 +1,9 @@
 //! The context in which a command executes.
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::Table;
+use honeycomb_store::{Table, TableHandle};
 
+use crate::failure::Failure;
 use crate::server_state::ServerState;
 use crate::session::Session;
 use crate::tally;
@@ -27,8 +28,17 @@ impl<'c> Context<'c> {
     }
 
     /// Returns the table that the client has selected.
-    pub(crate) fn table(&self) -> &'c Table {
+    pub(crate) fn table(&self) -> &'c TableHandle {
+        self.shared.table(self.number())
+    }
+
+    /// Returns the table that the client has selected, for a command that needs an order.
+    pub(crate) fn ordered(&self) -> Result<&'c Table, Failure> {
+        self.shared.databases.ordered(self.number())
+    }
+
+    fn number(&self) -> usize {
         let number = self.session.database;
-        self.shared.table(self.transaction.as_ref().map_or(number, |within| within.swaps.number(number)))
+        self.transaction.as_ref().map_or(number, |within| within.swaps.number(number))
     }
 }

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use honeycomb_store::{Batch, Error, Store, Table, Version};
+use honeycomb_store::unordered::Functions;
+use honeycomb_store::{Batch, Error, Store, Table, TableHandle, TableKind, UnorderedConfig, Version};
 
 use crate::failure::Failure;
 
@@ -26,7 +27,8 @@ pub(crate) const PLACES_TABLE: &str = ".databases";
 /// The numbered tables.
 #[derive(Debug)]
 pub(crate) struct Databases {
-    tables: Vec<Table>,
+    tables: Vec<TableHandle>,
+    has_unordered: bool,
     /// The pairs of a number and its position, if it is not its own.
     stored_places: Table,
     store: Store,
@@ -56,12 +58,15 @@ pub(crate) struct Swaps(Vec<(usize, usize)>);
 pub(crate) struct IterationGuard<'g>(&'g Gate);
 
 impl Databases {
-    /// Opens a number of tables of a store. Their names are their numbers.
-    pub(crate) fn open(store: &Store, count: usize) -> Result<Self, Error> {
-        let tables = (0..count).map(|number| store.table(&number.to_string()));
+    /// Opens a number of tables of a store. Their names are their numbers. Those in `unordered` are unordered
+    /// tables, and so are those that already exist as such.
+    pub(crate) fn open(store: &Store, count: usize, unordered: &[usize]) -> Result<Self, Error> {
+        let tables = (0..count).map(|number| open(store, &number.to_string(), unordered.contains(&number)));
         let stored_places = store.table(PLACES_TABLE)?;
+        let tables: Vec<_> = tables.collect::<Result<_, _>>()?;
         Ok(Self {
-            tables: tables.collect::<Result<_, _>>()?,
+            has_unordered: tables.iter().any(|table| table.unordered().is_some()),
+            tables,
             places: stored(&stored_places, count)?.into_iter().map(AtomicUsize::new).collect(),
             stored_places,
             store: store.clone(),
@@ -74,7 +79,7 @@ impl Databases {
 
     /// Returns the table of a valid number.
     #[inline]
-    pub(crate) fn table(&self, number: usize) -> &Table {
+    pub(crate) fn table(&self, number: usize) -> &TableHandle {
         // Iterations and swaps never overlap, and this orders the load.
         &self.tables[self.places[number].load(Ordering::Relaxed)]
     }
@@ -100,8 +105,23 @@ impl Databases {
     }
 
     /// Returns all tables, in no particular order.
-    pub(crate) fn tables(&self) -> &[Table] {
+    pub(crate) fn tables(&self) -> &[TableHandle] {
         &self.tables
+    }
+
+    /// Returns the functions of the store.
+    pub(crate) fn functions(&self) -> &Functions {
+        self.store.functions()
+    }
+
+    /// Returns whether some of the tables are unordered.
+    pub(crate) fn has_unordered(&self) -> bool {
+        self.has_unordered
+    }
+
+    /// Returns the table of a valid number if it is ordered.
+    pub(crate) fn ordered(&self, number: usize) -> Result<&Table, Failure> {
+        self.table(number).ordered().ok_or(Failure::Unordered(number))
     }
 
     /// Returns the gate of the calling thread.
@@ -201,6 +221,18 @@ impl Databases {
     }
 }
 
+/// Opens a table. An empty ordered table becomes unordered on request.
+fn open(store: &Store, name: &str, unordered: bool) -> Result<TableHandle, Error> {
+    let kind = store.table_kind(name);
+    if unordered && kind == Some(TableKind::Ordered) && store.table(name)?.pair_count() == 0 {
+        store.drop_table(name)?;
+    }
+    if unordered || kind == Some(TableKind::Unordered) {
+        return store.unordered_table(name, UnorderedConfig::default()).map(TableHandle::Unordered);
+    }
+    store.table(name).map(TableHandle::Ordered)
+}
+
 /// Returns the stored position of each number. If the server had more numbers before, the positions may be
 /// those of other tables; then each number gets its own.
 fn stored(places: &Table, count: usize) -> Result<Vec<usize>, Error> {
@@ -258,7 +290,7 @@ mod tests {
 
     fn databases() -> Databases {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
-        Databases::open(&store, 3).unwrap()
+        Databases::open(&store, 3, &[]).unwrap()
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod windows;
 use std::cell::{Cell, RefCell};
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
-use honeycomb_store::{Batch, Error, Scan, Store, Table};
+use honeycomb_store::{Batch, Error, Scan, Store, Table, TableHandle};
 
 use crate::deadlines::windows::Windows;
 use crate::envelope::Envelope;
@@ -49,7 +49,7 @@ thread_local! {
 pub(crate) struct Deadlines {
     table: Table,
     /// The tables with the pairs, by slot. A table keeps its slot when `SWAPDB` changes its number.
-    tables: Vec<Table>,
+    tables: Vec<TableHandle>,
     stamps: AtomicU64,
     /// Entries that the reaper still has to check.
     debt: AtomicU64,
@@ -59,7 +59,7 @@ pub(crate) struct Deadlines {
 
 impl Deadlines {
     /// Opens the index for some tables of a store, whose names are their slots, and a number of cores.
-    pub(crate) fn open(store: &Store, tables: &[Table], cores: usize) -> Result<Self, Error> {
+    pub(crate) fn open(store: &Store, tables: &[TableHandle], cores: usize) -> Result<Self, Error> {
         let (table, windows) = (store.table(TABLE_NAME)?, Windows::of(cores));
         // Other stamps than those of entries that an earlier process has written.
         let first = store.recovery().map_or(0, |recovery| recovery.version);
@@ -77,7 +77,7 @@ impl Deadlines {
     pub(crate) fn write_into(
         &self,
         batch: &mut Batch,
-        table: &Table,
+        table: &TableHandle,
         key: &[u8],
         seen: Option<&[u8]>,
         change: Option<&[u8]>,
@@ -98,7 +98,13 @@ impl Deadlines {
     /// Adds the entry of a pair to a batch that is applied before the pair is written. Returns the stamp of
     /// the entry. Both writes must happen in a [window](Self::open_window) that begins with this stamp or an
     /// earlier one.
-    pub(crate) fn put_ahead(&self, batch: &mut Batch, table: &Table, key: &[u8], deadline: u64) -> Stamp {
+    pub(crate) fn put_ahead(
+        &self,
+        batch: &mut Batch,
+        table: &TableHandle,
+        key: &[u8],
+        deadline: u64,
+    ) -> Stamp {
         let stamp = self.stamp();
         if let Some(due) = slot(table).and_then(|slot| Due::of(slot, key, deadline)) {
             self.put_into(batch, &due, stamp);
@@ -109,7 +115,7 @@ impl Deadlines {
     /// Removes an entry whose pair was not written, unless a later write has renewed it.
     pub(crate) fn remove_entry(
         &self,
-        table: &Table,
+        table: &TableHandle,
         key: &[u8],
         deadline: u64,
         stamp: Stamp,
@@ -145,7 +151,7 @@ impl Deadlines {
 
     /// Records an expired pair for the reaper.
     #[cold]
-    pub(crate) fn record_expired(table: &Table, key: &[u8], deadline: u64) {
+    pub(crate) fn record_expired(table: &TableHandle, key: &[u8], deadline: u64) {
         let Some(due) = slot(table).and_then(|slot| Due::of(slot, key, deadline)) else { return };
         EXPIRED.with_borrow_mut(|found| {
             if found.len() < RECORDED_MAX {
@@ -171,7 +177,7 @@ impl Deadlines {
     }
 
     /// Returns the tables with the pairs, by slot.
-    pub(crate) fn tables(&self) -> &[Table] {
+    pub(crate) fn tables(&self) -> &[TableHandle] {
         &self.tables
     }
 
@@ -222,6 +228,6 @@ fn deadline(value: Option<&[u8]>) -> Option<u64> {
 }
 
 /// Returns the slot of a table, which is its constant name.
-pub(crate) fn slot(table: &Table) -> Option<usize> {
+pub(crate) fn slot(table: &TableHandle) -> Option<usize> {
     table.name().parse().ok()
 }

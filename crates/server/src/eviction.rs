@@ -76,7 +76,7 @@ fn candidate(
         entry.and_then(|(key, value)| Some((Due::parse(&key, &value)?, Some((key, value)))))
     } else {
         let Some(slot) = sampler.weighted(tables) else { return Ok(None) };
-        sampler.sample(&tables[slot]).map(|(key, _)| (Due { deadline: 0, slot, key }, None))
+        sampler.key(&tables[slot]).map(|key| (Due { deadline: 0, slot, key }, None))
     };
     let Some((due, entry)) = drawn else { return Ok(None) };
     let recency = policy.usage().and_then(|usage| shared.recencies.known(usage));

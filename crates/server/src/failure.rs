@@ -42,6 +42,13 @@ pub(crate) enum Failure {
     BusyKey,
     #[error("ERR DB index is out of range")]
     Database,
+    #[error(
+        "ERR database {0} is unordered: this command needs the order of keys, which only ordered databases \
+         have"
+    )]
+    Unordered(usize),
+    #[error("ERR the values that a transaction reads from unordered databases take more than {0} bytes")]
+    ReadsTooLong(usize),
     #[error("ERR invalid cursor")]
     Cursor,
     #[error("ERR no such snapshot")]

@@ -1,6 +1,7 @@
 //! A table as commands see it: keys and values that have not expired.
 
-use honeycomb_store::{Reads, Table};
+use honeycomb_store::unordered::Functions;
+use honeycomb_store::{Reads, TableHandle};
 
 use crate::budget::BYTES_MAX;
 use crate::databases::Databases;
@@ -15,7 +16,7 @@ use crate::{recency, tally};
 pub(crate) struct Keyspace<'k> {
     databases: &'k Databases,
     number: usize,
-    table: &'k Table,
+    table: &'k TableHandle,
     now: u64,
     /// Whether lookups count as uses of pairs.
     touches: bool,
@@ -182,12 +183,17 @@ impl<'k> Keyspace<'k> {
         }
     }
 
+    /// Returns the functions of `KV.UPDATE` and similar commands.
+    pub(crate) fn functions(&self) -> &'k Functions {
+        self.databases.functions()
+    }
+
     /// Returns the table.
-    pub(crate) fn table(&self) -> &'k Table {
+    pub(crate) fn table(&self) -> &'k TableHandle {
         self.table
     }
 
-    fn writable(&mut self) -> (&Table, &mut OptimisticTransaction) {
+    fn writable(&mut self) -> (&TableHandle, &mut OptimisticTransaction) {
         match &mut self.source {
             ValueSource::Transaction(transaction) => (self.table, transaction),
             ValueSource::Batch(..) => unreachable!("a command that only reads wrote"),

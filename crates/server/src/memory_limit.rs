@@ -58,6 +58,14 @@ pub(crate) fn retry<T>(
     Err(Failure::OutOfMemory)
 }
 
+/// Returns the free and the retired bytes. Memory that unordered tables reuse is free: an eviction from such
+/// a table returns no buckets to the store.
+fn free_and_retired(shared: &ServerState) -> (usize, usize) {
+    let (free, retired) = shared.store.free_and_retired_bytes();
+    let reusable = if shared.databases.has_unordered() { shared.store.reusable_bytes() } else { 0 };
+    (free + reusable, retired)
+}
+
 /// Returns whether the server must reject writes that allocate memory: the store uses more than `maxmemory`,
 /// and no pairs can be evicted.
 #[inline]
@@ -71,7 +79,7 @@ pub(crate) fn is_full(shared: &ServerState, config: &Config) -> bool {
 /// Retired memory does not count, because it becomes free soon.
 #[cold]
 fn is_above_limit(shared: &ServerState, config: &Config) -> bool {
-    let (free, retired) = shared.store.free_and_retired_bytes();
+    let (free, retired) = free_and_retired(shared);
     config.memory_bytes.saturating_sub(free + retired) > config.memory_limit_bytes()
 }
 
@@ -110,11 +118,11 @@ pub(crate) fn keep_free(shared: &ServerState, now: u64) -> bool {
     let limit = config.memory_limit_bytes();
     let spare = (limit / FREE_FRACTION).min(FREE_BYTES_MAX);
     let wanted = config.memory_bytes.saturating_sub(limit) + spare;
-    if shared.store.free_and_retired_bytes().0 >= wanted {
+    if free_and_retired(shared).0 >= wanted {
         return false;
     }
     shared.store.maintain(LEAVES_PER_ITERATION);
-    let (free, retired) = shared.store.free_and_retired_bytes();
+    let (free, retired) = free_and_retired(shared);
     // A snapshot only delays the return of retired memory. In the meantime deletes would allocate memory and
     // free none.
     free + retired < wanted && retired < spare / RETIRED_FRACTION && evict(shared, EVICTED_PER_ITERATION) > 0

@@ -28,9 +28,9 @@ impl MemoryUsage {
         Self { arena, of_clients, used, peak: shared.pace.peak(used), resident: process::resident_bytes() }
     }
 
-    /// Returns the bytes of nodes and values, which contain the pairs.
+    /// Returns the bytes of nodes, values and pages of unordered tables, which contain the pairs.
     pub(crate) fn pairs(&self) -> usize {
-        self.arena.node_bytes + self.arena.value_bytes
+        self.arena.node_bytes + self.arena.value_bytes + self.arena.table_page_bytes
     }
 
     pub(crate) fn percent_of_peak(&self) -> f64 {

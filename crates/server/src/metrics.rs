@@ -123,6 +123,7 @@ fn memory(writer: &mut Writer<'_, '_>, statistics: &Statistics) -> Result<(), Er
         ("free", memory.free_bytes),
         ("nodes", memory.node_bytes),
         ("values", memory.value_bytes),
+        ("table_pages", memory.table_page_bytes),
         ("reserve", memory.reserve_bytes),
         ("retired", memory.retired_bytes),
         ("private", memory.private_bytes),

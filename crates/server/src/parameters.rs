@@ -72,6 +72,12 @@ pub enum InvalidParameter {
     /// A password together with datagrams, which carry no password and would bypass it.
     #[error("requirepass and datagrams: only one of them is allowed, because datagrams carry no password")]
     Unprotected,
+    /// The number of an unordered database that does not exist.
+    #[error("unordered has a number without a database: allowed are 0 to {}", databases - 1)]
+    NoDatabase {
+        /// The number of databases.
+        databases: usize,
+    },
     /// A file that is not valid TOML.
     #[error("{0}")]
     Toml(String),
@@ -196,6 +202,18 @@ pub static PARAMETERS: &[Parameter] = &[
         can_change: false,
         read: |config, text| put(&mut config.databases, number(text, 1..=65_000)),
         show: |config| config.databases.to_string(),
+    },
+    Parameter {
+        name: "unordered",
+        about: "The numbers of databases that are unordered tables: faster and smaller, without commands on \
+                ranges of keys. A database that exists keeps its kind.",
+        allowed: "numbers below databases, separated by commas, or nothing",
+        can_change: false,
+        read: |config, text| put(&mut config.unordered, numbers(text)),
+        show: |config| {
+            let numbers: Vec<_> = config.unordered.iter().map(usize::to_string).collect();
+            numbers.join(",")
+        },
     },
     Parameter {
         name: "requirepass",
@@ -486,6 +504,9 @@ impl Config {
         if self.password.is_some() && (ocsm.is_some() || batch.is_some()) {
             return Err(InvalidParameter::Unprotected);
         }
+        if self.unordered.iter().any(|number| *number >= self.databases) {
+            return Err(InvalidParameter::NoDatabase { databases: self.databases });
+        }
         PARAMETERS.iter().try_for_each(|parameter| parameter.set(&mut self.clone(), &parameter.value(self)))
     }
 }
@@ -512,6 +533,14 @@ fn put_optional(place: &mut Option<SocketAddr>, text: &str) -> Result<(), Unfit>
 
 fn number<N: FromStr + PartialOrd>(text: &str, allowed: RangeInclusive<N>) -> Option<N> {
     text.parse().ok().filter(|number| allowed.contains(number))
+}
+
+/// Parses the numbers of databases.
+fn numbers(text: &str) -> Option<Vec<usize>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    text.split(',').map(|part| number(part.trim(), 0..=64_999)).collect()
 }
 
 fn seconds(text: &str, allowed: RangeInclusive<u64>) -> Option<Duration> {

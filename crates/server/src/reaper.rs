@@ -9,9 +9,11 @@ pub(crate) mod state;
 use std::ops::Bound;
 
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::Scan;
+use honeycomb_store::unordered::WalkedPairs;
+use honeycomb_store::{Scan, TableHandle, UnorderedTable};
 
 use crate::deadlines::{Deadlines, Due, due_until};
+use crate::envelope::{Envelope, HEADER_BYTES_MAX};
 use crate::failure::Failure;
 use crate::notifications::events::{Event, Notify};
 use crate::reaper::state::{DEBT_MIN, Pass, Reaper};
@@ -225,21 +227,42 @@ impl Reaper {
     /// Adds the entries of some pairs that existed before the server started.
     fn pass(&mut self, shared: &ServerState) -> Result<(), Failure> {
         let Some(pass) = &mut self.pass else { return Ok(()) };
-        let Some(table) = shared.deadlines.tables().get(pass.slot) else {
-            self.pass = None;
-            return Ok(());
+        let table = match shared.deadlines.tables().get(pass.slot) {
+            Some(TableHandle::Ordered(table)) => table,
+            Some(TableHandle::Unordered(table)) => return self.pass_unordered(shared, table),
+            None => {
+                self.pass = None;
+                return Ok(());
+            }
         };
+        let handle = &shared.deadlines.tables()[pass.slot];
         let range = (Bound::Excluded(&pass.after[..]), Bound::Unbounded);
         let scan = Scan::range::<[u8]>(range).keys_only().limit(PASS_PAIRS);
         table.scan_into(&scan, &mut self.entries)?;
         for (key, _) in &self.entries {
-            if let Some(Some(deadline)) = self.glimpse.read(table, key)? {
+            if let Some(Some(deadline)) = self.glimpse.read(handle, key)? {
                 shared.deadlines.add(pass.slot, key, deadline)?;
             }
         }
         match self.entries.last() {
             Some((key, _)) if self.entries.more() => pass.after = key.to_vec(),
-            _ => *pass = Pass { slot: pass.slot + 1, after: Vec::new() },
+            _ => *pass = Pass { slot: pass.slot + 1, ..Pass::default() },
+        }
+        Ok(())
+    }
+
+    /// The same for an unordered table.
+    fn pass_unordered(&mut self, shared: &ServerState, table: &UnorderedTable) -> Result<(), Failure> {
+        let Some(pass) = &mut self.pass else { return Ok(()) };
+        let mut walked = WalkedPairs::default();
+        pass.cursor = table.walk_beginnings(pass.cursor, PASS_PAIRS, HEADER_BYTES_MAX, &mut walked);
+        for (key, value) in walked.iter() {
+            if let Some(deadline) = Envelope::open(value).and_then(|envelope| envelope.expires_at) {
+                shared.deadlines.add(pass.slot, key, deadline)?;
+            }
+        }
+        if pass.cursor == 0 {
+            *pass = Pass { slot: pass.slot + 1, ..Pass::default() };
         }
         Ok(())
     }

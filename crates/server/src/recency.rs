@@ -13,7 +13,7 @@ use std::hash::Hasher;
 use std::sync::{Arc, OnceLock};
 
 use honeycomb_memory::sync::{AtomicBool, AtomicU32, Ordering};
-use honeycomb_store::Table;
+use honeycomb_store::TableHandle;
 use rustc_hash::FxHasher;
 
 use crate::eviction_policy::{Policy, Usage};
@@ -73,7 +73,7 @@ pub(crate) enum Known {
 
 /// Sets the usage of a pair if this core records that kind. A core that records nothing begins to record
 /// times.
-pub(crate) fn set(table: &Table, key: &[u8], known: Known) {
+pub(crate) fn set(table: &TableHandle, key: &[u8], known: Known) {
     let now = NOW.get();
     let (usage, word) = match known {
         Known::IdleSeconds(seconds) => (Usage::Time, ticks_before(now, seconds)),
@@ -93,14 +93,14 @@ pub(crate) fn set(table: &Table, key: &[u8], known: Known) {
 
 /// Records the use of a pair.
 #[inline]
-pub(crate) fn note(table: &Table, key: &[u8]) {
+pub(crate) fn note(table: &TableHandle, key: &[u8]) {
     if RECORDS.get() {
         note_in_words(table, key);
     }
 }
 
 #[cold]
-fn note_in_words(table: &Table, key: &[u8]) {
+fn note_in_words(table: &TableHandle, key: &[u8]) {
     RECORDED.with_borrow(|noted| noted.iter().for_each(|words| words.note(table, key, NOW.get())));
 }
 
@@ -145,7 +145,7 @@ impl Recencies {
 }
 
 impl Recency {
-    fn note(&self, table: &Table, key: &[u8], now: u64) {
+    fn note(&self, table: &TableHandle, key: &[u8], now: u64) {
         let word = self.word(table, key);
         let after = match self.usage {
             Usage::Time => ticks(now),
@@ -155,7 +155,7 @@ impl Recency {
     }
 
     /// Returns the rank of a pair for eviction: the least used pair has the highest number.
-    pub(crate) fn dispensable(&self, table: &Table, key: &[u8], now: u64) -> u64 {
+    pub(crate) fn dispensable(&self, table: &TableHandle, key: &[u8], now: u64) -> u64 {
         match (self.usage, self.word(table, key).load(Ordering::Relaxed)) {
             (_, 0) => u64::MAX,
             (Usage::Time, word) => u64::from(ticks(now).wrapping_sub(word)),
@@ -163,7 +163,7 @@ impl Recency {
         }
     }
 
-    fn word(&self, table: &Table, key: &[u8]) -> &AtomicU32 {
+    fn word(&self, table: &TableHandle, key: &[u8]) -> &AtomicU32 {
         self.at(hash(table, key))
     }
 
@@ -173,7 +173,7 @@ impl Recency {
     }
 }
 
-fn hash(table: &Table, key: &[u8]) -> u64 {
+fn hash(table: &TableHandle, key: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(table.name().as_bytes());
     hasher.write(key);
@@ -181,7 +181,7 @@ fn hash(table: &Table, key: &[u8]) -> u64 {
 }
 
 /// Returns the seconds since the last known use of a pair, at most those since the start of the server.
-pub(crate) fn idle_seconds(table: &Table, key: &[u8]) -> u64 {
+pub(crate) fn idle_seconds(table: &TableHandle, key: &[u8]) -> u64 {
     REQUESTED.set(true);
     let (now, started) = (NOW.get(), STARTED.get());
     let known = RECORDED.with_borrow(|noted| {
@@ -193,7 +193,7 @@ pub(crate) fn idle_seconds(table: &Table, key: &[u8]) -> u64 {
 }
 
 /// Returns the logarithmic counter of uses of a pair, or `None` if the server does not count uses.
-pub(crate) fn frequency(table: &Table, key: &[u8]) -> Option<u32> {
+pub(crate) fn frequency(table: &TableHandle, key: &[u8]) -> Option<u32> {
     RECORDED.with_borrow(|noted| {
         let words = noted.as_ref().filter(|words| words.usage == Usage::Frequency)?;
         Some(decayed(words.word(table, key).load(Ordering::Relaxed), NOW.get()))

@@ -7,7 +7,7 @@ use arc_swap::{ArcSwap, Guard};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_protocol::resp::ChunkPool;
-use honeycomb_store::{Store, Table};
+use honeycomb_store::{Store, TableHandle};
 use mio::Waker;
 
 use crate::backups::Backups;
@@ -109,7 +109,7 @@ impl ServerState {
         tokens: Tokens,
         command_table: CommandTable,
     ) -> Result<Self, honeycomb_store::Error> {
-        let databases = Databases::open(&store, config.databases)?;
+        let databases = Databases::open(&store, config.databases, &config.unordered)?;
         let deadlines = Deadlines::open(&store, databases.tables(), config.cores)?;
         Ok(Self {
             databases,
@@ -155,7 +155,7 @@ impl ServerState {
     }
 
     /// Returns the table of a valid number.
-    pub(crate) fn table(&self, number: usize) -> &Table {
+    pub(crate) fn table(&self, number: usize) -> &TableHandle {
         self.databases.table(number)
     }
 
@@ -194,7 +194,7 @@ impl ServerState {
     }
 
     /// Returns all tables, in no particular order.
-    pub(crate) fn tables(&self) -> &[Table] {
+    pub(crate) fn tables(&self) -> &[TableHandle] {
         self.databases.tables()
     }
 

@@ -15,6 +15,7 @@ pub(crate) mod errand;
 mod exec;
 pub(crate) mod progress;
 pub(crate) mod scheduler;
+pub(crate) mod table_walk;
 mod values;
 pub(crate) mod walking;
 
@@ -92,7 +93,7 @@ pub(crate) fn start(
     match named.form {
         CommandForm::Values(_) if context.transaction.as_ref().is_some_and(reads_snapshot) => {
             let snapshot = context.transaction.as_ref().and_then(|one| one.only_snapshot()).cloned();
-            let values = Values::new(context, named, arguments).of(snapshot);
+            let values = Values::new(context, named, arguments)?.of(snapshot);
             return Ok(Some(Work::Values(Box::new(values))));
         }
         CommandForm::Read(handler)
@@ -110,8 +111,12 @@ pub(crate) fn start(
                 context.replies,
             )?;
         }
+        // Unordered tables have no versions, so their values are not copied in parts.
+        CommandForm::Values(handler) if context.table().unordered().is_some() => {
+            return run_or_move(context, handler, (found, arguments), budget);
+        }
         CommandForm::Values(_) => {
-            return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments)))));
+            return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments)?))));
         }
         CommandForm::Read(handler) | CommandForm::Write(handler, _) | CommandForm::Update(handler) => {
             return run_or_move(context, handler, (found, arguments), budget);

@@ -14,7 +14,7 @@ mod pages;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, Table};
+use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, TableHandle, TableRef};
 
 use crate::budget::{BYTES_MAX, Budget, PAIRS_MAX};
 use crate::databases::Swaps;
@@ -35,7 +35,7 @@ const BATCH_ENTRY_BYTES: usize = 500;
 #[derive(Debug)]
 pub(crate) struct OptimisticTransaction {
     pairs: BTreeMap<(usize, Vec<u8>), Pair>,
-    tables: Vec<Table>,
+    tables: Vec<TableHandle>,
     /// The snapshot for all reads whose values are not kept.
     snapshot: Option<Snapshot>,
     /// Whether all reads use the snapshot.
@@ -144,7 +144,7 @@ impl OptimisticTransaction {
     }
 
     /// Notes the event of a deletion before it happens. The deletion of an absent key has no event.
-    pub(crate) fn note_delete(&mut self, number: usize, table: &Table, key: &[u8]) {
+    pub(crate) fn note_delete(&mut self, number: usize, table: &TableHandle, key: &[u8]) {
         let Some(names) = self.names else { return };
         let exists = match self.pair(table, key) {
             Pair { change: Some(change), .. } => change.is_some(),
@@ -183,7 +183,7 @@ impl OptimisticTransaction {
     }
 
     /// Returns the stored value of a key, with its envelope. Includes the writes of the transaction.
-    pub(crate) fn get(&mut self, table: &Table, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
+    pub(crate) fn get(&mut self, table: &TableHandle, key: &[u8]) -> Result<Option<&[u8]>, Failure> {
         let place = (self.place(table), key.to_vec());
         let read = match self.pairs.get(&place) {
             Some(Pair { change: Some(_), .. }) => Read::Kept,
@@ -214,25 +214,38 @@ impl OptimisticTransaction {
     }
 
     /// Reads a pair for the first time. Returns the place of its value.
-    fn read(&mut self, table: &Table, place: &(usize, Vec<u8>)) -> Result<Read, Failure> {
+    fn read(&mut self, table: &TableHandle, place: &(usize, Vec<u8>)) -> Result<Read, Failure> {
         let mut value = Vec::new();
-        let total = table.get_part(&place.1, 0, self.budget.bytes(), &mut value)?;
-        self.budget.check(total.unwrap_or(0))?;
-        let value = total.is_some().then_some(value);
+        let exists = table.get_beginning(&place.1, self.budget.bytes().saturating_add(1), &mut value)?;
+        self.budget.check(value.len())?;
+        let value = exists.then_some(value);
         let bytes = value.as_ref().map_or(0, Vec::len);
         let fits = self.kept_bytes + bytes <= KEPT_BYTES;
-        if !fits && self.begin_snapshot(|| table.snapshot()).is_ok() {
-            self.pairs.entry(place.clone()).or_default().seen = Some(Seen::OfSnapshot);
-            return Ok(Read::OfSnapshot);
+        match table {
+            TableHandle::Ordered(table) if !fits && self.begin_snapshot(|| table.snapshot()).is_ok() => {
+                self.pairs.entry(place.clone()).or_default().seen = Some(Seen::OfSnapshot);
+                return Ok(Read::OfSnapshot);
+            }
+            TableHandle::Unordered(_) if self.kept_bytes > 0 && self.kept_bytes + bytes > self.kept_max() => {
+                return Err(Failure::ReadsTooLong(self.kept_max()));
+            }
+            _ => {}
         }
         self.kept_bytes += bytes;
         self.pairs.entry(place.clone()).or_default().seen = Some(Seen::Value(value));
         Ok(Read::Kept)
     }
 
+    /// Returns the bytes of values of unordered tables that the transaction keeps at most, besides the first
+    /// value.
+    fn kept_max(&self) -> usize {
+        self.changed_bytes_max.max(KEPT_BYTES)
+    }
+
     /// Reads a value of the snapshot into the scratch buffer. Returns whether the pair exists.
-    fn read_snapshot(&mut self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
+    fn read_snapshot(&mut self, table: &TableHandle, key: &[u8]) -> Result<bool, Failure> {
         let snapshot = self.snapshot.as_ref().ok_or(Failure::NoSnapshot)?;
+        let Some(table) = table.ordered() else { return Err(Failure::NoSnapshot) };
         self.scratch.clear();
         let total = snapshot.get_part(table, key, 0, self.budget.bytes(), &mut self.scratch)?;
         self.budget.check(total.unwrap_or(0))?;
@@ -241,12 +254,17 @@ impl OptimisticTransaction {
 
     /// Records the value of a pair that was read in a batch. The commit succeeds only if the pair still has
     /// this value.
-    pub(crate) fn saw(&mut self, table: &Table, key: &[u8], pair: Option<&[u8]>) {
+    pub(crate) fn saw(&mut self, table: &TableHandle, key: &[u8], pair: Option<&[u8]>) {
         self.pair(table, key).seen = Some(Seen::Value(pair.map(<[u8]>::to_vec)));
     }
 
     /// Writes a pair at the commit.
-    pub(crate) fn put(&mut self, table: &Table, key: &[u8], envelope: Envelope<'_>) -> Result<(), Failure> {
+    pub(crate) fn put(
+        &mut self,
+        table: &TableHandle,
+        key: &[u8],
+        envelope: Envelope<'_>,
+    ) -> Result<(), Failure> {
         if envelope.data.len() > DATA_BYTES_MAX {
             return Err(Failure::TooLong);
         }
@@ -262,7 +280,7 @@ impl OptimisticTransaction {
     }
 
     /// Deletes a pair at the commit.
-    pub(crate) fn delete(&mut self, table: &Table, key: &[u8]) {
+    pub(crate) fn delete(&mut self, table: &TableHandle, key: &[u8]) {
         self.pair(table, key).change = Some(None);
     }
 
@@ -309,7 +327,7 @@ impl OptimisticTransaction {
     ) -> Result<bool, Failure> {
         let swaps = !self.swaps.is_empty();
         if !swaps && self.deleted.is_empty() && self.pairs.values().all(|pair| pair.change.is_none()) {
-            return self.was_there(store);
+            return self.was_there(store, deadlines);
         }
         if !swaps
             && self.is_of_one_pair()
@@ -334,7 +352,9 @@ impl OptimisticTransaction {
             write_into(&mut batch, &self.tables[place.0], &place.1, seen, None);
         }
         for range in &self.deleted {
-            batch.delete_range::<[u8]>(&self.tables[range.table], range.bounds());
+            if let Some(table) = self.tables[range.table].ordered() {
+                batch.delete_range::<[u8]>(table, range.bounds());
+            }
         }
         for (place, pair) in &self.pairs {
             let (table, key) = (&self.tables[place.0], &place.1);
@@ -352,33 +372,57 @@ impl OptimisticTransaction {
         let Some(snapshot) = &self.snapshot else { return };
         let since = snapshot.version();
         for range in &self.ranges {
-            batch.unchanged::<[u8]>(&self.tables[range.table], range.bounds(), since);
+            if let Some(table) = self.tables[range.table].ordered() {
+                batch.unchanged::<[u8]>(table, range.bounds(), since);
+            }
         }
         for ((table, key), pair) in &self.pairs {
-            if pair.seen == Some(Seen::OfSnapshot) {
+            if pair.seen == Some(Seen::OfSnapshot)
+                && let Some(table) = self.tables[*table].ordered()
+            {
                 let this = (Bound::Included(&key[..]), Bound::Included(&key[..]));
-                batch.unchanged::<[u8]>(&self.tables[*table], this, since);
+                batch.unchanged::<[u8]>(table, this, since);
             }
         }
     }
 
     /// Returns whether all reads were valid at one moment. Takes a snapshot for the check unless all reads
     /// used one.
-    fn was_there(&self, store: &Store) -> Result<bool, Failure> {
+    fn was_there(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
         let kept = || self.pairs.iter().filter_map(|(place, pair)| Some((place, pair.seen.as_ref()?)));
         if self.reads_only || self.snapshot.is_none() && kept().count() < 2 {
             return Ok(true);
+        }
+        if self.tables.iter().any(|table| table.unordered().is_some()) {
+            return self.was_there_together(store, deadlines);
         }
         let taken = if self.snapshot.is_none() { Some(store.snapshot()?) } else { None };
         let Some(snapshot) = self.snapshot.as_ref().or(taken.as_ref()) else { return Ok(true) };
         for ((table, key), seen) in kept() {
             if let Seen::Value(seen) = seen
-                && *seen != snapshot.get(&self.tables[*table], key)?
+                && let Some(table) = self.tables[*table].ordered()
+                && *seen != snapshot.get(table, key)?
             {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Returns whether all reads, some of them of unordered tables, were valid at one moment. A batch
+    /// compares them if some are of a snapshot.
+    fn was_there_together(&self, store: &Store, deadlines: &Deadlines) -> Result<bool, Failure> {
+        if self.snapshot.is_some() {
+            return Ok(matches!(store.apply(&self.batch(deadlines))?, BatchOutcome::Applied { .. }));
+        }
+        let (mut keys, mut seen) = (Vec::<(TableRef<'_>, &[u8])>::new(), Vec::new());
+        for ((table, key), pair) in &self.pairs {
+            if let Some(Seen::Value(value)) = &pair.seen {
+                keys.push(((&self.tables[*table]).into(), key));
+                seen.push(value);
+            }
+        }
+        Ok(store.get_together(&keys)?.iter().eq(seen))
     }
 
     /// Takes the snapshot unless the transaction already has one.
@@ -396,16 +440,17 @@ impl OptimisticTransaction {
         self.pairs.len() == 1 && self.ranges.is_empty() && self.deleted.is_empty()
     }
 
-    fn pair(&mut self, table: &Table, key: &[u8]) -> &mut Pair {
+    fn pair(&mut self, table: &TableHandle, key: &[u8]) -> &mut Pair {
         let table = self.place(table);
         self.pairs.entry((table, key.to_vec())).or_default()
     }
 
     /// Returns the position of a table in the list of tables.
-    fn place(&mut self, table: &Table) -> usize {
+    fn place<'t>(&mut self, table: impl Into<TableRef<'t>>) -> usize {
+        let table = table.into();
         let known = self.tables.iter().position(|known| known.name() == table.name());
         known.unwrap_or_else(|| {
-            self.tables.push(table.clone());
+            self.tables.push(table.to_handle());
             self.tables.len() - 1
         })
     }
@@ -433,7 +478,7 @@ impl Pair {
     }
 
     /// Writes the change if the pair still has the value that was read. Returns whether it had.
-    fn write(&self, table: &Table, key: &[u8]) -> Result<bool, Failure> {
+    fn write(&self, table: &TableHandle, key: &[u8]) -> Result<bool, Failure> {
         match (&self.seen, &self.change) {
             (_, None) => {}
             (None, Some(Some(value))) => table.put(key, value)?,
@@ -442,7 +487,7 @@ impl Pair {
             (Some(Seen::Value(None)), Some(Some(value))) => return Ok(table.insert(key, value)?),
             (Some(Seen::Value(None)), Some(None)) => return Ok(!table.contains(key)?),
             (Some(Seen::Value(Some(seen))), Some(Some(value))) => {
-                return Ok(table.compare_and_swap(key, seen, value)?.swapped());
+                return Ok(table.compare_and_swap(key, seen, value)?);
             }
             (Some(Seen::Value(Some(seen))), Some(None)) => return Ok(table.compare_and_delete(key, seen)?),
         }
@@ -463,7 +508,7 @@ impl Seen {
 /// Adds a write that is valid only if the pair still has the value that was read.
 fn write_into(
     batch: &mut Batch,
-    table: &Table,
+    table: &TableHandle,
     key: &[u8],
     seen: Option<Option<&[u8]>>,
     change: Option<Option<&[u8]>>,
@@ -491,7 +536,7 @@ mod tests {
     /// commit succeeded.
     fn commits(before: Option<&[u8]>, deletes: bool, reads_more: bool, changed: bool) -> bool {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
-        let table = store.table("pairs").unwrap();
+        let table = TableHandle::Ordered(store.table("pairs").unwrap());
         before.iter().for_each(|before| table.put(b"key", before).unwrap());
         let deadlines = Deadlines::open(&store, std::slice::from_ref(&table), 1).unwrap();
         let mut transaction = OptimisticTransaction::default();

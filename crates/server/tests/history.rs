@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use honeycomb_protocol::resp::{Reply, encode};
+use honeycomb_server::Config;
 use honeycomb_testing::linearizability::is_linearizable;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use common::{Client, Running, show, start};
+use common::{Client, Running, show, start_with};
 use keyspace::{CLIENTS, Event, KEYS, Keyspace, Operation};
 
 /// Maximum number of operations in a pipeline.
@@ -32,14 +33,23 @@ fn number(name: &str, default: u64) -> u64 {
 
 #[test]
 fn answers_are_linearizable() {
+    answers_of(&[]);
+}
+
+#[test]
+fn answers_of_an_unordered_database_are_linearizable() {
+    answers_of(&[0]);
+}
+
+fn answers_of(unordered: &[usize]) {
     let first_seed = number("HONEYCOMB_SEED", 1);
     let until = Instant::now() + Duration::from_secs(number("HONEYCOMB_SOAK_SECONDS", 0));
-    let running = start();
+    let running = start_with(Config { cores: 2, unordered: unordered.to_vec(), ..Config::default() });
     let mut clients: [Client; CLIENTS] = std::array::from_fn(|_| Client::connect(&running));
     let (mut checked, mut seed) = (0, first_seed);
     while checked < OPERATIONS_MIN || Instant::now() < until {
         let begin = state(&running);
-        let history = round(&mut clients, seed);
+        let history = round(&mut clients, seed, unordered.is_empty());
         checked += history.iter().map(Vec::len).sum::<usize>();
         assert!(is_linearizable(&history, begin.clone()), "HONEYCOMB_SEED={seed}: {begin:?} {history:#?}");
         seed += 1;
@@ -58,7 +68,7 @@ fn state(running: &Running) -> Keyspace {
 }
 
 /// Sends two pipelines from each client, concurrently, and returns their history.
-fn round(clients: &mut [Client; CLIENTS], seed: u64) -> [Vec<Event>; CLIENTS] {
+fn round(clients: &mut [Client; CLIENTS], seed: u64, ranges: bool) -> [Vec<Event>; CLIENTS] {
     let (clock, barrier) = (&AtomicU64::new(0), &Barrier::new(CLIENTS));
     let mut history = [const { Vec::new() }; CLIENTS];
     thread::scope(|scope| {
@@ -66,7 +76,7 @@ fn round(clients: &mut [Client; CLIENTS], seed: u64) -> [Vec<Event>; CLIENTS] {
             scope.spawn(move || {
                 let mut rng = StdRng::seed_from_u64(seed.wrapping_mul(CLIENTS as u64) + at as u64);
                 barrier.wait();
-                (0..2).for_each(|_| events.extend(exchange(client, &mut rng, clock)));
+                (0..2).for_each(|_| events.extend(exchange(client, &mut rng, clock, ranges)));
             });
         }
     });
@@ -74,8 +84,8 @@ fn round(clients: &mut [Client; CLIENTS], seed: u64) -> [Vec<Event>; CLIENTS] {
 }
 
 /// Sends some operations in one pipeline and records them.
-fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64) -> Vec<Event> {
-    let operations = operations(rng);
+fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64, ranges: bool) -> Vec<Event> {
+    let operations = operations(rng, ranges);
     let lines: Vec<Vec<String>> = operations.iter().map(lines).collect();
     let mut bytes = Vec::new();
     for line in lines.iter().flatten() {
@@ -93,8 +103,9 @@ fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64) -> Vec<Eve
 }
 
 /// Returns random operations. Some begin with a watch and end with a transaction.
-fn operations(rng: &mut StdRng) -> Vec<Operation> {
-    let mut operations: Vec<_> = (0..rng.random_range(1..PIPELINE_MAX)).map(|_| operation(rng)).collect();
+fn operations(rng: &mut StdRng, ranges: bool) -> Vec<Operation> {
+    let mut operations: Vec<_> =
+        (0..rng.random_range(1..PIPELINE_MAX)).map(|_| operation(rng, ranges)).collect();
     if rng.random_bool(0.3) {
         operations.insert(0, Operation::Watch(rng.random_range(0..KEYS.len())));
         let queued = (0..rng.random_range(1..4)).map(|_| single_key_operation(rng)).collect();
@@ -103,9 +114,9 @@ fn operations(rng: &mut StdRng) -> Vec<Operation> {
     operations
 }
 
-fn operation(rng: &mut StdRng) -> Operation {
+fn operation(rng: &mut StdRng, ranges: bool) -> Operation {
     match rng.random_range(0..6) {
-        0 => Operation::Range,
+        0 if ranges => Operation::Range,
         1 => Operation::Execute((0..rng.random_range(1..4)).map(|_| single_key_operation(rng)).collect()),
         _ => single_key_operation(rng),
     }

@@ -376,7 +376,7 @@ impl Batch {
     // Inlined because an action is several machine words long.
     #[inline(always)]
     fn push(&mut self, table: TableRef<'_>, action: StoredAction) -> &mut Self {
-        let known = self.tables.iter().position(|known| known.is_same_as(table));
+        let known = self.tables.iter().position(|known| known.is_of(table));
         let table = known.unwrap_or_else(|| {
             self.tables.push(table.to_handle());
             self.tables.len() - 1

@@ -108,7 +108,7 @@ pub use statistics::{
 };
 pub use store::Store;
 pub use table::{Swap, Table, Versioned};
-pub use table_handle::TableRef;
+pub use table_handle::{TableHandle, TableRef};
 pub use table_kind::TableKind;
 pub use table_name::TABLE_NAME_BYTES_MAX;
 pub use unordered::config::UnorderedConfig;

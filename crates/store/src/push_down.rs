@@ -5,7 +5,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::sync::Arc;
 
 use honeycomb_btree::{Pair, Scan};
 use honeycomb_hashtable::{Condition, Element, Fold};
@@ -42,6 +44,19 @@ pub struct PushDown<'t> {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     conditions: Vec<StoredCondition>,
+    view: Option<ValueView>,
+}
+
+/// Returns the part of a value that functions see; `None` omits the pair.
+type View = dyn Fn(&[u8]) -> Option<&[u8]> + Send + Sync;
+
+#[derive(Clone)]
+struct ValueView(Arc<View>);
+
+impl fmt::Debug for ValueView {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ValueView")
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -62,11 +77,20 @@ impl Table {
     ) -> PushDown<'_> {
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
-        PushDown { table: self, lower, upper, conditions: Vec::new() }
+        PushDown { table: self, lower, upper, conditions: Vec::new(), view: None }
     }
 }
 
 impl PushDown<'_> {
+    /// Makes all functions and conditions see only a part of each value, for programs whose values have a
+    /// header. Pairs for which `view` returns `None` do not count. [`PushDown::pairs`] and [`PushDown::top`]
+    /// return whole values.
+    #[must_use]
+    pub fn seeing(mut self, view: impl Fn(&[u8]) -> Option<&[u8]> + Send + Sync + 'static) -> Self {
+        self.view = Some(ValueView(Arc::new(view)));
+        self
+    }
+
     /// Keeps only pairs whose values satisfy a predicate: that of a number, with these operands, on the
     /// element at byte `offset` of the value. A value that is too short does not satisfy it.
     #[must_use]
@@ -82,7 +106,7 @@ impl PushDown<'_> {
     /// [`Error::SnapshotTooOld`].
     pub fn count(&self) -> Result<u64, Error> {
         let mut count = 0;
-        self.visit(|_| {
+        self.visit(|_, _| {
             count += 1;
             ControlFlow::Continue(())
         })?;
@@ -98,8 +122,8 @@ impl PushDown<'_> {
     pub fn reduce(&self, offset: usize, function: u32, initial: &[u8]) -> Result<Vec<u8>, Error> {
         let functions = self.table.state().functions();
         let mut fold = Fold::new(functions, function, initial, offset)?;
-        self.visit(|pair| {
-            fold.add(pair.value());
+        self.visit(|_, value| {
+            fold.add(value);
             ControlFlow::Continue(())
         })?;
         Ok(fold.into_result())
@@ -112,8 +136,8 @@ impl PushDown<'_> {
     /// The same as for [`PushDown::count`].
     pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
         let (mut best, mut position) = (BinaryHeap::new(), 0_u64);
-        self.visit(|pair| {
-            let Some(rank) = element.rank(pair.value(), offset) else { return ControlFlow::Continue(()) };
+        self.visit(|pair, value| {
+            let Some(rank) = element.rank(value, offset) else { return ControlFlow::Continue(()) };
             // The least of the best is on top of the heap.
             let order = (rank, Reverse(position));
             position += 1;
@@ -136,7 +160,7 @@ impl PushDown<'_> {
     pub fn pairs(&self, max: usize) -> Result<OwnedPairs, Error> {
         let mut pairs = Vec::new();
         if max > 0 {
-            self.visit(|pair| {
+            self.visit(|pair, _| {
                 pairs.push(owned(pair));
                 if pairs.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             })?;
@@ -144,15 +168,18 @@ impl PushDown<'_> {
         Ok(pairs)
     }
 
-    /// Passes the pairs that satisfy all conditions to `visit`, until it breaks.
-    fn visit(&self, mut visit: impl FnMut(Pair<'_>) -> ControlFlow<()>) -> Result<(), Error> {
+    /// Passes the pairs that satisfy all conditions, and the visible parts of their values, to `visit`, until
+    /// it breaks.
+    fn visit(&self, mut visit: impl FnMut(Pair<'_>, &[u8]) -> ControlFlow<()>) -> Result<(), Error> {
         let state = self.table.state();
         let new =
             |it: &StoredCondition| Condition::new(state.functions(), it.function, &it.operands, it.offset);
         let mut conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
         let mut visit = |pair: Pair<'_>| {
-            let matches = conditions.iter_mut().all(|condition| condition.matches(pair.value()));
-            if matches { visit(pair) } else { ControlFlow::Continue(()) }
+            let whole = pair.value();
+            let seen = self.view.as_ref().map_or(Some(whole), |view| (view.0)(whole));
+            let mut matches = |value| conditions.iter_mut().all(|condition| condition.matches(value));
+            seen.filter(|value| matches(value)).map_or(ControlFlow::Continue(()), |value| visit(pair, value))
         };
         let (mut lower, upper) = (self.lower.clone(), self.upper.as_ref().map(Vec::as_slice));
         let limits = state.lease_limits;

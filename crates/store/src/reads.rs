@@ -9,10 +9,14 @@ use crate::lanes::{Lanes, ReadSource, check};
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
+use crate::table_handle::TableRef;
+use crate::unordered::gets::{Found, UnorderedGets};
 
 /// A batch of gets and scans on any tables. [`Store::read`](crate::Store::read) executes all of them
 /// concurrently, which takes a fraction of the time of single calls. Each read is linearizable on its own;
 /// all reads of one snapshot see the moment of that snapshot.
+///
+/// The gets may be from unordered tables. Such a batch is the fastest way to read these, too.
 ///
 /// A `Reads` can be reused: once its buffers have grown, it allocates nothing. Until it is cleared it counts
 /// as a handle to its tables and snapshots. Add the reads of one snapshot one after the other: this is
@@ -58,6 +62,7 @@ pub struct Reads {
     results: Vec<ReadResult>,
     /// The read and the offset of each completion that continues an earlier one, in their order.
     continued: Vec<(usize, usize)>,
+    unordered: UnorderedGets,
 }
 
 /// The result of a read.
@@ -67,6 +72,8 @@ enum ReadResult {
     None,
     /// The offset of its first completion.
     At(usize),
+    /// The value of an unordered table, as a range of bytes.
+    Unordered { start: usize, end: usize },
     /// The snapshot of the read has ended.
     TooOld,
     /// The results exceed their limit of bytes.
@@ -82,7 +89,7 @@ impl ReadResult {
             (Err(Error::NoRoom), _) | (Ok(()), Self::NoRoom) => *self = Self::NoRoom,
             (Err(error), _) => return Err(error),
             (Ok(()), Self::None) => *self = Self::At(offset),
-            (Ok(()), Self::At(_)) => return Ok(false),
+            (Ok(()), Self::At(_) | Self::Unordered { .. }) => return Ok(false),
         }
         Ok(true)
     }
@@ -113,7 +120,11 @@ impl Reads {
     /// ```
     #[must_use]
     pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
-        Self { completions: Completions::with_limits(bytes_max, value_bytes_max), ..Self::default() }
+        Self {
+            completions: Completions::with_limits(bytes_max, value_bytes_max),
+            unordered: UnorderedGets::with_limits(bytes_max, value_bytes_max),
+            ..Self::default()
+        }
     }
 
     /// Creates an empty batch with a limit on the total bytes of its results, as [`Reads::with_limits`] does.
@@ -125,13 +136,13 @@ impl Reads {
     /// Returns the bytes of memory that the results occupy.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.completions.memory_bytes()
+        self.completions.memory_bytes() + self.unordered.memory_bytes()
     }
 
     /// Returns the bytes of the results that count towards the limit.
     #[must_use]
     pub fn found_bytes(&self) -> usize {
-        self.completions.used()
+        self.completions.used() + self.unordered.bytes()
     }
 
     /// Removes all reads and keeps the buffers.
@@ -139,6 +150,7 @@ impl Reads {
         self.requests.clear();
         self.count = 0;
         self.tables.clear();
+        self.unordered.clear();
         self.snapshots.clear();
         self.clear_results();
     }
@@ -160,9 +172,19 @@ impl Reads {
     /// # Errors
     /// [`Error::KeyLength`].
     #[inline(always)]
-    pub fn get(&mut self, table: &Table, key: &[u8]) -> Result<(), Error> {
-        table.check_key(key)?;
-        self.push(table, table.source(), Read::Get(key))
+    pub fn get<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8]) -> Result<(), Error> {
+        match table.into() {
+            TableRef::Ordered(table) => {
+                table.check_key(key)?;
+                self.push(table, table.source(), Read::Get(key))
+            }
+            TableRef::Unordered(table) => {
+                table.check_key(key)?;
+                self.unordered.push(table, self.count, key);
+                self.count += 1;
+                Ok(())
+            }
+        }
     }
 
     /// Adds a get at a snapshot.
@@ -202,6 +224,9 @@ impl Reads {
     /// [`Error::SnapshotTooOld`] if the snapshot of the get has ended, [`Error::NoRoom`].
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
+        if let Some(&ReadResult::Unordered { start, end }) = self.results.get(index) {
+            return Ok(Some(self.unordered.value(start, end)));
+        }
         let first = self.first(index)?;
         Ok(first.and_then(|first| self.completions.value_at(first)))
     }
@@ -234,7 +259,9 @@ impl Reads {
                 self.results[reads.clone()].fill(ReadResult::TooOld);
             }
         }
-        lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
+        if self.unordered.len() < self.count {
+            lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
+        }
         let mut offset = 0;
         for completion in &self.completions {
             let index = usize::try_from(completion.identifier).unwrap_or(usize::MAX);
@@ -251,11 +278,25 @@ impl Reads {
             }
             offset += completion.length();
         }
+        let Self { unordered, results, .. } = self;
+        unordered.run(|read, found| {
+            results[read] = match found {
+                Found::Absent => ReadResult::None,
+                Found::At { start, end } => ReadResult::Unordered { start, end },
+                Found::NoRoom => ReadResult::NoRoom,
+            }
+        });
         Ok(())
     }
 
-    pub(crate) fn tables(&self) -> &[Table] {
-        &self.tables
+    /// Whether some of the reads are of unordered tables.
+    pub(crate) fn has_unordered(&self) -> bool {
+        self.unordered.len() > 0
+    }
+
+    pub(crate) fn tables(&self) -> impl Iterator<Item = TableRef<'_>> {
+        let ordered = self.tables.iter().map(TableRef::Ordered);
+        ordered.chain(self.unordered.tables().map(TableRef::Unordered))
     }
 
     fn push_scan(&mut self, table: &Table, source: ReadSource, scan: &Scan<'_>) -> Result<(), Error> {
@@ -295,7 +336,7 @@ impl Reads {
     #[inline]
     fn first(&self, index: usize) -> Result<Option<usize>, Error> {
         match self.results.get(index) {
-            None | Some(ReadResult::None) => Ok(None),
+            None | Some(ReadResult::None | ReadResult::Unordered { .. }) => Ok(None),
             Some(ReadResult::At(first)) => Ok(Some(*first)),
             Some(ReadResult::TooOld) => Err(Error::SnapshotTooOld),
             Some(ReadResult::NoRoom) => Err(Error::NoRoom),

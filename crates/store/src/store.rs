@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use honeycomb_btree::{AccessCounts, BatchOutcome, Forest, Outcome};
+use honeycomb_hashtable::Functions;
 
 use crate::batch::Batch;
 use crate::config::{Config, LeaseLimits};
@@ -95,8 +96,12 @@ impl Store {
     /// # Errors
     /// [`Error::ForeignTable`]; [`Error::Accelerator`] if the accelerator violates its contract.
     pub fn read(&self, reads: &mut Reads) -> Result<(), Error> {
-        reads.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
-        reads.run(&self.state.lanes)
+        reads.tables().try_for_each(|table| table.check_store(&self.state))?;
+        reads.run(&self.state.lanes)?;
+        if reads.has_unordered() {
+            self.state.catch_up();
+        }
+        Ok(())
     }
 
     /// Applies a batch atomically: all of its writes at one moment and under one version, or none of them.
@@ -182,7 +187,8 @@ impl Store {
     /// Advances the maintenance that frees memory when no thread writes: a compaction pass, which merges
     /// leaves that deletes left sparse, and the reclaiming of retired memory. It visits about `leaves`
     /// leaves, each for up to a microsecond, and merges adjacent leaves that fit into fewer, which takes some
-    /// microseconds each. Returns true if more work is due now.
+    /// microseconds each. It also frees the memory of [cleared](UnorderedTable::clear) tables: of about
+    /// `leaves` chains of buckets. Returns true if more work is due now.
     ///
     /// Every 32nd write of a thread and each write that finds no room do the same work, so a program that
     /// writes regularly need not call this. After it has returned false, the nodes occupy at most twice the
@@ -204,7 +210,7 @@ impl Store {
     /// # Ok::<(), honeycomb_store::Error>(())
     /// ```
     pub fn maintain(&self, leaves: usize) -> bool {
-        let more = self.state.compaction.maintain(&self.state, leaves);
+        let more = self.state.compaction.maintain(&self.state, leaves) | self.state.free_cleared(leaves);
         self.state.forest.memory().reclaim();
         more
     }
@@ -221,6 +227,15 @@ impl Store {
     pub fn free_and_retired_bytes(&self) -> (usize, usize) {
         let memory = MemoryStatistics::of(&self.state);
         (memory.free_bytes, memory.retired_bytes)
+    }
+
+    /// Returns the bytes of the pages of unordered tables that new pairs of these tables use before the
+    /// tables need more memory. An unordered table keeps its buckets when pairs are deleted.
+    #[must_use]
+    pub fn reusable_bytes(&self) -> usize {
+        let directory = self.state.directory.read();
+        let unordered = directory.values().filter_map(|entry| entry.unordered().ok());
+        unordered.map(|entry| entry.table.reusable_bytes()).sum()
     }
 
     /// Returns the statistics about versions: a part of [`Store::statistics`] that takes almost no time.
@@ -276,6 +291,12 @@ impl Store {
         let pairs = image::load(&self.state, reader)?;
         self.state.settle()?;
         Ok(pairs)
+    }
+
+    /// Returns the functions of operations on elements: the built-in ones and those of [`Config::functions`].
+    #[must_use]
+    pub fn functions(&self) -> &Functions {
+        self.state.functions()
     }
 
     pub(crate) fn state(&self) -> &Arc<StoreState> {

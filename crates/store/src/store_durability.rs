@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::store::Store;
 use crate::store_state::StoreState;
 use crate::table::Table;
+use crate::table_handle::TableRef;
 use crate::unordered::config::UnorderedConfig;
 use crate::unordered::entry::UnorderedEntry;
 use crate::unordered::table::UnorderedTable;
@@ -44,11 +45,11 @@ impl Store {
     /// so is all that an earlier get of the key depends on. It can be the version of a write to another key.
     /// In memory only, it is 0.
     #[must_use]
-    pub fn newest_write(&self, table: &Table, key: &[u8]) -> Version {
+    pub fn newest_write<'t>(&self, table: impl Into<TableRef<'t>>, key: &[u8]) -> Version {
         let Some(log) = self.state().log() else { return 0 };
         // Loads the read version, so that the writes before it are visible in the slots.
         let read_version = self.state().forest.read_version();
-        log.newest_writes.of(table.entry().root.lid().get(), key).min(read_version)
+        log.newest_writes.of(table.into().tree(), key).min(read_version)
     }
 
     /// Waits until all writes up to a version are durable, under every policy. A version above the read
@@ -264,9 +265,9 @@ impl StoreState {
         batch.check_single()?;
         let mut index = 0;
         while index < batch.len() {
-            if let Some((table, key, operation)) = batch.unordered_write(index) {
-                done(index, unordered::batch::apply_one(table, key, operation));
-                index += 1;
+            let writes = unordered::batch::apply_run(self, batch, index, &mut done);
+            if writes > 0 {
+                index += writes;
                 continue;
             }
             let operations = batch.operations_from(index);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_accelerator::Accelerator;
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, Version};
-use honeycomb_hashtable::Functions;
+use honeycomb_hashtable::{Cleared, Functions};
 use honeycomb_memory::MemoryError;
 
 use crate::compaction::{Compaction, STEP};
@@ -35,6 +35,8 @@ pub(crate) struct StoreState {
     pub(crate) compaction: Compaction,
     pub(crate) unordered: UnorderedEntries,
     deferred_drops: Mutex<Vec<Root>>,
+    /// The memory of cleared tables.
+    cleared: Mutex<Vec<Cleared>>,
     durability: OnceLock<Durability>,
     pub(crate) lease_limits: LeaseLimits,
     pub(crate) scan_pairs_max: usize,
@@ -50,6 +52,8 @@ const RETRIES_MAX: usize = 1000;
 const RETRIES_MIN: usize = 3;
 /// How long a write is retried once it has used its [`RETRIES_MIN`].
 const RETRY_TIME_MAX: Duration = Duration::from_secs(1);
+/// Chains of a cleared table that a write without room frees before its next attempt.
+const CLEARED_CHAINS: usize = 1 << 14;
 /// How long such a write waits for operations in flight before its next attempt.
 const RETRY_PAUSE: Duration = Duration::from_micros(100);
 
@@ -70,6 +74,7 @@ impl StoreState {
             compaction: Compaction::new(&forest),
             unordered: UnorderedEntries::new(config),
             deferred_drops: Mutex::default(),
+            cleared: Mutex::default(),
             durability: OnceLock::new(),
             lease_limits: config.lease,
             scan_pairs_max: config.scan_pairs_max,
@@ -252,6 +257,27 @@ impl StoreState {
         self.deferred_drops.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Frees the memory of a cleared table in the steps of maintenance.
+    pub(crate) fn add_cleared(&self, cleared: Cleared) {
+        self.lock_cleared().push(cleared);
+    }
+
+    /// Frees some memory of cleared tables: visits up to `chains` chains of buckets. Returns whether more
+    /// remains.
+    pub(crate) fn free_cleared(&self, chains: usize) -> bool {
+        let mut all = self.lock_cleared();
+        if let Some(cleared) = all.last_mut()
+            && !cleared.free(self.forest.memory(), chains)
+        {
+            all.pop();
+        }
+        !all.is_empty()
+    }
+
+    fn lock_cleared(&self) -> MutexGuard<'_, Vec<Cleared>> {
+        self.cleared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Retries a write while it finds no room and [`StoreState::make_room`] can make some.
     fn with_room<T, E: Exhaustible>(&self, mut attempt: impl FnMut() -> Result<T, E>) -> Result<T, E> {
         let mut result = attempt();
@@ -268,12 +294,17 @@ impl StoreState {
         result
     }
 
-    /// Makes room with the first of these that succeeds: reclaim what the attempt itself delayed, end a
-    /// lease, wait, compact. Writes have priority over snapshots: the program can take a new snapshot, but a
-    /// failed write is lost. Returns false if nothing delays reclaiming and no leaves can be merged.
+    /// Makes room with the first of these that succeeds: free memory of cleared tables, reclaim what the
+    /// attempt itself delayed, end a lease, wait, compact. Writes have priority over snapshots: the program
+    /// can take a new snapshot, but a failed write is lost. Returns false if nothing delays reclaiming and no
+    /// leaves can be merged.
     fn make_room(&self) -> bool {
         let memory = self.forest.memory();
-        if memory.reclaim() > 0 || self.leases.end_for_room(memory) {
+        let freed = !self.lock_cleared().is_empty();
+        if freed {
+            self.free_cleared(CLEARED_CHAINS);
+        }
+        if memory.reclaim() > 0 || freed || self.leases.end_for_room(memory) {
             return true;
         }
         let accounting = memory.accounting();

@@ -7,6 +7,7 @@
 pub(crate) mod batch;
 pub(crate) mod config;
 pub(crate) mod entry;
+pub(crate) mod gets;
 pub(crate) mod table;
 pub(crate) mod together;
 

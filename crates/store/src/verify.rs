@@ -42,6 +42,7 @@ pub struct Verified {
 /// Checks every table, and that every byte of the arena is in use by one of them. The caller has the only
 /// handle.
 pub(crate) fn verify(state: &StoreState) -> Result<Verified, Error> {
+    while state.free_cleared(usize::MAX) {}
     let mut roots = state.deferred_drops().clone();
     let directory = state.directory.read();
     roots.extend(directory.values().filter_map(Entry::root));

@@ -1,7 +1,7 @@
 //! The batch of reads of a round, of all connections and datagrams.
 
 use honeycomb_protocol::resp::ParsedRequest;
-use honeycomb_store::{Error, Reads, SyncPolicy, Table};
+use honeycomb_store::{Error, Reads, SyncPolicy, TableHandle};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -133,7 +133,7 @@ impl ReadBatch {
         &mut self,
         command: Option<CommandRef>,
         arguments: &Arguments<'_>,
-        table: &Table,
+        table: &TableHandle,
     ) -> Option<(CommandRef, What, usize)> {
         let named = command.filter(|command| command.accepts(arguments.len()))?;
         if has_many_arguments(arguments) {

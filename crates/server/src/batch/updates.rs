@@ -4,7 +4,7 @@
 //! command executes alone if its pair has changed between the two batches, or if it reads or writes much.
 
 use honeycomb_protocol::resp::ParsedRequest;
-use honeycomb_store::{Batch, Error, Reads, Table};
+use honeycomb_store::{Batch, Error, Reads, TableHandle};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -79,7 +79,7 @@ impl UpdateBatch {
         &mut self,
         command: Option<CommandRef>,
         arguments: &Arguments<'_>,
-        table: &Table,
+        table: &TableHandle,
     ) -> Option<(CommandRef, OnKeys)> {
         let named = command.filter(|command| command.accepts(arguments.len()))?;
         if has_many_arguments(arguments) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use honeycomb_protocol::resp::{ParsedRequest, Replies};
-use honeycomb_store::{Batch, Table};
+use honeycomb_store::{Batch, TableHandle};
 use slab::Slab;
 
 use crate::arguments::Arguments;
@@ -74,7 +74,7 @@ impl WriteBatch {
         round: &Round<'_>,
         command: Option<CommandRef>,
         arguments: &Arguments<'_>,
-        table: &Table,
+        table: &TableHandle,
     ) -> Option<(CommandRef, OnKeys, Option<Entry>)> {
         let named = command?;
         let CommandForm::Write(handler, put) = named.form else { return None };

@@ -65,7 +65,7 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failure> {
     let range = between(arguments)?;
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-    let table = context.table().clone();
+    let table = context.ordered()?.clone();
     let (lower, upper) = (owned(range.lower), owned(range.upper));
     let after = match &arguments[3] {
         b"$" => context.shared.store.read_version(),

@@ -106,7 +106,7 @@ impl Sink for Count {
 
 fn delete_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let range = between(arguments)?;
-    let (table, now) = (context.table(), context.now);
+    let (table, now) = (context.ordered()?, context.now);
     if let Some(transaction) = context.transaction.as_deref_mut() {
         let deleted = count_within(transaction, table, &range, now)?;
         transaction.delete_range(table, &range);
@@ -114,7 +114,7 @@ fn delete_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<
         return Ok(());
     }
     let Range { lower, upper, .. } = range;
-    let deleted = context.table().delete_range::<[u8]>((lower, upper))?;
+    let deleted = table.delete_range::<[u8]>((lower, upper))?;
     context.replies.integer(deleted as i64);
     Ok(())
 }

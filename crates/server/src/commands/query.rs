@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use honeycomb_protocol::resp::{OpenArray, Replies};
-use honeycomb_store::{Error, Reads, Snapshot, SnapshotToken, Store, Table};
+use honeycomb_store::{Error, Reads, Snapshot, SnapshotToken, Store, TableHandle};
 
 use crate::arguments::{Arguments, Options, integer, is};
 use crate::commands::range::{PAIRS_AT_ONCE, Range, Walk};
@@ -56,12 +56,12 @@ impl<'a> Query<'a> {
     }
 
     /// Adds a scan of the range to a batch of reads. Returns the maximum number of its pairs, too. Returns
-    /// `None` when the query reads a snapshot.
-    pub(crate) fn read_ahead(&self, table: &Table, reads: &mut Reads) -> Option<(Page, usize)> {
+    /// `None` when the query reads a snapshot, or the table has no order.
+    pub(crate) fn read_ahead(&self, table: &TableHandle, reads: &mut Reads) -> Option<(Page, usize)> {
         if self.snapshot.is_some() {
             return None;
         }
-        reads.scan(table, &self.range.scan(PAIRS_AT_ONCE)).ok()?;
+        reads.scan(table.ordered()?, &self.range.scan(PAIRS_AT_ONCE)).ok()?;
         Some((self.page(), self.range.limit.min(PAIRS_AT_ONCE)))
     }
 
@@ -73,8 +73,9 @@ impl<'a> Query<'a> {
 
     /// Returns a walk that passes the pairs to a sink.
     pub(super) fn walk(&self, sink: impl Sink + 'static, context: &Context<'_>) -> Result<Walking, Failure> {
+        let table = context.ordered()?;
         let snapshot = self.snapshot.map(|token| snapshot(&context.shared.store, token)).transpose()?;
-        Ok(Walking::new(Walk::new(context.table(), &self.range), sink, context).of(snapshot))
+        Ok(Walking::new(Walk::new(table, &self.range), sink, context).of(snapshot))
     }
 
     fn page(&self) -> Page {

@@ -1,9 +1,12 @@
 //! `RANDOMKEY`: draws keys of pairs that have not expired.
 
+use honeycomb_store::TableHandle;
+use honeycomb_store::unordered::WalkedPairs;
+
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
 use crate::context::Context;
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, HEADER_BYTES_MAX};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -21,14 +24,7 @@ const DRAWS_MAX: usize = 100;
 
 fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
     for _ in 0..DRAWS_MAX {
-        let (table, now, mut drawn) = (context.table(), context.now, None);
-        let drawn_count = table.sample_leaf(1, &mut draw, &mut |key, value| {
-            let is_alive = Envelope::open(value).is_some_and(|envelope| envelope.is_alive(now));
-            drawn = is_alive.then(|| key.to_vec());
-        });
-        if drawn_count == 0 {
-            break;
-        }
+        let Some(drawn) = draw_key(context.table(), context.now) else { break };
         if let Some(key) = drawn
             && exists_here(context, &key)?
         {
@@ -38,6 +34,28 @@ fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure
     }
     context.replies.null();
     Ok(())
+}
+
+/// Returns a random key, or `Some(None)` if its pair has expired; `None` if the table has no pairs.
+fn draw_key(table: &TableHandle, now: u64) -> Option<Option<Vec<u8>>> {
+    let alive = |key: &[u8], value: &[u8]| {
+        let is_alive = Envelope::open(value).is_some_and(|envelope| envelope.is_alive(now));
+        is_alive.then(|| key.to_vec())
+    };
+    match table {
+        TableHandle::Ordered(table) => {
+            let mut drawn = None;
+            table.sample_leaf(1, &mut draw, &mut |key, value| drawn = Some(alive(key, value)));
+            drawn
+        }
+        TableHandle::Unordered(table) => {
+            let mut pairs = WalkedPairs::default();
+            table.sample(&mut draw, HEADER_BYTES_MAX, &mut pairs).then(|| {
+                let (key, value) = pairs.iter().nth(draw(pairs.len()))?;
+                alive(key, value)
+            })
+        }
+    }
 }
 
 /// Returns false if the command is part of a transaction that has deleted the pair.

@@ -3,15 +3,16 @@
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::resp::{OpenArray, Replies};
-use honeycomb_store::{Table, prefix_end};
+use honeycomb_store::{TableHandle, prefix_end};
 
-use crate::arguments::{Arguments, Options, integer, is};
+use crate::arguments::{Arguments, Options, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::count_within;
 use crate::commands::range::{Range, Walk};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
+use crate::task::table_walk::TableWalk;
 use crate::task::walking::{Sink, Walking};
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -33,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(|context, arguments| {
             check_mode(arguments)?;
-            delete_all(context, context.table())?;
+            delete_all(context, &[context.table()])?;
             context.replies.ok();
             Ok(())
         }),
@@ -46,9 +47,8 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(|context, arguments| {
             check_mode(arguments)?;
-            for table in context.shared.tables() {
-                delete_all(context, table)?;
-            }
+            let tables: Vec<_> = context.shared.tables().iter().collect();
+            delete_all(context, &tables)?;
             context.replies.ok();
             Ok(())
         }),
@@ -93,25 +93,42 @@ fn pair_count(context: &mut Context<'_>) -> Result<i64, Failure> {
     let (table, now) = (context.table(), context.now);
     let stored = table.pair_count() as i64;
     let Some(transaction) = context.transaction.as_deref_mut() else { return Ok(stored) };
-    match transaction.added_pairs(table)? {
-        Some(added) => Ok(stored + added),
-        None => count_within(transaction, table, &Range::all(), now),
+    match (transaction.added_pairs(table)?, table.ordered()) {
+        (None, Some(table)) => count_within(transaction, table, &Range::all(), now),
+        (added, _) => Ok(stored + added.unwrap_or(0)),
     }
 }
 
-fn delete_all(context: &mut Context<'_>, table: &Table) -> Result<(), Failure> {
-    match context.transaction.as_deref_mut() {
-        Some(transaction) => transaction.delete_range(table, &Range::all()),
-        None => drop(table.delete_range::<[u8]>(..)?),
+fn delete_all(context: &mut Context<'_>, tables: &[&TableHandle]) -> Result<(), Failure> {
+    if context.transaction.is_some() && tables.iter().any(|table| table.unordered().is_some()) {
+        return Err(Failure::other(
+            "a transaction cannot delete all pairs of an unordered database: use FLUSHDB or FLUSHALL alone",
+        ));
+    }
+    for table in tables {
+        match (table, context.transaction.as_deref_mut()) {
+            (TableHandle::Ordered(table), Some(transaction)) => {
+                transaction.delete_range(table, &Range::all())
+            }
+            (TableHandle::Ordered(table), None) => drop(table.delete_range::<[u8]>(..)?),
+            (TableHandle::Unordered(table), _) => table.clear()?,
+        }
     }
     Ok(())
 }
 
 fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
-    let pattern = arguments[1].to_vec();
     let prefix = glob::prefix(&arguments[1]);
-    let walk = Walk::new(context.table(), &with_prefix(prefix, prefix_end(prefix).as_deref()));
-    Ok(Walking::new(walk, KeysReply { pattern, array: None, count: 0 }, context))
+    let sink = KeysReply { pattern: arguments[1].to_vec(), array: None, count: 0 };
+    match context.table() {
+        TableHandle::Ordered(table) => {
+            let walk = Walk::new(table, &with_prefix(prefix, prefix_end(prefix).as_deref()));
+            Ok(Walking::new(walk, sink, context))
+        }
+        TableHandle::Unordered(table) => {
+            Ok(Walking::through(TableWalk::new(table, 0, usize::MAX), sink, context))
+        }
+    }
 }
 
 /// Writes the keys that match a pattern.
@@ -145,8 +162,8 @@ impl Sink for KeysReply {
 const COUNT_MAX: usize = 1 << 16;
 
 fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
-    let cursor = integer(&arguments[1]).ok().and_then(|cursor| u64::try_from(cursor).ok());
-    let cursor = cursor.ok_or(Failure::Cursor)?;
+    let cursor = str::from_utf8(&arguments[1]).ok().and_then(|cursor| cursor.parse().ok());
+    let cursor: u64 = cursor.ok_or(Failure::Cursor)?;
     let (mut pattern, mut count, mut strings) = (&b"*"[..], 10, true);
     let mut options = Options::from(arguments, 2);
     while let Some(word) = options.word() {
@@ -158,6 +175,13 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
         }
     }
     let limit = if count > 0 { count.min(COUNT_MAX) } else { return Err(Failure::Syntax) };
+    let sink = ScanReply { pattern: pattern.to_vec(), strings, keys: Vec::new(), last: None, cursor: None };
+    let table = match context.table() {
+        TableHandle::Ordered(table) => table,
+        TableHandle::Unordered(table) => {
+            return Ok(Walking::through(TableWalk::new(table, cursor, limit), sink, context));
+        }
+    };
     let after = match cursor {
         0 => None,
         cursor => Some(context.shared.cursors.key(cursor).ok_or(Failure::Cursor)?),
@@ -167,8 +191,7 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
     if let Some(after) = &after {
         range.lower = Bound::Excluded(after);
     }
-    let sink = ScanReply { pattern: pattern.to_vec(), strings, keys: Vec::new(), last: None };
-    Ok(Walking::new(Walk::new(context.table(), &range), sink, context))
+    Ok(Walking::new(Walk::new(table, &range), sink, context))
 }
 
 /// Writes a page of `SCAN`: a cursor, and the keys that match a pattern.
@@ -179,6 +202,8 @@ struct ScanReply {
     keys: Vec<Vec<u8>>,
     /// The last key examined.
     last: Option<Vec<u8>>,
+    /// The next cursor of an unordered table.
+    cursor: Option<u64>,
 }
 
 impl Sink for ScanReply {
@@ -197,9 +222,14 @@ impl Sink for ScanReply {
         ControlFlow::Continue(())
     }
 
+    fn end_at(&mut self, cursor: u64) {
+        self.cursor = Some(cursor);
+    }
+
     fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         let last = self.last.as_ref().filter(|_| more);
-        let next = last.map_or(0, |last| context.shared.cursors.issue(last));
+        let issue = || last.map_or(0, |last| context.shared.cursors.issue(last));
+        let next = self.cursor.unwrap_or_else(issue);
         context.replies.array(2);
         context.replies.bulk(next.to_string().as_bytes());
         context.replies.array(self.keys.len());

@@ -25,10 +25,10 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 }];
 
 /// Returns a walk through the present pairs of a watched range.
-pub(crate) fn walk(range: &WatchedRange, databases: &Databases) -> Walk {
+pub(crate) fn walk(range: &WatchedRange, databases: &Databases) -> Result<Walk, Failure> {
     let (lower, upper) = (range.lower.as_ref(), range.upper.as_ref());
     let (lower, upper) = (lower.map(Vec::as_slice), upper.map(Vec::as_slice));
-    Walk::new(databases.table(range.database), &Range { lower, upper, ..Range::all() })
+    Ok(Walk::new(databases.ordered(range.database)?, &Range { lower, upper, ..Range::all() }))
 }
 
 /// Computes the digest of a range, then watches the range.
@@ -47,7 +47,7 @@ fn watch_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<W
     let range = between(arguments)?;
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
     let database = context.session.database;
-    let walk = Walk::new(context.table(), &range);
+    let walk = Walk::new(context.ordered()?, &range);
     let watched = WatchedRange { database, lower: owned(range.lower), upper: owned(range.upper), digest: 0 };
     let empty = context.shared.digests.begin();
     let sink = Watch { range: Some(watched), digest: empty.clone(), empty };

@@ -5,7 +5,7 @@ use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, ReplyWriter, Room};
 use honeycomb_protocol::ocsm;
-use honeycomb_store::{Error, Reads};
+use honeycomb_store::{Error, Reads, TableHandle};
 
 use crate::commands::range::{Range, for_each_pair};
 use crate::datagrams::outbox::Outbox;
@@ -176,7 +176,9 @@ impl<'f> PacketResults<'f> {
             self.reads.more(read)?
         } else {
             // The range needs more than one scan, because of expired pairs, or the batch had no space for it.
-            let Some(table) = self.request.table else { return Ok(Item::Failed) };
+            let Some(table) = self.request.table.and_then(TableHandle::ordered) else {
+                return Ok(Item::Failed);
+            };
             let place = (&self.requests.shared.store, table);
             for_each_pair(place, &range(&step.operation), now, |key, data| pairs.push(key, data))?
         };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use honeycomb_protocol::batch::{Header, Kind, Operation, Operations, Rejection, RequestState};
 use honeycomb_protocol::ocsm;
-use honeycomb_store::{Reads, Table};
+use honeycomb_store::{Reads, TableHandle};
 
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
@@ -30,7 +30,7 @@ pub(super) struct PacketRequest<'a> {
     pub(super) route: Route,
     pub(super) form: ReplyFormat<'a>,
     /// The table, or `None` if it does not exist. Then all operations fail.
-    pub(super) table: Option<&'a Table>,
+    pub(super) table: Option<&'a TableHandle>,
     /// The steps of its operations.
     pub(super) steps: Range<usize>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Step<'a> {
 
 impl Step<'_> {
     /// Adds the read of an undecided operation. A range reads at most as many pairs as a reply can contain.
-    fn read_ahead(&mut self, table: &Table, reply_bytes_max: usize, reads: &mut Reads) {
+    fn read_ahead(&mut self, table: &TableHandle, reply_bytes_max: usize, reads: &mut Reads) {
         if self.outcome.is_some() {
             return;
         }
@@ -62,6 +62,10 @@ impl Step<'_> {
         }
         let added = match self.operation {
             Operation::Range { .. } => {
+                let Some(table) = table.ordered() else {
+                    self.outcome = Some(Outcome::NotAllowed);
+                    return;
+                };
                 let range = range(&self.operation);
                 reads.scan(table, &range.scan(range.limit).bytes_max(reply_bytes_max))
             }
@@ -213,7 +217,7 @@ impl<'a> PacketRequests<'a> {
         Ok(writes)
     }
 
-    fn table(&self, number: u16) -> Option<&'a Table> {
+    fn table(&self, number: u16) -> Option<&'a TableHandle> {
         let number = self.shared.database(i64::from(number)).ok()?;
         Some(self.shared.table(number))
     }

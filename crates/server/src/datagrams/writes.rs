@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use honeycomb_protocol::batch::Operation;
-use honeycomb_store::{Batch, BatchOutcome, Error, Table};
+use honeycomb_store::{Batch, BatchOutcome, Error, TableHandle};
 
 use crate::datagrams::outcome::Outcome;
 use crate::envelope::Envelope;
@@ -30,7 +30,7 @@ pub(super) struct Writes<'a> {
 /// A write.
 #[derive(Clone, Copy)]
 pub(super) struct Write<'a> {
-    pub(super) table: &'a Table,
+    pub(super) table: &'a TableHandle,
     pub(super) operation: Operation<'a>,
     /// The identifier of the write for the caller.
     pub(super) index: usize,

@@ -1,7 +1,8 @@
 //! Random pairs of tables.
 
 use honeycomb_layout::KEY_BYTES_MAX;
-use honeycomb_store::{Pairs, Scan, Table};
+use honeycomb_store::unordered::WalkedPairs;
+use honeycomb_store::{Pairs, Scan, Table, TableHandle, UnorderedTable};
 
 use crate::glimpse::Glimpse;
 
@@ -13,12 +14,18 @@ pub(super) type Pair = (Vec<u8>, Vec<u8>);
 pub(crate) struct Sampler {
     random: u64,
     pairs: Pairs,
+    walked: WalkedPairs,
     pub(super) glimpse: Glimpse,
 }
 
 impl Default for Sampler {
     fn default() -> Self {
-        Self { random: 0x9e37_79b9_7f4a_7c15, pairs: Pairs::default(), glimpse: Glimpse::default() }
+        Self {
+            random: 0x9e37_79b9_7f4a_7c15,
+            pairs: Pairs::default(),
+            walked: WalkedPairs::default(),
+            glimpse: Glimpse::default(),
+        }
     }
 }
 
@@ -30,8 +37,8 @@ impl Sampler {
     }
 
     /// Returns the position of a random table, weighted by the number of pairs.
-    pub(super) fn weighted(&mut self, tables: &[Table]) -> Option<usize> {
-        let all: u64 = tables.iter().map(Table::pair_count).sum();
+    pub(super) fn weighted(&mut self, tables: &[TableHandle]) -> Option<usize> {
+        let all: u64 = tables.iter().map(TableHandle::pair_count).sum();
         let mut place = self.draw().checked_rem(all)?;
         tables.iter().position(|table| {
             let pairs = table.pair_count();
@@ -50,6 +57,25 @@ impl Sampler {
         };
         table.sample_leaf(1, &mut |below| (self.draw() % below as u64) as usize, &mut take);
         found
+    }
+
+    /// Returns a random key of a table of either kind.
+    pub(super) fn key(&mut self, table: &TableHandle) -> Option<Vec<u8>> {
+        match table {
+            TableHandle::Ordered(table) => self.sample(table).map(|(key, _)| key),
+            TableHandle::Unordered(table) => self.unordered_key(table),
+        }
+    }
+
+    fn unordered_key(&mut self, table: &UnorderedTable) -> Option<Vec<u8>> {
+        let mut walked = std::mem::take(&mut self.walked);
+        let mut draw = |below| (self.draw() % below as u64) as usize;
+        let key = table.sample(&mut draw, 0, &mut walked).then(|| {
+            let at = draw(walked.len());
+            walked.iter().nth(at).map(|(key, _)| key.to_vec())
+        });
+        self.walked = walked;
+        key.flatten()
     }
 
     fn draw(&mut self) -> u64 {

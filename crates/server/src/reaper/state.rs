@@ -32,8 +32,10 @@ pub(crate) struct Reaper {
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub(super) slot: usize,
-    /// The pass continues after this key.
+    /// The pass continues after this key of an ordered table.
     pub(super) after: Vec<u8>,
+    /// The pass continues at this cursor of an unordered table.
+    pub(super) cursor: u64,
 }
 
 impl Schedule {

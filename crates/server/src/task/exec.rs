@@ -203,11 +203,14 @@ impl Exec {
 
     /// Starts the transaction, or aborts it if a watched pair has changed.
     fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        self.transaction =
-            match self.queue.commands.iter().all(|(number, _)| commands::by_number(*number).only_reads()) {
-                true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
-                false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
-            };
+        let mut commands = self.queue.commands.iter().map(|(number, _)| commands::by_number(*number));
+        // A snapshot does not have the pairs of unordered tables.
+        let reads_snapshot =
+            !context.shared.databases.has_unordered() && commands.all(|command| command.only_reads());
+        self.transaction = match reads_snapshot {
+            true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
+            false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
+        };
         self.transaction.begin_command(self.budget);
         self.now = context.now;
         self.swap_count = context.shared.databases.swap_count();
@@ -224,7 +227,7 @@ impl Exec {
         self.stage = match self.watched.ranges.get(range) {
             Some(watched) => {
                 let (walk, digest) = (
-                    Box::new(watch::walk(watched, &context.shared.databases)),
+                    Box::new(watch::walk(watched, &context.shared.databases)?),
                     context.shared.digests.begin(),
                 );
                 Stage::Watch { range, walk, digest }

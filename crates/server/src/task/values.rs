@@ -36,9 +36,13 @@ struct Copied {
 }
 
 impl Values {
-    pub(crate) fn new(context: &Context<'_>, named: CommandRef, arguments: &Arguments<'_>) -> Self {
-        Self {
-            table: context.table().clone(),
+    pub(crate) fn new(
+        context: &Context<'_>,
+        named: CommandRef,
+        arguments: &Arguments<'_>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            table: context.ordered()?.clone(),
             snapshot: None,
             now: context.now,
             is_array: named.keys == Keys::All,
@@ -46,7 +50,7 @@ impl Values {
             began: false,
             copied: None,
             part: Vec::new(),
-        }
+        })
     }
 
     /// Returns the same task for the version of a snapshot.

@@ -5,7 +5,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_store::{Pairs, Table};
+use honeycomb_store::{Pairs, Table, TableHandle};
 
 use crate::commands::range::Range;
 use crate::failure::Failure;
@@ -49,7 +49,7 @@ impl OptimisticTransaction {
 
     /// Returns the difference in the number of pairs between the table in the transaction and the table
     /// outside, or `None` if the transaction has deleted ranges of it.
-    pub(crate) fn added_pairs(&mut self, table: &Table) -> Result<Option<i64>, Failure> {
+    pub(crate) fn added_pairs(&mut self, table: &TableHandle) -> Result<Option<i64>, Failure> {
         let place = self.place(table);
         if self.deleted.iter().any(|range| range.table == place) {
             return Ok(None);
@@ -64,6 +64,23 @@ impl OptimisticTransaction {
             added += i64::from(change.is_some()) - i64::from(was_there);
         }
         Ok(Some(added))
+    }
+
+    /// Returns the write of the transaction to a key: the stored value, or `None` for a deleted pair.
+    pub(crate) fn change(&mut self, table: &TableHandle, key: &[u8]) -> Option<Option<&[u8]>> {
+        let place = (self.place(table), key.to_vec());
+        Some(self.pairs.get(&place)?.change.as_ref()?.as_deref())
+    }
+
+    /// Returns the keys of a table that exist only in the transaction.
+    pub(crate) fn added_keys(&mut self, table: &TableHandle) -> Result<Vec<Vec<u8>>, Failure> {
+        let (place, mut added) = (self.place(table), Vec::new());
+        for ((_, key), pair) in self.pairs.range(of_table(place)) {
+            if matches!(pair.change, Some(Some(_))) && !table.contains(key)? {
+                added.push(key.clone());
+            }
+        }
+        Ok(added)
     }
 
     pub(super) fn is_deleted(&self, (table, key): &(usize, Vec<u8>)) -> bool {
@@ -183,11 +200,12 @@ mod tests {
     /// `meanwhile` writes to the table. Returns whether the commit succeeded.
     fn commits(backward: bool, meanwhile: impl FnOnce(&Table)) -> bool {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
-        let table = store.table("pairs").unwrap();
+        let handle = TableHandle::Ordered(store.table("pairs").unwrap());
+        let table = handle.ordered().unwrap().clone();
         for key in [b"a", b"c", b"e"] {
             table.put(key, b"\0old").unwrap();
         }
-        let deadlines = Deadlines::open(&store, std::slice::from_ref(&table), 1).unwrap();
+        let deadlines = Deadlines::open(&store, std::slice::from_ref(&handle), 1).unwrap();
         let mut transaction = OptimisticTransaction::default();
         let mut keys = Vec::new();
         let range =
@@ -198,7 +216,7 @@ mod tests {
         };
         assert_eq!(transaction.page(&table, &range, &mut Pairs::default(), take).unwrap(), None);
         assert_eq!(keys, [b"c"]);
-        transaction.put(&table, b"z", Envelope { data: b"new", expires_at: None }).unwrap();
+        transaction.put(&handle, b"z", Envelope { data: b"new", expires_at: None }).unwrap();
         meanwhile(&table);
         transaction.attempt(&store, &deadlines, |_| {}).unwrap()
     }

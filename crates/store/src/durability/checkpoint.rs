@@ -154,7 +154,7 @@ fn write_unordered(
     writer.unordered_table(table.tree, &table.name, &table.config().encode())?;
     let (mut pairs, mut cursor) = (WalkedPairs::default(), 0);
     loop {
-        cursor = table.walk(cursor, usize::MAX, &mut pairs);
+        cursor = table.walk(cursor, usize::MAX, usize::MAX, &mut pairs);
         pairs.iter().try_for_each(|(key, value)| writer.push(key, value))?;
         if state.is_stopping() {
             return Err(Error::Stopping);

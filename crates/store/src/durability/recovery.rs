@@ -1,6 +1,7 @@
 //! Recovery: loads the checkpoint and replays the log after it.
 
 use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
 
@@ -13,9 +14,10 @@ use super::loading::{Loading, create, create_unordered};
 use super::statistics::Recovery;
 use super::table_ids::TableIds;
 use crate::error::Error;
-use crate::range;
+use crate::range::{self, Bounds};
 use crate::store_state::StoreState;
 use crate::table_handle::TableHandle;
+use crate::unordered::table::UnorderedTable;
 
 /// Records between two reports of the progress.
 const REPORT_RECORDS: u64 = 1 << 12;
@@ -122,8 +124,9 @@ impl Replay<'_> {
             }
             Change::DeleteRange { tree, lower, upper } => {
                 self.appliers.finish()?;
-                let TableHandle::Ordered(table) = find(&self.tables, tree)? else {
-                    return Err(Rejected::Rule("a range is of an ordered table"));
+                let table = match find(&self.tables, tree)? {
+                    TableHandle::Ordered(table) => table,
+                    TableHandle::Unordered(table) => return clear(table, (lower, upper)),
                 };
                 if range::normalize((lower, upper), false, table.key_bytes_max()).is_some() {
                     table.delete_bounds((lower, upper))?;
@@ -155,6 +158,14 @@ impl Replay<'_> {
             Change::Time { .. } => Ok(()),
         }
     }
+}
+
+/// Clears an unordered table, of which only the range of all keys is deleted.
+fn clear(table: &UnorderedTable, bounds: Bounds<'_>) -> Result<(), Rejected> {
+    if bounds != (Bound::Unbounded, Bound::Unbounded) {
+        return Err(Rejected::Rule("a range of an unordered table has all keys"));
+    }
+    Ok(table.clear()?)
 }
 
 fn find(tables: &HashMap<u64, TableHandle>, tree: u64) -> Result<&TableHandle, Rejected> {

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use honeycomb_btree::{
     BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Existing, Forest, Operation, Outcome, effect_of,
 };
-use honeycomb_hashtable::{LockedKeys, Operation as TableOperation, Outcome as TableOutcome};
+use honeycomb_hashtable::{
+    Answers, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Span,
+};
 use honeycomb_log::Changes;
 
 use super::entry::UnorderedEntry;
@@ -38,6 +40,52 @@ pub(crate) fn apply(state: &StoreState, batch: &Batch) -> Result<BatchOutcome, E
     Ok(outcome)
 }
 
+/// Executes the writes of a batch from `index` on, up to the first one that is not for the same unordered
+/// table, each as its own operation. Returns their number, which is 0 if there is no such write.
+pub(crate) fn apply_run(
+    state: &StoreState,
+    batch: &Batch,
+    index: usize,
+    done: &mut impl FnMut(usize, Result<Outcome, Error>),
+) -> usize {
+    let Some((table, ..)) = batch.unordered_write(index) else { return 0 };
+    let same = |at: &usize| {
+        let (other, key, operation) = batch.unordered_write(*at)?;
+        other.is_same_as(table).then_some((key, operation))
+    };
+    let writes: Vec<_> = (index..batch.len()).map_while(|at| same(&at)).collect();
+    let alone = writes.iter().position(|(_, operation)| table_operation(operation).is_none());
+    // A log has the writes in their order, so that a recovery finds a state that the store has had.
+    if alone == Some(0) || state.durability().is_some() {
+        done(index, apply_one(table, writes[0].0, writes[0].1));
+        return 1;
+    }
+    let writes = &writes[..alone.unwrap_or(writes.len())];
+    if let Err(refusal) = state.prepare_writes(writes.len()) {
+        (0..writes.len()).for_each(|offset| done(index + offset, Err(refusal.again())));
+        return writes.len();
+    }
+    let requests = writes.iter().filter_map(|(key, operation)| {
+        let operation = table_operation(operation)?;
+        Some(Request { key, operation })
+    });
+    let requests: Vec<_> = requests.collect();
+    let mut answers = Answers::default();
+    table.entry().table.execute(&requests, &mut answers);
+    state.catch_up();
+    for (offset, (key, operation)) in writes.iter().enumerate() {
+        done(
+            index + offset,
+            match answers.outcome(offset) {
+                Ok(outcome) => Ok(tree_outcome(outcome, |span| answers.value(span).to_vec())),
+                // It may find room if it is retried alone.
+                Err(_) => apply_one(table, key, *operation),
+            },
+        );
+    }
+    writes.len()
+}
+
 /// Executes one write of a batch as its own operation.
 pub(crate) fn apply_one(
     table: &UnorderedTable,
@@ -45,36 +93,49 @@ pub(crate) fn apply_one(
     operation: Operation<'_>,
 ) -> Result<Outcome, Error> {
     let mut value = Vec::new();
-    let outcome = match operation {
-        Operation::Insert(new) => table.write(key, TableOperation::Insert(new), &mut value)?,
-        Operation::Update(new) => table.write(key, TableOperation::Update(new), &mut value)?,
-        Operation::Put(new) => table.write(key, TableOperation::Put(new), &mut value)?,
-        Operation::Delete => table.remove(key, TableOperation::Delete, &mut value)?,
-        Operation::CompareAndSwap { expected, value: new } => {
-            let swap = TableOperation::CompareAndSwap { expected, value: new };
-            table.write(key, swap, &mut value)?
+    let outcome = match (table_operation(&operation), operation) {
+        (Some(removal @ (TableOperation::Delete | TableOperation::CompareAndDelete { .. })), _) => {
+            table.remove(key, removal, &mut value)?
         }
-        Operation::CompareAndDelete { expected } => {
-            table.remove(key, TableOperation::CompareAndDelete { expected }, &mut value)?
-        }
-        // No batch has it for an unordered table, whose pairs have no versions.
-        Operation::CompareVersionAndSwap { .. } => TableOutcome::Absent,
-        Operation::Add(delta) => {
+        (Some(write), _) => table.write(key, write, &mut value)?,
+        (None, Operation::Add(delta)) => {
             return match table.add_to(key, delta) {
                 Ok((sum, inserted)) => Ok(Outcome::Added { sum, inserted }),
                 Err(Error::NotCounter { bytes }) => Ok(Outcome::NotCounter { bytes }),
                 Err(error) => Err(error),
             };
         }
+        // No batch has it for an unordered table, whose pairs have no versions.
+        (None, _) => TableOutcome::Absent,
     };
-    Ok(match outcome {
+    Ok(tree_outcome(outcome, |_| std::mem::take(&mut value)))
+}
+
+/// The operation of a table; `None` for an addition, which may insert the counter.
+fn table_operation<'o>(operation: &Operation<'o>) -> Option<TableOperation<'o>> {
+    Some(match *operation {
+        Operation::Insert(value) => TableOperation::Insert(value),
+        Operation::Update(value) => TableOperation::Update(value),
+        Operation::Put(value) => TableOperation::Put(value),
+        Operation::Delete => TableOperation::Delete,
+        Operation::CompareAndSwap { expected, value } => TableOperation::CompareAndSwap { expected, value },
+        Operation::CompareAndDelete { expected } => TableOperation::CompareAndDelete { expected },
+        Operation::CompareVersionAndSwap { .. } | Operation::Add(_) => return None,
+    })
+}
+
+/// The outcome of a write as trees have it.
+fn tree_outcome(outcome: TableOutcome, value: impl FnOnce(Span) -> Vec<u8>) -> Outcome {
+    match outcome {
         TableOutcome::Inserted => Outcome::Inserted,
         TableOutcome::Updated => Outcome::Updated,
         TableOutcome::Deleted => Outcome::Deleted,
         TableOutcome::Exists => Outcome::Exists,
-        TableOutcome::Mismatch(_) => Outcome::Mismatch(Box::new(Existing { value, version: 0 })),
+        TableOutcome::Mismatch(span) => {
+            Outcome::Mismatch(Box::new(Existing { value: value(span), version: 0 }))
+        }
         _ => Outcome::Absent,
-    })
+    }
 }
 
 /// The entries of a batch by table and key.

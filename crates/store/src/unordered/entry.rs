@@ -1,7 +1,7 @@
 //! An unordered table in the directory, and the creation of one.
 
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Deref;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
 use honeycomb_btree::Forest;
@@ -84,11 +84,17 @@ impl UnorderedEntry {
     }
 
     /// Replaces the contents of `pairs` with the next ones of a walk, about `count` or 256 KiB of them, and
-    /// returns the next cursor; 0 at the end.
-    pub(crate) fn walk(&self, mut cursor: u64, count: usize, pairs: &mut WalkedPairs) -> u64 {
+    /// returns the next cursor; 0 at the end. Values longer than 512 bytes are cut to `value_bytes_max`.
+    pub(crate) fn walk(
+        &self,
+        mut cursor: u64,
+        count: usize,
+        value_bytes_max: usize,
+        pairs: &mut WalkedPairs,
+    ) -> u64 {
         pairs.clear();
         for _ in 0..count.max(1) {
-            cursor = self.table.session().walk(cursor, pairs);
+            cursor = self.table.session().walk_beginnings(cursor, value_bytes_max, pairs);
             if cursor == 0 || pairs.len() >= count || pairs.bytes() >= PAGE_BYTES {
                 break;
             }
@@ -121,6 +127,14 @@ impl Recorder for TableRecorder {
                 Some(value) => changes.put(self.tree, key, value),
                 None => changes.delete(self.tree, key),
             }
+            changes
+        });
+    }
+
+    fn record_clear(&self) {
+        self.forest.record_at_once(|| {
+            let mut changes = Changes::default();
+            changes.delete_range(self.tree, Bound::Unbounded, Bound::Unbounded);
             changes
         });
     }

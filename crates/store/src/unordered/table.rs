@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use honeycomb_hashtable::{Answers, BuiltIn, Element, Operation, Outcome, Request, WalkedPairs};
+use honeycomb_layout::{KEY_BYTES_MAX, KEY_BYTES_MIN};
 
 use super::config::UnorderedConfig;
 use super::entry::UnorderedEntry;
@@ -98,7 +99,7 @@ impl UnorderedTable {
     /// # Errors
     /// [`Error::KeyLength`].
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.get(key)?.is_some())
+        self.get_beginning(key, 0, &mut Vec::new())
     }
 
     /// Inserts a pair, or replaces the value if the key exists.
@@ -272,9 +273,93 @@ impl UnorderedTable {
     /// # Ok::<(), honeycomb_store::Error>(())
     /// ```
     pub fn walk(&self, cursor: u64, count: usize, pairs: &mut WalkedPairs) -> u64 {
-        let next = self.entry.walk(cursor, count, pairs);
+        self.walk_beginnings(cursor, count, usize::MAX, pairs)
+    }
+
+    /// As [`UnorderedTable::walk`], but copies at most the first `value_bytes_max` bytes of values that are
+    /// longer than 512 bytes.
+    pub fn walk_beginnings(
+        &self,
+        cursor: u64,
+        count: usize,
+        value_bytes_max: usize,
+        pairs: &mut WalkedPairs,
+    ) -> u64 {
+        let next = self.entry.walk(cursor, count, value_bytes_max, pairs);
         self.state.catch_up();
         next
+    }
+
+    /// Replaces the contents of `pairs` with those of a random chain of buckets that has pairs, with values
+    /// cut as by [`UnorderedTable::walk_beginnings`]. Returns false if the table has no pairs. `draw(n)` must
+    /// return a uniformly distributed random number below `n`. The distribution is approximately uniform, but
+    /// not in a table that had many more pairs before.
+    pub fn sample(
+        &self,
+        draw: &mut dyn FnMut(usize) -> usize,
+        value_bytes_max: usize,
+        pairs: &mut WalkedPairs,
+    ) -> bool {
+        pairs.clear();
+        let found = self.entry.table.session().sample(draw, value_bytes_max, pairs);
+        self.state.catch_up();
+        found
+    }
+
+    /// Replaces the contents of `value` with the value of a key, but at most with the first `bytes_max` bytes
+    /// of a value that is longer than 512 bytes. Returns whether the key exists.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get_beginning(&self, key: &[u8], bytes_max: usize, value: &mut Vec<u8>) -> Result<bool, Error> {
+        value.clear();
+        let found = self.entry.table.get_beginning(key, bytes_max, value)?;
+        self.state.catch_up();
+        Ok(found)
+    }
+
+    /// Deletes all pairs at one moment. Other threads wait for a time that does not depend on their number.
+    /// It needs no memory, so it succeeds in a full store.
+    /// The memory becomes free in the steps of [`Store::maintain`](crate::Store::maintain), and when a write
+    /// needs it.
+    ///
+    /// ```
+    /// use honeycomb_store::{Config, Store, UnorderedConfig};
+    ///
+    /// let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() })?;
+    /// let table = store.unordered_table("numbers", UnorderedConfig::default())?;
+    /// table.put(b"one", b"1")?;
+    /// table.clear()?;
+    /// assert_eq!((table.pair_count(), table.get(b"one")?), (0, None));
+    /// # Ok::<(), honeycomb_store::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`], [`Error::ReadOnly`]: the log accepts no writes.
+    pub fn clear(&self) -> Result<(), Error> {
+        self.state.admit()?;
+        self.state.add_cleared(self.entry.table.clear());
+        self.state.catch_up();
+        self.state.settle()
+    }
+
+    /// Executes gets of valid keys, with values cut to `value_bytes_max` bytes as by
+    /// [`UnorderedTable::get_beginning`].
+    pub(crate) fn get_beginnings(&self, gets: &[Request<'_>], value_bytes_max: usize, answers: &mut Answers) {
+        self.entry.table.execute_beginnings(gets, value_bytes_max, answers);
+    }
+
+    /// Returns whether a key has a valid length.
+    #[must_use]
+    pub fn allows_key(&self, key: &[u8]) -> bool {
+        self.check_key(key).is_ok()
+    }
+
+    pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+        if (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()) {
+            return Ok(());
+        }
+        Err(Error::KeyLength { bytes: key.len(), max: KEY_BYTES_MAX })
     }
 
     pub(crate) fn entry(&self) -> &Arc<UnorderedEntry> {

@@ -127,7 +127,11 @@ impl Workload {
         let table = self.tables[self.random.below(self.tables.len())].clone();
         match self.random.below(14) {
             0 => {
-                let AnyTable::Ordered(table) = table else { return self.execute(&table) };
+                let table = match table {
+                    AnyTable::Ordered(table) => table,
+                    AnyTable::Unordered(table) if self.random.chance(30) => return self.clear(&table),
+                    unordered => return self.execute(&unordered),
+                };
                 let (low, high) = (self.key(), self.key());
                 let name = table.name().to_owned();
                 self.change(|model| pairs(model, &name).retain(|key, _| !(low <= *key && *key < high)));
@@ -236,6 +240,11 @@ impl Workload {
             });
         }
         unordered.execute(&requests, &mut Answers::default())
+    }
+
+    fn clear(&mut self, table: &UnorderedTable) -> Result<(), Error> {
+        self.change(|model| pairs(model, table.name()).clear());
+        table.clear()
     }
 
     fn put(&mut self, table: &AnyTable) -> Result<(), Error> {

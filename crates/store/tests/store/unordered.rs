@@ -8,7 +8,7 @@ use honeycomb_store::unordered::{
     Answers, BuiltIn, Element, Functions, Operation, Outcome as TableOutcome, Request, WalkedPairs,
 };
 use honeycomb_store::{
-    Batch, BatchOutcome, Config, Error, Existing, Faults, Outcome, Store, Table, TableKind, TableRef,
+    Batch, BatchOutcome, Config, Error, Existing, Faults, Outcome, Reads, Store, Table, TableKind, TableRef,
     UnorderedConfig, UnorderedTable, ValueSwap,
 };
 use honeycomb_testing::{Random, seed};
@@ -417,4 +417,81 @@ fn a_full_store_can_be_emptied() {
         drop((table, unordered));
         assert_eq!(store.verify().unwrap().pairs, 0);
     }
+}
+
+/// A store that one table fills can be cleared, and the memory is free for the other kind.
+#[test]
+fn a_full_store_can_be_cleared() {
+    for length in [10, 300, 2000] {
+        let mut store = Store::open(Config { memory_bytes: 2 * MIB, ..Config::default() }).unwrap();
+        let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+        let mut count = 0_u32;
+        while unordered.put(&count.to_le_bytes(), &vec![3; length]).is_ok() {
+            count += 1;
+        }
+        unordered.clear().unwrap();
+        assert_eq!((unordered.pair_count(), unordered.get(&0_u32.to_le_bytes()).unwrap()), (0, None));
+        let fits = (0..count / 3).all(|number| table.put(&number.to_be_bytes(), &vec![3; length]).is_ok());
+        assert!(fits, "{length}");
+        unordered.put(b"key", b"value").unwrap();
+        drop((table, unordered));
+        assert_eq!(store.verify().unwrap().unordered_pairs, 1);
+    }
+}
+
+#[test]
+fn maintenance_frees_the_memory_of_a_cleared_table_in_steps() {
+    let store = Store::open(Config { memory_bytes: 32 * MIB, ..Config::default() }).unwrap();
+    let table = open(&store);
+    for number in 0..20_000_u32 {
+        table.put(&number.to_le_bytes(), &[1; 100]).unwrap();
+    }
+    let full = store.statistics().memory.table_page_bytes;
+    table.clear().unwrap();
+    let (mut steps, mut before) = (0, full);
+    while store.maintain(64) {
+        steps += 1;
+        let after = store.statistics().memory.table_page_bytes;
+        assert!(before - after <= 64 << 16, "a step frees at most one page for four chains");
+        before = after;
+    }
+    assert!(steps > 20, "{steps} steps");
+    assert!(store.statistics().memory.table_page_bytes < full / 10);
+}
+
+#[test]
+fn a_batch_reads_both_kinds_within_its_limits() {
+    let store = store();
+    let (ordered, unordered) = (store.table("ordered").unwrap(), open(&store));
+    for (key, length) in [(b"a", 10), (b"b", 1000), (b"c", 1001)] {
+        ordered.put(key, &vec![key[0]; length]).unwrap();
+        unordered.put(key, &vec![key[0]; length]).unwrap();
+    }
+    let mut reads = Reads::with_limits(100_000, 1000);
+    for _ in 0..2 {
+        for key in [&b"a"[..], b"b", b"c", b"absent"] {
+            reads.get(&unordered, key).unwrap();
+            reads.get(&ordered, key).unwrap();
+        }
+        assert!(matches!(reads.get(&unordered, b""), Err(Error::KeyLength { bytes: 0, .. })));
+        assert!(matches!(reads.get(&unordered, &[0; 461]), Err(Error::KeyLength { bytes: 461, max: 460 })));
+        store.read(&mut reads).unwrap();
+        for (index, value) in [(0, Some(vec![b'a'; 10])), (2, Some(vec![b'b'; 1000])), (6, None)] {
+            assert_eq!(reads.value(index).unwrap(), value.as_deref());
+            assert_eq!(reads.value(index + 1).unwrap(), value.as_deref());
+        }
+        assert!(matches!(reads.value(4), Err(Error::NoRoom)), "the value is too long");
+        assert_eq!(reads.clone().value(2).unwrap(), Some(&[b'b'; 1000][..]));
+        reads.clear();
+    }
+    // A single value may have any length, and a batch ends at its limit.
+    reads.get(&unordered, b"c").unwrap();
+    store.read(&mut reads).unwrap();
+    assert_eq!(reads.value(0).unwrap().map(<[u8]>::len), Some(1001));
+    let mut reads = Reads::with_limits(30_000, 1000);
+    (0..1000).for_each(|_| reads.get(&unordered, b"b").unwrap());
+    store.read(&mut reads).unwrap();
+    let found = (0..1000).filter(|index| reads.value(*index).is_ok()).count();
+    assert!((30..130).contains(&found), "{found}");
+    assert!(matches!(reads.value(999), Err(Error::NoRoom)));
 }

@@ -1,0 +1,533 @@
+//! Unordered databases.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use honeycomb_protocol::resp::{Reply, encode};
+use honeycomb_server::{Config, Eviction, Policy, Server};
+use honeycomb_store::Store;
+
+use common::{Client, Running, dialogue, run_concurrently, show, start_with, start_with_store};
+
+/// Databases 0 and 2 are unordered.
+fn start() -> Running {
+    start_with(Config { cores: 2, databases: 4, unordered: vec![0, 2], ..Config::default() })
+}
+
+#[test]
+fn commands_on_keys_work() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 1 NX", "OK"),
+            ("SET a 2 NX", "nil"),
+            ("SET a 2 XX GET", "'1'"),
+            ("GETSET a 3", "'2'"),
+            ("INCRBY a 4", "7"),
+            ("INCRBYFLOAT a 0.5", "'7.5'"),
+            ("APPEND a x", "4"),
+            ("GETRANGE a 1 -1", "'.5x'"),
+            ("MSET b 1 c 2", "OK"),
+            ("MSETNX c 3 d 4", "0"),
+            ("MSETNX d 4 e 5", "1"),
+            ("MGET a b absent d", "['7.5x' '1' nil '4']"),
+            ("EXISTS a b a absent", "3"),
+            ("TYPE a", "string"),
+            ("RENAME b f", "OK"),
+            ("RENAMENX f c", "0"),
+            ("COPY f b", "1"),
+            ("DEL a absent f", "2"),
+            ("UNLINK e", "1"),
+            ("DBSIZE", "3"),
+            ("MOVE b 1", "1"),
+            ("COPY c c DB 2", "1"),
+            ("SELECT 1", "OK"),
+            ("GET b", "'1'"),
+            ("MOVE b 0", "1"),
+            ("SELECT 2", "OK"),
+            ("GET c", "'2'"),
+            ("FLUSHDB", "OK"),
+            ("DBSIZE", "0"),
+            ("SELECT 0", "OK"),
+            ("DBSIZE", "3"),
+            ("FLUSHALL", "OK"),
+            ("GET c", "nil"),
+            ("RANDOMKEY", "nil"),
+            ("SET only 1", "OK"),
+            ("RANDOMKEY", "'only'"),
+            ("KEYS o*", "['only']"),
+        ],
+    );
+    assert!(client.reply_text("SET  v").starts_with("!ERR key of 0 bytes"));
+    assert_eq!(client.reply_text(&format!("SET {} v", "k".repeat(460))), "OK");
+    assert!(client.reply_text(&format!("SET {} v", "k".repeat(461))).starts_with("!ERR key of 461 bytes"));
+}
+
+#[test]
+fn commands_that_need_an_order_name_the_database() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.reply_to("SELECT 2");
+    let error = "!ERR database 2 is unordered: this command needs the order of keys, which only ordered \
+                 databases have";
+    for line in [
+        "RI.SCAN a",
+        "RI.RANGE - +",
+        "RI.COUNT - +",
+        "RI.DELRANGE - +",
+        "RI.WATCHRANGE - +",
+        "RI.CHANGES - + 0",
+    ] {
+        assert_eq!(client.reply_text(line), error, "{line}");
+    }
+    dialogue(
+        &mut client,
+        &[
+            ("MULTI", "OK"),
+            ("SET a 1", "QUEUED"),
+            ("RI.RANGE - +", "QUEUED"),
+            ("FLUSHDB", "QUEUED"),
+            ("GET a", "QUEUED"),
+        ],
+    );
+    let flush = "!ERR a transaction cannot delete all pairs of an unordered database: use FLUSHDB or \
+                 FLUSHALL alone";
+    assert_eq!(client.reply_text("EXEC"), format!("[OK {error} {flush} '1']"));
+}
+
+#[test]
+fn values_of_all_lengths_are_read_and_written_in_pipelines() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    let lengths = [0, 1, 30, 500, 5000, 65_535, 65_536, 65_537, 300_000, 2 << 20];
+    let (mut bytes, value) = (Vec::new(), |length: usize| vec![b'a' + (length % 26) as u8; length]);
+    for length in lengths {
+        encode(&[b"SET", length.to_string().as_bytes(), &value(length)], &mut bytes);
+    }
+    for length in lengths {
+        encode(&[b"GET", length.to_string().as_bytes()], &mut bytes);
+    }
+    client.send_bytes(&bytes);
+    lengths.iter().for_each(|_| assert_eq!(show(&client.receive()), "OK"));
+    lengths.iter().for_each(|length| assert_eq!(client.receive(), Reply::Bulk(value(*length))));
+    let keys = lengths.map(|length| length.to_string()).join(" ");
+    let Reply::Array(values) = client.reply_to(&format!("MGET {keys}")) else { panic!("no array") };
+    assert_eq!(values, lengths.map(|length| Reply::Bulk(value(length))));
+}
+
+/// The values that a transaction reads are limited; the first one may have any length.
+#[test]
+fn a_transaction_reads_values_up_to_a_limit() {
+    let mut config = Config { cores: 1, unordered: vec![0], ..Config::default() };
+    config.request.request_bytes_max = 17 << 20;
+    let limit = 32 << 20;
+    let running = start_with(config);
+    let mut client = Client::connect(&running);
+    // The stored values have one byte more.
+    for (key, length) in [("a", 12 << 20), ("b", 12 << 20), ("c", (8 << 20) - 3), ("d", (8 << 20) - 2)] {
+        client.send(&[b"SET", key.as_bytes(), &vec![b'v'; length]]);
+        assert_eq!(show(&client.receive()), "OK");
+    }
+    assert_eq!(client.reply_text("EXISTS a b c"), "3");
+    let expected = "!ERR the values that a transaction reads from unordered databases take more than";
+    assert_eq!(client.reply_text("EXISTS a b d"), format!("{expected} {limit} bytes"));
+}
+
+#[test]
+fn a_scan_returns_every_pair_that_exists_throughout() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    for number in 0..300 {
+        client.reply_to(&format!("SET key{number:03} {number}"));
+    }
+    let stop = &AtomicBool::new(false);
+    run_concurrently(&running, 2, |number, client| {
+        let mut round = 0;
+        while number == 1 && !stop.load(Ordering::Relaxed) {
+            // The table grows, and other pairs come and go.
+            client.reply_to(&format!("SET other{round} {}", "v".repeat(20)));
+            client.reply_to(&format!("DEL other{}", round / 2));
+            round += 1;
+        }
+        for count in if number == 0 { &[1, 7, 10, 1000, 1_000_000][..] } else { &[] } {
+            let (mut cursor, mut seen) = ("0".to_owned(), BTreeMap::new());
+            loop {
+                let reply = client.reply_to(&format!("SCAN {cursor} MATCH key* COUNT {count}"));
+                let Reply::Array(parts) = reply else { panic!("{reply:?}") };
+                let Reply::Array(keys) = &parts[1] else { panic!("no keys") };
+                keys.iter().for_each(|key| *seen.entry(show(key)).or_insert(0) += 1);
+                cursor = show(&parts[0]).trim_matches('\'').to_owned();
+                if cursor == "0" {
+                    break;
+                }
+            }
+            assert!(seen.len() == 300 && seen.values().all(|times| *times == 1), "COUNT {count}: {seen:?}");
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    dialogue(
+        &mut client,
+        &[
+            ("SCAN x", "!ERR invalid cursor"),
+            ("SCAN -1", "!ERR invalid cursor"),
+            ("SCAN 18446744073709551616", "!ERR invalid cursor"),
+            ("SCAN 0 COUNT 0", "!ERR syntax error"),
+            ("FLUSHDB", "OK"),
+            ("SET a 1", "OK"),
+            ("SCAN 0 COUNT 100000", "['0' ['a']]"),
+            ("SCAN 0 COUNT 100000 TYPE list", "['0' []]"),
+        ],
+    );
+    // Any number is a valid cursor.
+    assert!(matches!(client.reply_to("SCAN 18446744073709551615"), Reply::Array(_)));
+}
+
+#[test]
+fn a_transaction_sees_its_own_writes() {
+    let running = start();
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
+    dialogue(
+        &mut client,
+        &[
+            ("MSET a 1 b 2", "OK"),
+            ("MULTI", "OK"),
+            ("DEL a", "QUEUED"),
+            ("SET c 3", "QUEUED"),
+            ("KEYS a", "QUEUED"),
+            ("KEYS c", "QUEUED"),
+            ("DBSIZE", "QUEUED"),
+            ("MGET a b c", "QUEUED"),
+            ("EXEC", "[1 OK [] ['c'] 2 [nil '2' '3']]"),
+            ("WATCH b", "OK"),
+        ],
+    );
+    other.reply_to("SET b 5");
+    dialogue(&mut client, &[("MULTI", "OK"), ("SET b 6", "QUEUED"), ("EXEC", "nil"), ("GET b", "'5'")]);
+    // A transaction over both kinds.
+    dialogue(
+        &mut client,
+        &[
+            ("WATCH b", "OK"),
+            ("MULTI", "OK"),
+            ("INCR b", "QUEUED"),
+            ("SELECT 1", "QUEUED"),
+            ("SET copy x", "QUEUED"),
+            ("RI.RANGE - +", "QUEUED"),
+            ("SELECT 0", "QUEUED"),
+            ("GET b", "QUEUED"),
+            ("EXEC", "[6 OK OK ['copy' 'x'] OK '6']"),
+        ],
+    );
+}
+
+/// Writers move an amount between two keys of different databases; readers see the same sum at all times.
+#[test]
+fn transactions_over_both_kinds_are_atomic() {
+    let running = start();
+    Client::connect(&running).reply_to("MSET a 1000 b 1000");
+    let mut setup = Client::connect(&running);
+    dialogue(&mut setup, &[("SELECT 1", "OK"), ("SET c 1000", "OK")]);
+    run_concurrently(&running, 4, |number, client| {
+        for _ in 0..150 {
+            let lines = match number {
+                0 => ["MULTI", "DECR a", "INCR b", "EXEC"].as_slice(),
+                1 => &["MULTI", "DECR b", "SELECT 1", "INCR c", "SELECT 0", "EXEC"],
+                2 => &["MULTI", "MGET a b", "SELECT 1", "GET c", "SELECT 0", "EXEC"],
+                _ => {
+                    &["MULTI", "GET a", "GET b", "SELECT 1", "RI.RANGE - + FIELDS VALUE", "SELECT 0", "EXEC"]
+                }
+            };
+            let reply = lines.iter().map(|line| client.reply_text(line)).last().unwrap();
+            if number >= 2 {
+                let numbers = reply.split(|letter: char| !letter.is_ascii_digit());
+                let sum: u64 = numbers.filter_map(|number| number.parse::<u64>().ok()).sum();
+                assert_eq!(sum, 3000, "{reply}");
+            }
+        }
+    });
+}
+
+#[test]
+fn several_keys_are_written_and_read_at_one_moment() {
+    let running = start();
+    Client::connect(&running).reply_to("MSET a 0 b 0 c 0");
+    run_concurrently(&running, 4, |number, client| {
+        for round in 0..300 {
+            if number < 2 {
+                client.reply_to(&format!("MSET a {number}{round} b {number}{round} c {number}{round}"));
+            } else {
+                let reply = client.reply_to("MGET a b c");
+                let Reply::Array(values) = &reply else { panic!("{reply:?}") };
+                assert!(values.iter().all(|value| *value == values[0]), "{reply:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn pairs_expire() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    let long = "v".repeat(200_000);
+    for number in 0..300 {
+        client.reply_to(&format!("SET key{number} value PX 5"));
+    }
+    client.reply_to(&format!("SET long {long} PX 5"));
+    dialogue(
+        &mut client,
+        &[("SET a 1 EX 10", "OK"), ("TTL a", "10"), ("SET b 1", "OK"), ("EXPIRE b 5", "1")],
+    );
+    dialogue(&mut client, &[("PERSIST a", "1"), ("TTL a", "-1"), ("DBSIZE", "303")]);
+    running.time.advance(5);
+    assert_eq!(client.reply_text("GET key7"), "nil");
+    assert_eq!(client.reply_text("KEYS key*"), "[]");
+    let began = std::time::Instant::now();
+    while client.reply_text("DBSIZE") != "2" {
+        assert!(began.elapsed().as_secs() < 20, "{}", client.reply_text("DBSIZE"));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    running.time.advance(5000);
+    dialogue(&mut client, &[("GET b", "nil"), ("GET a", "'1'")]);
+}
+
+#[test]
+fn a_swap_exchanges_the_kinds() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("SET a 0", "OK"),
+            ("SWAPDB 0 1", "OK"),
+            ("GET a", "nil"),
+            ("SET b 1", "OK"),
+            ("RI.COUNT - +", "1"),
+        ],
+    );
+    dialogue(&mut client, &[("SELECT 1", "OK"), ("GET a", "'0'")]);
+    assert!(client.reply_text("RI.COUNT - +").starts_with("!ERR database 1 is unordered"));
+}
+
+/// A lower limit evicts as many pairs as necessary and not all, although the table keeps its buckets.
+#[test]
+fn pairs_are_evicted_at_the_limit() {
+    for policy in [Policy::AllKeysLru, Policy::VolatileTtl] {
+        for length in [4, 200] {
+            let eviction = Eviction { policy, ..Eviction::default() };
+            let config = Config { cores: 1, memory_bytes: 32 << 20, eviction, ..Config::default() };
+            let config = Config { unordered: vec![0], memory_limit: Some(4 << 20), ..config };
+            let store = config.open_store().unwrap();
+            let running = start_with_store(config, store);
+            let mut client = Client::connect(&running);
+            for first in (0..40_000).step_by(100) {
+                let mut bytes = Vec::new();
+                for number in first..first + 100 {
+                    let key = format!("{number:08x}");
+                    encode(&[b"SET", key.as_bytes(), &vec![b'v'; length], b"EX", b"1000"], &mut bytes);
+                }
+                client.send_bytes(&bytes);
+                (0..100).for_each(|_| assert_eq!(show(&client.receive()), "OK", "{policy:?} {length}"));
+            }
+            let pairs = common::number(&client.reply_to("DBSIZE"));
+            assert!((5_000..39_900).contains(&pairs), "{policy:?} {length}: {pairs} pairs");
+        }
+    }
+}
+
+fn restart(config: &Config, store: Store) -> Result<Server, honeycomb_server::Error> {
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), ..config.clone() };
+    Server::start(config, store, Box::new(honeycomb_server::SystemTime))
+}
+
+#[test]
+fn a_database_keeps_its_kind() {
+    let base = Config { memory_bytes: 64 << 20, cores: 1, databases: 3, ..Config::default() };
+    let store = base.open_store().unwrap();
+    let answer = |unordered: &[usize], lines: &[&str]| {
+        let config = Config { unordered: unordered.to_vec(), ..base.clone() };
+        let server = restart(&config, store.clone()).map_err(|error| error.to_string())?;
+        let mut client = Client::connect_to(server.address());
+        Ok::<_, String>(lines.iter().map(|line| client.reply_text(line)).collect::<Vec<_>>().join(" "))
+    };
+    // The empty ordered tables 1 and 2 become unordered on request.
+    assert_eq!(answer(&[], &["SET a 0", "RI.COUNT - +"]).unwrap(), "OK 1");
+    assert_eq!(answer(&[1, 2], &["SELECT 1", "SET a 1", "GET a"]).unwrap(), "OK OK '1'");
+    assert!(
+        answer(&[], &["SELECT 1", "RI.COUNT - +"]).unwrap().starts_with("OK !ERR database 1 is unordered")
+    );
+    assert_eq!(answer(&[], &["SELECT 1", "GET a"]).unwrap(), "OK '1'");
+    let error = answer(&[0], &[]).unwrap_err();
+    assert!(error.contains("table `0` is ordered, not unordered"), "{error}");
+}
+
+#[test]
+fn a_durable_database_survives_restarts_and_clears() {
+    let disk = honeycomb_testing::SimulatedDisk::default();
+    let config = Config { memory_bytes: 32 << 20, cores: 1, unordered: vec![0], ..Config::default() };
+    for round in 0..3 {
+        let durability = honeycomb_store::DurabilityConfig {
+            writes_wait: false,
+            ..honeycomb_store::DurabilityConfig::with_storage(std::sync::Arc::new(disk.clone()))
+        };
+        let store_config = honeycomb_store::Config {
+            memory_bytes: config.memory_bytes,
+            durability: Some(durability),
+            ..honeycomb_store::Config::default()
+        };
+        let running = start_with_store(config.clone(), Store::open(store_config).unwrap());
+        let mut client = Client::connect(&running);
+        let before = if round == 0 { "nil".to_owned() } else { format!("'{}'", round - 1) };
+        assert_eq!(client.reply_text("GET round"), before);
+        assert_eq!(client.reply_text("GET cleared"), "nil");
+        dialogue(&mut client, &[("MSET cleared 1 other 2", "OK"), ("FLUSHDB", "OK")]);
+        assert_eq!(client.reply_text(&format!("SET round {round}")), "OK");
+        assert_eq!(client.reply_text("SET gone x PX 1"), "OK");
+        running.server.stop().unwrap();
+    }
+}
+
+/// The functions work on values of both kinds of databases.
+#[test]
+fn functions_change_and_reduce_values() {
+    let running = start();
+    for database in [0, 1] {
+        let mut client = Client::connect(&running);
+        client.reply_to(&format!("SELECT {database}"));
+        let vector =
+            |numbers: &[u16]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
+        let set = |client: &mut Client, key: &[u8], value: &[u8]| {
+            client.send(&[b"SET", key, value, b"EX", b"100"]);
+            assert_eq!(show(&client.receive()), "OK");
+        };
+        set(&mut client, b"stock", &12_u32.to_le_bytes());
+        set(&mut client, b"vector", &vector(&[1, 2, 300]));
+        let original = Reply::Bulk(12_u32.to_le_bytes().to_vec());
+        assert_eq!(client.reply_to("KV.UPDATE stock u32 subtract SCALAR 5"), original);
+        assert_eq!(client.reply_to("GET stock"), Reply::Bulk(7_u32.to_le_bytes().to_vec()));
+        assert_eq!(client.reply_to("KV.UPDATE stock u32 12 SCALAR 5 0 10"), client.reply_to("GET stock"));
+        assert_eq!(client.reply_to("GET stock"), Reply::Bulk(7_u32.to_le_bytes().to_vec()), "out of bounds");
+        client.reply_to("KV.UPDATE vector u16 affine EACH 2 1");
+        assert_eq!(client.reply_to("GET vector"), Reply::Bulk(vector(&[3, 5, 601])));
+        client.send(&[b"KV.UPDATE", b"vector", b"u16", b"add", b"VECTOR", &vector(&[1, 1, 9])]);
+        assert_eq!(client.receive(), Reply::Bulk(vector(&[3, 5, 601])));
+        let filtered = client.reply_to("KV.FILTER vector u16 between 5 1000");
+        assert_eq!(filtered, Reply::Bulk(vector(&[6, 610])));
+        dialogue(
+            &mut client,
+            &[
+                ("KV.REDUCE vector u16 add 0", "'620'"),
+                ("KV.REDUCE vector u16 maximum 0", "'610'"),
+                ("TTL vector", "100"),
+                ("KV.REDUCE absent u16 add 0", "nil"),
+                ("KV.FILTER absent u16 equal 0", "nil"),
+                ("KV.UPDATE absent u16 add SCALAR 1", "nil"),
+                ("EXISTS absent", "0"),
+                ("MULTI", "OK"),
+                ("KV.UPDATE stock u32 add SCALAR 1", "QUEUED"),
+                ("KV.REDUCE stock u32 add 0", "QUEUED"),
+                ("EXEC", "['\\x07\\x00\\x00\\x00' '8']"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn invalid_functions_and_operands_are_rejected() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.send(&[b"SET", b"a", &[1, 2, 3]]);
+    client.receive();
+    let type_error = "!ERR unknown type: allowed are u8 to u64, i8 to i64, f32 and f64";
+    dialogue(
+        &mut client,
+        &[
+            ("KV.REDUCE a u128 add 0", type_error),
+            ("KV.REDUCE a u8 add 255", "'5'"),
+            ("KV.REDUCE a u8 add 256", "!ERR an operand is not a number of the type u8"),
+            ("KV.REDUCE a i8 add -129", "!ERR an operand is not a number of the type i8"),
+            ("KV.UPDATE a u8 add SCALAR", "!ERR wrong number of arguments for 'kv.update' command"),
+            ("KV.UPDATE a u8 add TWICE 1", "!ERR syntax error"),
+            ("KV.UPDATE a u8 add VECTOR x y", "!ERR syntax error"),
+            ("KV.UPDATE a u8 bounded-add EACH 1 0 255 7", "!ERR 4 operands: a function has 1 to 3"),
+        ],
+    );
+    for line in [
+        "KV.REDUCE a u8 20 0",
+        "KV.REDUCE a u8 1023 0",
+        "KV.REDUCE a u8 -1 0",
+        "KV.REDUCE a u8 4294967296 0",
+        "KV.REDUCE a u8 nothing 0",
+    ] {
+        let error = client.reply_text(line);
+        assert!(error.starts_with("!ERR unknown function: allowed are add, subtract,"), "{line}: {error}");
+    }
+    for line in [
+        "KV.REDUCE a u8 1024 0",
+        "KV.REDUCE a u8 4294967295 0",
+        "KV.REDUCE a u8 equal 0",
+        "KV.REDUCE a u8 affine 0",
+        "KV.FILTER a u8 add 0",
+        "KV.FILTER a u8 equal 0 0",
+        "KV.UPDATE a u8 add SCALAR 1",
+        "KV.UPDATE a u16 add EACH 1",
+        "KV.UPDATE a u8 add VECTOR four",
+    ] {
+        let error = client.reply_text(line);
+        assert!(error.starts_with("!ERR ") && !error.contains("unknown command"), "{line}: {error}");
+    }
+    assert_eq!(client.reply_text("GET a"), "'\\x01\\x02\\x03'");
+}
+
+#[test]
+fn a_range_is_reduced_inside_its_scan() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.reply_to("SELECT 1");
+    // An amount and a price; every seventh pair has a deadline, and so another envelope.
+    let mut bytes = Vec::new();
+    for number in 0..3000_u16 {
+        let value = [number.to_le_bytes(), (number % 100).to_le_bytes()].concat();
+        let key = format!("{number:05}");
+        match number % 7 {
+            0 => encode(&[b"SET", key.as_bytes(), &value, b"PX", b"1000"], &mut bytes),
+            _ => encode(&[b"SET", key.as_bytes(), &value], &mut bytes),
+        }
+    }
+    encode(&[b"SET", &b"short"[..], b"x"], &mut bytes);
+    client.send_bytes(&bytes);
+    (0..3001).for_each(|_| assert_eq!(show(&client.receive()), "OK"));
+    let sum = |keeps: &dyn Fn(u32) -> u32| (0..3000).map(keeps).fold(0, |sum, one| (sum + one) % 65536);
+    let expensive = |number: u32| if number % 100 > 97 && number >= 10 { number } else { 0 };
+    let prices = |number: u32| number % 100;
+    let quoted = |number: u32| format!("'{number}'");
+    assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0"), quoted(sum(&|number| number)));
+    assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0 OFFSET 2"), quoted(sum(&prices)));
+    let line = "RI.REDUCE - + u16 add 0 WHERE 2 u16 greater 97 WHERE 0 u16 between 10 60000";
+    assert_eq!(client.reply_text(line), quoted(sum(&expensive)));
+    dialogue(
+        &mut client,
+        &[
+            ("RI.REDUCE [00003 (00006 u16 add 0", "'12'"),
+            ("RI.REDUCE - + u16 maximum 0 OFFSET 4", "'0'"),
+            ("RI.REDUCE - + u16 add 0 OFFSET -1", "!ERR value is not an integer or out of range"),
+            ("RI.REDUCE - + u16 add 0 OFFSET", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 OFFSET 1 2", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 WHERE 0 u16 equal", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 NOTHING 0", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 OFFSET 9223372036854775807", "'0'"),
+            ("MULTI", "OK"),
+            ("RI.REDUCE - + u16 add 0", "!ERR Command not allowed inside a transaction"),
+            ("DISCARD", "OK"),
+        ],
+    );
+    running.time.advance(1000);
+    let lasting = |number: u32| if number.is_multiple_of(7) { 0 } else { number };
+    assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0"), quoted(sum(&lasting)));
+    client.reply_to("SELECT 0");
+    assert!(client.reply_text("RI.REDUCE - + u16 add 0").starts_with("!ERR database 0 is unordered"));
+}
