@@ -155,7 +155,7 @@ fn errors_name_the_invalid_argument() -> Result<(), Failure> {
         (["run", "--pairs", "10"], "each number of pairs must be 1000 to"),
         (["run", "--memory", "0.001"], "try fewer --pairs"),
         (["run", "--threads", "0"], "number of threads"),
-        (["run", "--sizes", "7+16"], "each 8 to 460"),
+        (["run", "--sizes", "7+16"], "bytes from 8 to 460"),
         (["run", "--workloads", "scan0"], "unknown workload scan0; expected get"),
         (["run", "--peers", "redis"], "unknown map redis; expected honeycomb"),
         (["figure", "18", "--smoke"], "unknown figure 18; expected 10, 11, 12"),

@@ -20,8 +20,7 @@ pub(crate) fn prefetch_line(line: *const u8) {
 }
 
 /// Prefetches one of many lines that operations together wait for: into the second-level cache. The first
-/// level has few buffers for lines on their way, which would limit the rate
-/// (`docs/results/2026-11-25/columns.md`).
+/// level has few buffers for lines on their way, which would limit the rate (decision 88).
 #[inline]
 pub(crate) fn prefetch_one_of_many(line: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -334,7 +334,9 @@ fn pairs_are_evicted_at_the_limit() {
                 (0..100).for_each(|_| assert_eq!(show(&client.receive()), "OK", "{policy:?} {length}"));
             }
             let pairs = common::number(&client.reply_to("DBSIZE"));
-            assert!((5_000..39_900).contains(&pairs), "{policy:?} {length}: {pairs} pairs");
+            // Less remains of the long pairs if memory that the table reuses does not count as free.
+            let least = if length == 4 { 30_000 } else { 12_500 };
+            assert!((least..39_900).contains(&pairs), "{policy:?} {length}: {pairs} pairs");
         }
     }
 }

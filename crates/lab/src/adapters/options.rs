@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn options_set_the_configuration() -> Result<(), Failure> {
         let all = ":node=4096:log=1024:rows=on:mvcc=off\
-            :huge-pages=off:interleave=off:in-flight=32:quantum=64";
+            :huge-pages=off:interleave=off:in-flight=16:quantum=64";
         let options: HoneycombOptions = all.parse()?;
         assert_eq!(options.to_string(), all);
         assert_eq!(options.config().node_bytes, 4096);
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((log_threshold_bytes, node_layout), (1024, Some(NodeLayout::Rows(RowShape::default()))));
         let Config { mvcc, huge_pages, interleave, accelerator, .. } = options.config();
         assert_eq!((mvcc, huge_pages, interleave), (false, false, false));
-        let software = Software { in_flight: 32, scan_quantum_pairs: 64, ..Software::default() };
+        let software = Software { in_flight: 16, scan_quantum_pairs: 64, ..Software::default() };
         assert_eq!(format!("{accelerator:?}"), format!("{software:?}"));
         let counts = options.config_with_access_stats().accelerator;
         assert_eq!(format!("{counts:?}"), format!("{:?}", Software { count_accesses: true, ..software }));
