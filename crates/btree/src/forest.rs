@@ -33,10 +33,11 @@ impl Default for Config {
     }
 }
 
-/// The version of the state before the first write. It is not 0 because a request with version 0 reads at the
-/// current read version.
 /// Lines of a node in columns before its heads: the header and the samples.
 const FIRST_LINES: usize = layout::COLUMN_HEADS_OFFSET / LINE_BYTES;
+
+/// The version of the state before the first write. It is not 0 because a request with version 0 reads at the
+/// current read version.
 const FIRST_VERSION: Version = 1;
 
 /// Identifies a tree by the LID of its root, which never changes.
@@ -218,23 +219,14 @@ impl Forest {
         self.memory.node(pin, lid)
     }
 
-    /// Prefetches a node's header, and the samples or shortcuts after it.
-    #[inline]
-    pub(crate) fn prefetch(&self, node: Node<'_>) {
-        if self.geometry.is_columns() {
-            node.prefetch_lines::<FIRST_LINES>(0);
-        } else {
-            node.prefetch(0, self.geometry.block_start());
-        }
-    }
-
-    /// Like [`Forest::prefetch`], for an operation that executes alone.
-    #[inline]
-    pub(crate) fn prefetch_alone(&self, node: Node<'_>) {
-        if self.geometry.is_columns() {
-            node.prefetch_lines_alone::<FIRST_LINES>(0);
-        } else {
-            node.prefetch(0, self.geometry.block_start());
+    /// Prefetches a node's header, and the samples or shortcuts after it, for an operation that executes
+    /// alone or together with others.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, node: Node<'_>, is_alone: bool) {
+        match (self.geometry.is_columns(), is_alone) {
+            (true, true) => node.prefetch_lines_alone::<FIRST_LINES>(0),
+            (true, false) => node.prefetch_lines::<FIRST_LINES>(0),
+            (false, _) => node.prefetch(0, self.geometry.block_start()),
         }
     }
 

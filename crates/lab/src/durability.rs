@@ -14,7 +14,7 @@ use honeycomb_workload::mix;
 
 use crate::map::Failure;
 use crate::open_loop::histogram;
-use crate::summary::median;
+use crate::summary::{Summary, median};
 
 /// Operations of a batch.
 const BATCH: u64 = 256;
@@ -75,9 +75,8 @@ fn ratio((with, without): &Samples) -> (f64, f64) {
 
 /// The difference of the largest and the smallest sample, as a part of the median.
 fn spread(samples: &[f64]) -> f64 {
-    let largest = samples.iter().copied().fold(f64::MIN, f64::max);
-    let smallest = samples.iter().copied().fold(f64::MAX, f64::min);
-    (largest - smallest) / median(samples)
+    let Summary { median, min, max, .. } = Summary::of(samples);
+    (max - min) / median
 }
 
 /// Opens an empty store: in memory without a policy.
@@ -87,11 +86,14 @@ fn open(arguments: &DurabilityArguments, policy: Option<SyncPolicy>) -> Result<(
         let durability = DurabilityConfig::directory(&arguments.dir)?;
         Ok::<_, Failure>(DurabilityConfig { policy, checkpoint_log_bytes: u64::MAX, ..durability })
     });
-    let memory_bytes = usize::try_from(arguments.pairs * 160)? + (256 << 20);
-    let store =
-        Store::open(Config { memory_bytes, durability: durability.transpose()?, ..Config::default() })?;
+    let (memory_bytes, durability) = (memory_bytes(arguments)?, durability.transpose()?);
+    let store = Store::open(Config { memory_bytes, durability, ..Config::default() })?;
     let table = store.table("pairs")?;
     Ok((store, table))
+}
+
+fn memory_bytes(arguments: &DurabilityArguments) -> Result<usize, Failure> {
+    Ok(usize::try_from(arguments.pairs * 160)? + (256 << 20))
 }
 
 /// Removes the files of a store from a folder, and no others.
@@ -167,7 +169,7 @@ fn beside_checkpoint(arguments: &DurabilityArguments) -> Result<BesideCheckpoint
             let checkpoint = scope.spawn(|| store.checkpoint());
             let during = gets(&table, arguments.pairs, interval, || !checkpoint.is_finished())?.1;
             checkpoint.join().map_err(|_| "the checkpoint has panicked")??;
-            let total = usize::try_from(arguments.pairs * 160)? + (256 << 20);
+            let total = memory_bytes(arguments)?;
             let used = |free: usize| total.saturating_sub(free) as f64;
             let memory = used(least_free.load(Ordering::Relaxed)) / used(free);
             let p99 = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.99) as f64;

@@ -70,6 +70,7 @@ mod placement;
 mod process;
 mod reaper;
 mod recency;
+mod registry;
 mod server;
 mod server_state;
 mod session;

@@ -8,21 +8,18 @@
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use honeycomb_memory::sync::{AtomicUsize, Ordering};
 use honeycomb_protocol::resp::{Arguments, Replies};
 
 use crate::arguments::is;
 use crate::clients::{Client, Flag};
+use crate::registry::{Registration, Registry};
 
 /// Maximum bytes of lines in the queue of a monitor. The server disconnects a slower monitor.
 pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
 
 /// All monitors.
 #[derive(Debug, Default)]
-pub(crate) struct Monitors {
-    count: AtomicUsize,
-    feeds: Mutex<Vec<Arc<Feed>>>,
-}
+pub(crate) struct Monitors(Arc<Registry<Feed>>);
 
 /// The queue of one monitor.
 #[derive(Debug)]
@@ -33,61 +30,49 @@ struct Feed {
 
 /// The registration of a client as a monitor. Dropping it ends the registration.
 #[derive(Debug)]
-pub(crate) struct Monitoring {
-    monitors: Arc<Monitors>,
-    feed: Arc<Feed>,
-}
+pub(crate) struct Monitoring(Registration<Feed>);
 
 impl Monitors {
     /// Returns whether there are monitors.
     #[inline]
     pub(crate) fn any(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
+        self.0.any()
     }
 
     /// Makes a client a monitor.
-    pub(crate) fn add(self: &Arc<Self>, client: Arc<Client>) -> Monitoring {
+    pub(crate) fn add(&self, client: Arc<Client>) -> Monitoring {
         client.set(Flag::Monitor, true);
-        let feed = Arc::new(Feed { client, lines: Mutex::default() });
-        self.lock().push(feed.clone());
-        self.count.fetch_add(1, Ordering::Relaxed);
-        Monitoring { monitors: self.clone(), feed }
+        Monitoring(self.0.add(Feed { client, lines: Mutex::default() }))
     }
 
     /// Appends lines to the queues of all monitors. Returns the cores to wake.
     pub(crate) fn show(&self, lines: &str) -> Vec<usize> {
-        let feeds = self.lock();
+        let feeds = self.0.members();
         feeds.iter().for_each(|feed| feed.append(lines));
         feeds.iter().map(|feed| feed.client.core).collect()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Feed>>> {
-        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Monitoring {
     /// Moves the queued lines to the replies.
     pub(crate) fn take(&self, replies: &mut Replies) {
-        let lines = std::mem::take(&mut *self.feed.lock());
+        let lines = std::mem::take(&mut *self.0.lock());
         lines.lines().for_each(|line| replies.simple(line));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.feed.lock().is_empty()
+        self.0.lock().is_empty()
     }
 
     /// Returns the bytes of memory of the queue.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.feed.lock().capacity()
+        self.0.lock().capacity()
     }
 }
 
 impl Drop for Monitoring {
     fn drop(&mut self) {
-        self.feed.client.set(Flag::Monitor, false);
-        self.monitors.lock().retain(|feed| !Arc::ptr_eq(feed, &self.feed));
-        self.monitors.count.fetch_sub(1, Ordering::Relaxed);
+        self.0.client.set(Flag::Monitor, false);
     }
 }
 

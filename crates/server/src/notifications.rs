@@ -10,13 +10,13 @@ pub(crate) mod events;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use honeycomb_memory::sync::{AtomicUsize, Ordering};
 use honeycomb_protocol::resp::{Replies, Version};
 
 use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::glob;
 use crate::notifications::events::{Event, Notify};
+use crate::registry::{Registration, Registry};
 
 /// Maximum bytes of messages in the queue of a client. The server disconnects a slower client.
 const QUEUE_BYTES_MAX: usize = 8 << 20;
@@ -27,10 +27,7 @@ pub(crate) const SUBSCRIPTIONS_MAX: usize = 1000;
 
 /// All clients with subscriptions.
 #[derive(Debug, Default)]
-pub(crate) struct Notifications {
-    count: AtomicUsize,
-    feeds: Mutex<Vec<Arc<Feed>>>,
-}
+pub(crate) struct Notifications(Arc<Registry<Feed>>);
 
 /// The subscriptions of a client, and the messages that wait for it.
 #[derive(Debug)]
@@ -57,10 +54,7 @@ struct Message {
 
 /// The registration of a client with subscriptions. Dropping it ends the registration.
 #[derive(Debug)]
-pub(crate) struct Subscriber {
-    notifications: Arc<Notifications>,
-    feed: Arc<Feed>,
-}
+pub(crate) struct Subscriber(Registration<Feed>);
 
 /// The two kinds of subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,21 +67,18 @@ impl Notifications {
     /// Returns whether clients may want events of some of the chosen classes.
     #[inline]
     pub(crate) fn are_wanted(&self, notify: Notify) -> bool {
-        notify != Notify::default() && self.count.load(Ordering::Relaxed) > 0
+        notify != Notify::default() && self.0.any()
     }
 
     /// Adds a client without subscriptions.
-    pub(crate) fn add(self: &Arc<Self>, client: Arc<Client>) -> Subscriber {
-        let feed = Arc::new(Feed { client, state: Mutex::default() });
-        lock(&self.feeds).push(feed.clone());
-        self.count.fetch_add(1, Ordering::Relaxed);
-        Subscriber { notifications: self.clone(), feed }
+    pub(crate) fn add(&self, client: Arc<Client>) -> Subscriber {
+        Subscriber(self.0.add(Feed { client, state: Mutex::default() }))
     }
 
     /// Appends messages about events to the queues of all clients that they concern. Returns the cores to
     /// wake.
     pub(crate) fn publish(&self, notify: Notify, events: &[Event]) -> BTreeSet<usize> {
-        let feeds = lock(&self.feeds);
+        let feeds = self.0.members();
         let mut cores = BTreeSet::new();
         for event in events.iter().filter(|event| notify.has(event.class)) {
             let Event { name, database, key, .. } = event;
@@ -107,9 +98,13 @@ impl Notifications {
 }
 
 impl Feed {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Appends a message for each subscription that matches. Returns whether there was one.
     fn offer(&self, channel: &[u8], content: &[u8]) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.lock();
         if self.client.is(Flag::Killed) {
             return false;
         }
@@ -164,7 +159,7 @@ impl Message {
 impl Subscriber {
     /// Adds a subscription, and returns the number of all subscriptions of the client.
     pub(crate) fn subscribe(&self, kind: Kind, name: &[u8]) -> Result<usize, Failure> {
-        let mut state = lock(&self.feed.state);
+        let mut state = self.0.lock();
         if state.count() >= SUBSCRIPTIONS_MAX && !state.of(kind).contains(name) {
             let message = format!("too many channels and patterns: at most {SUBSCRIPTIONS_MAX} are allowed");
             return Err(Failure::other(message));
@@ -175,25 +170,25 @@ impl Subscriber {
 
     /// Removes a subscription, if there is one, and returns the number of those that are left.
     pub(crate) fn unsubscribe(&self, kind: Kind, name: &[u8]) -> usize {
-        let mut state = lock(&self.feed.state);
+        let mut state = self.0.lock();
         state.of(kind).remove(name);
         state.count()
     }
 
     /// Returns the number of subscriptions.
     pub(crate) fn count(&self) -> usize {
-        lock(&self.feed.state).count()
+        self.0.lock().count()
     }
 
     /// Returns all subscriptions of a kind.
     pub(crate) fn all(&self, kind: Kind) -> Vec<Vec<u8>> {
-        lock(&self.feed.state).of(kind).iter().cloned().collect()
+        self.0.lock().of(kind).iter().cloned().collect()
     }
 
     /// Moves the messages to the replies.
     pub(crate) fn take(&self, replies: &mut Replies) {
         let messages = {
-            let mut state = lock(&self.feed.state);
+            let mut state = self.0.lock();
             state.message_bytes = 0;
             std::mem::take(&mut state.messages)
         };
@@ -202,21 +197,14 @@ impl Subscriber {
 
     /// Returns whether no messages wait.
     pub(crate) fn is_empty(&self) -> bool {
-        lock(&self.feed.state).messages.is_empty()
+        self.0.lock().messages.is_empty()
     }
 
     /// Returns the bytes of memory of subscriptions and messages.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let state = lock(&self.feed.state);
+        let state = self.0.lock();
         let names = state.channels.iter().chain(&state.patterns);
         names.map(|name| size_of::<Vec<u8>>() + name.len()).sum::<usize>() + state.message_bytes
-    }
-}
-
-impl Drop for Subscriber {
-    fn drop(&mut self) {
-        lock(&self.notifications.feeds).retain(|feed| !Arc::ptr_eq(feed, &self.feed));
-        self.notifications.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -226,8 +214,4 @@ pub(crate) fn begin(replies: &mut Replies, parts: usize) {
         Version::Resp3 => replies.push(parts),
         Version::Resp2 => replies.array(parts),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

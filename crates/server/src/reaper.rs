@@ -227,15 +227,14 @@ impl Reaper {
     /// Adds the entries of some pairs that existed before the server started.
     fn pass(&mut self, shared: &ServerState) -> Result<(), Failure> {
         let Some(pass) = &mut self.pass else { return Ok(()) };
-        let table = match shared.deadlines.tables().get(pass.slot) {
-            Some(TableHandle::Ordered(table)) => table,
-            Some(TableHandle::Unordered(table)) => return self.pass_unordered(shared, table),
-            None => {
-                self.pass = None;
-                return Ok(());
-            }
+        let Some(handle) = shared.deadlines.tables().get(pass.slot) else {
+            self.pass = None;
+            return Ok(());
         };
-        let handle = &shared.deadlines.tables()[pass.slot];
+        let table = match handle {
+            TableHandle::Ordered(table) => table,
+            TableHandle::Unordered(table) => return self.pass_unordered(shared, table),
+        };
         let range = (Bound::Excluded(&pass.after[..]), Bound::Unbounded);
         let scan = Scan::range::<[u8]>(range).keys_only().limit(PASS_PAIRS);
         table.scan_into(&scan, &mut self.entries)?;

@@ -8,12 +8,12 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use honeycomb_memory::sync::{AtomicUsize, Ordering};
 use honeycomb_protocol::resp::{Replies, Version};
 use honeycomb_store::{ChangeStream, Store};
 
 use crate::change_messages::write_changes;
 use crate::clients::Client;
+use crate::registry::{Registration, Registry};
 
 /// Bytes of messages in a queue at which its stream waits.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
@@ -23,8 +23,7 @@ const WAIT: Duration = Duration::from_millis(100);
 /// All watches.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    count: AtomicUsize,
-    all: Mutex<Vec<Arc<Watch>>>,
+    all: Arc<Registry<Watch>>,
     /// Whether there may be work since the thread has looked.
     has_news: Mutex<bool>,
     arrived: Condvar,
@@ -42,23 +41,21 @@ struct Watch {
 #[derive(Debug)]
 pub(crate) struct Watching {
     watches: Arc<Watches>,
-    watch: Arc<Watch>,
+    watch: Registration<Watch>,
 }
 
 impl Watches {
     /// Adds a watch of a client.
     pub(crate) fn add(self: &Arc<Self>, client: Arc<Client>, stream: ChangeStream) -> Watching {
         let messages = Mutex::new(Replies::new(Version::Resp3));
-        let watch = Arc::new(Watch { client, stream: Mutex::new(Some(stream)), messages });
-        lock(&self.all).push(watch.clone());
-        self.count.fetch_add(1, Ordering::Relaxed);
+        let watch = self.all.add(Watch { client, stream: Mutex::new(Some(stream)), messages });
         self.notify();
         Watching { watches: self.clone(), watch }
     }
 
     /// States that there may be changes, or room for messages.
     pub(crate) fn notify(&self) {
-        if self.count.load(Ordering::Relaxed) > 0 {
+        if self.all.any() {
             self.wake();
         }
     }
@@ -72,7 +69,7 @@ impl Watches {
     /// Polls the streams until the server stops, and wakes the cores that have messages to send.
     pub(crate) fn run(&self, is_stopping: impl Fn() -> bool, wake_core: impl Fn(usize)) {
         while !is_stopping() {
-            let all = lock(&self.all).clone();
+            let all = self.all.members().clone();
             let advanced = all.iter().filter(|watch| watch.advance(&wake_core)).count();
             if advanced == 0 {
                 let has_news = lock(&self.has_news);
@@ -130,13 +127,6 @@ impl Watching {
     /// Returns the bytes of memory of the queue.
     pub(crate) fn memory_bytes(&self) -> usize {
         lock(&self.watch.messages).capacity()
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        lock(&self.watches.all).retain(|watch| !Arc::ptr_eq(watch, &self.watch));
-        self.watches.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -338,12 +338,8 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     #[inline(always)]
     fn go_to_child(&mut self, child: Lid) {
-        let (node, forest) = (self.reader.current(child), self.reader.forest());
-        if self.is_alone {
-            forest.prefetch_alone(node)
-        } else {
-            forest.prefetch(node)
-        }
+        let node = self.reader.current(child);
+        self.reader.forest().prefetch(node, self.is_alone);
         (self.lid, self.node, self.step) = (child, node.unread(), Step::Node);
     }
 

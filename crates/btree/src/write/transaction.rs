@@ -278,7 +278,7 @@ impl<'f> WriteTransaction<'f> {
     #[inline(always)]
     pub(crate) fn view_ahead(&self, lid: Lid, level: usize) -> View<'_> {
         let node = self.forest.node(self.pin, lid);
-        self.forest.prefetch_alone(node);
+        self.forest.prefetch(node, true);
         if level == LEAF {
             self.forest.prefetch_heads(node);
         }

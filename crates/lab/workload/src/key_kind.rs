@@ -11,7 +11,8 @@
 
 use std::io::Write;
 
-use crate::{Failure, mix};
+use crate::mix;
+use crate::names::{self, Named};
 
 /// A kind of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,13 +31,13 @@ pub enum KeyKind {
     Random,
 }
 
-const NAMES: [(&str, KeyKind); 6] = [
-    ("paths", KeyKind::Paths),
-    ("urls", KeyKind::Urls),
-    ("fields", KeyKind::Fields),
-    ("uuids", KeyKind::Uuids),
-    ("dense", KeyKind::Dense),
-    ("random", KeyKind::Random),
+const NAMES: &Named<KeyKind> = &[
+    (KeyKind::Paths, "paths"),
+    (KeyKind::Urls, "urls"),
+    (KeyKind::Fields, "fields"),
+    (KeyKind::Uuids, "uuids"),
+    (KeyKind::Dense, "dense"),
+    (KeyKind::Random, "random"),
 ];
 
 const WORDS: [&str; 16] = [
@@ -57,12 +58,17 @@ impl KeyKind {
 
     /// Returns the name.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        names::name_of(NAMES, &self)
     }
 
     /// Returns the kind of a name.
     pub fn of_name(name: &str) -> Option<KeyKind> {
-        NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+        names::named(NAMES, name)
+    }
+
+    /// Returns all names, separated by commas.
+    pub fn names() -> String {
+        names::names(NAMES)
     }
 
     /// Returns the average bytes of a key, rounded.
@@ -121,16 +127,6 @@ fn uuid(index: u64, bytes: &mut Vec<u8>) -> std::io::Result<()> {
     write!(bytes, "{first:08x}-{second:04x}-4{third:03x}-{fourth:04x}-{fifth:012x}")
 }
 
-/// Returns the error of an unknown name of sizes.
-pub(crate) fn unknown(name: &str) -> Failure {
-    let names = NAMES.map(|(name, _)| name).join(", ");
-    format!(
-        "invalid sizes {name}; expected KEY+VALUE with bytes of the value from 8 to 460 and as KEY either \
-         bytes from 8 to 460, such as 16+16, or one of {names}, such as paths+16; or mixed"
-    )
-    .into()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -146,7 +142,7 @@ mod tests {
     #[test]
     fn keys_are_distinct_and_have_the_documented_lengths() {
         const KEYS: u64 = 300_000;
-        for (name, kind) in NAMES {
+        for &(kind, name) in NAMES {
             let keys: BTreeSet<Vec<u8>> = (0..KEYS).map(|index| key(kind, index)).collect();
             assert_eq!(keys.len(), KEYS as usize, "{name}");
             let mean = keys.iter().map(Vec::len).sum::<usize>() as f64 / KEYS as f64;
@@ -167,7 +163,7 @@ mod tests {
 
     #[test]
     fn kinds_have_names() {
-        for (name, kind) in NAMES {
+        for &(kind, name) in NAMES {
             assert_eq!((kind.name(), KeyKind::of_name(name)), (name, Some(kind)));
         }
         assert_eq!(KeyKind::of_name("path"), None);

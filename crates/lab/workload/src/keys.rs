@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::key_kind::{KeyKind, unknown};
+use crate::key_kind::KeyKind;
 use crate::{Failure, serde_by_name};
 
 /// Allowed lengths of keys and of values.
@@ -103,7 +103,12 @@ impl FromStr for Sizes {
                 None => Some(Sizes::Fixed { key: bytes(key)?, value }),
             }
         });
-        sizes.ok_or_else(|| unknown(name))
+        sizes.ok_or_else(|| {
+            let kinds = KeyKind::names();
+            let expected = "expected KEY+VALUE with bytes of the value from 8 to 460 and as KEY either bytes \
+                            from 8 to 460, such as 16+16, or one of";
+            format!("invalid sizes {name}; {expected} {kinds}, such as paths+16; or mixed").into()
+        })
     }
 }
 

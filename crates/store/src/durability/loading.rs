@@ -189,6 +189,7 @@ impl<'t> Target<'t> {
             Self::Unordered(table) => table.put(key, value),
         }
     }
+
     /// Makes all pairs visible.
     fn finish(self) -> Result<(), Error> {
         match self {

@@ -54,7 +54,7 @@ impl<'r> Descent<'r, '_> {
     #[inline(never)]
     pub(super) fn prefetch_right(&mut self) {
         let right = self.reader.current(self.lid);
-        self.reader.forest().prefetch(right);
+        self.reader.forest().prefetch(right, false);
         right.prefetch_lines::<RIGHT_HEAD_LINES>(COLUMN_HEADS_OFFSET);
         right.prefetch_log_words(1);
         (self.right, self.step) = (Some(right), Step::RightNode);
