@@ -6,50 +6,43 @@
 //!   target/release/examples/instructions get 200000 20000
 //! ```
 //! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16, `updates`
-//! or `inserts` in groups of 64); number of pairs; number of operations; bytes of the log threshold; `rows`
-//! for nodes in rows. Divide the instruction count by the number of operations.
+//! or `inserts` in groups of 64); number of pairs; number of operations; bytes of the log threshold; the layout
+//! (`rows` or `columns`); kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers
+//! of 16 bytes if omitted). Divide the instruction count by the number of operations.
 
 use std::hint::black_box;
-use std::ops::{Bound, ControlFlow, Range};
+use std::ops::{Bound, ControlFlow};
 use std::time::Instant;
 
-use honeycomb_testing::index::scattered_key as key;
-
-type Key = [u8; 16];
 use honeycomb_btree::{
     BatchOperation, Config, Forest, NodeLayout, Operation, Root, RowShape, Scan, Shape, descend_together,
 };
 use honeycomb_memory::MemoryConfig;
+use honeycomb_testing::index::scattered_key;
+use honeycomb_workload::KeyKind;
+
+type Key = Vec<u8>;
 
 /// Number of gets in a group.
 const READS_TOGETHER: usize = 16;
 /// Number of writes in a group.
-const TOGETHER: u64 = 64;
+const TOGETHER: usize = 64;
 
 #[inline(never)]
-fn measured(forest: &Forest, root: Root, kind: &str, pairs: u64, operations: u64) -> u64 {
+fn measured(forest: &Forest, root: Root, kind: &str, keys: &[Key]) -> u64 {
     match kind {
-        "gets" => (0..operations)
-            .step_by(READS_TOGETHER)
-            .map(|first| gets(forest, root, pairs, first..operations.min(first + READS_TOGETHER as u64)))
-            .sum(),
-        "updates" | "inserts" => (0..operations)
-            .step_by(TOGETHER as usize)
-            .map(|first| together(forest, root, kind, pairs, first..operations.min(first + TOGETHER)))
-            .sum(),
-        one => (0..operations).map(|number| operation(forest, root, one, pairs, number)).sum(),
+        "gets" => keys.chunks(READS_TOGETHER).map(|keys| gets(forest, root, keys)).sum(),
+        "updates" | "inserts" => keys.chunks(TOGETHER).map(|keys| together(forest, root, kind, keys)).sum(),
+        one => keys.iter().map(|key| operation(forest, root, one, key)).sum(),
     }
 }
 
-fn together(forest: &Forest, root: Root, kind: &str, pairs: u64, numbers: Range<u64>) -> u64 {
-    let is_update = kind == "updates";
-    let chosen = |number| if is_update { existing(pairs, number) } else { key(pairs + number) };
-    let keys: Vec<Key> = numbers.map(chosen).collect();
+fn together(forest: &Forest, root: Root, kind: &str, keys: &[Key]) -> u64 {
     let batch: Vec<BatchOperation<'_>> = keys
         .iter()
         .map(|key| {
-            let operation = if is_update { Operation::Update(key) } else { Operation::Insert(key) };
-            BatchOperation { root, key, operation }
+            let operation = if kind == "updates" { Operation::Update } else { Operation::Insert };
+            BatchOperation { root, key, operation: operation(value(key)) }
         })
         .collect();
     let mut wrote = 0;
@@ -57,32 +50,29 @@ fn together(forest: &Forest, root: Root, kind: &str, pairs: u64, numbers: Range<
     wrote
 }
 
-fn gets(forest: &Forest, root: Root, pairs: u64, numbers: Range<u64>) -> u64 {
-    let keys: Vec<Key> = numbers.map(|number| existing(pairs, number)).collect();
+fn gets(forest: &Forest, root: Root, keys: &[Key]) -> u64 {
     let reader = forest.reader();
     let mut descents: Vec<_> = keys.iter().map(|key| reader.descend_to_get(root, key)).collect();
     descend_together(&mut descents);
     descents.iter().map(|descent| descent.get().map_or(0, |found| found.value.len() as u64)).sum()
 }
 
-fn existing(pairs: u64, number: u64) -> Key {
-    key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs)
-}
-
-fn operation(forest: &Forest, root: Root, kind: &str, pairs: u64, number: u64) -> u64 {
-    let chosen = existing(pairs, number);
+fn operation(forest: &Forest, root: Root, kind: &str, key: &[u8]) -> u64 {
+    let wrote = |operation| u64::from(forest.write(root, key, operation).unwrap().wrote());
     match kind {
-        "get" => forest.reader().get(root, &chosen).map_or(0, |found| found.value.len() as u64),
-        "update" => u64::from(forest.write(root, &chosen, Operation::Update(&chosen)).unwrap().wrote()),
-        "insert" => {
-            let fresh = key(pairs + number);
-            u64::from(forest.write(root, &fresh, Operation::Insert(&fresh)).unwrap().wrote())
-        }
-        "delete" => u64::from(forest.write(root, &key(number), Operation::Delete).unwrap().wrote()),
-        "scan4" => scan(forest, root, &chosen, 4),
-        "scan50" => scan(forest, root, &chosen, 50),
+        "get" => forest.reader().get(root, key).map_or(0, |found| found.value.len() as u64),
+        "update" => wrote(Operation::Update(value(key))),
+        "insert" => wrote(Operation::Insert(value(key))),
+        "delete" => wrote(Operation::Delete),
+        "scan4" => scan(forest, root, key, 4),
+        "scan50" => scan(forest, root, key, 50),
         other => panic!("{other}: one of get, update, insert, delete, scan4, scan50, updates, inserts"),
     }
+}
+
+/// Returns the value of a pair: 16 bytes, or all of a shorter key.
+fn value(key: &[u8]) -> &[u8] {
+    &key[key.len().saturating_sub(16)..]
 }
 
 fn scan(forest: &Forest, root: Root, lower: &[u8], limit: usize) -> u64 {
@@ -96,12 +86,32 @@ fn scan(forest: &Forest, root: Root, lower: &[u8], limit: usize) -> u64 {
     black_box(&bytes).len() as u64
 }
 
+/// Returns the keys of operations of a kind: new ones for inserts, and existing ones for all others.
+fn keys_for(kind: &str, pairs: u64, operations: u64, key: impl Fn(u64) -> Key) -> Vec<Key> {
+    let chosen = |number: u64| match kind {
+        "insert" | "inserts" => key(pairs + number),
+        "delete" => key(number),
+        _ => key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs),
+    };
+    (0..operations).map(chosen).collect()
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number =
         |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(100_000_u64);
     let (kind, pairs, operations) = (arguments.first().map_or("get", String::as_str), number(1), number(2));
-    let arena_bytes = (pairs as usize + operations as usize) * 120 + (64 << 20);
+    let key_kind = arguments.get(5).map(|name| KeyKind::of_name(name).expect("a kind of keys"));
+    let key = |number| {
+        let mut key = Vec::new();
+        match key_kind {
+            Some(kind) => kind.append(number, &mut key),
+            None => key.extend(scattered_key(number)),
+        }
+        key
+    };
+    let pair_bytes = 80 + 2 * key_kind.map_or(16, |kind| kind.mean_bytes() as usize + 8);
+    let arena_bytes = (pairs as usize + operations as usize) * pair_bytes + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
     let mut shape = Shape::default();
     if let Some(text) = arguments.get(3) {
@@ -112,11 +122,15 @@ fn main() {
     }
     let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
     let root = forest.create_tree().unwrap();
-    for number in 0..pairs {
-        forest.write(root, &key(number), Operation::Put(&key(number))).unwrap();
-    }
     let start = Instant::now();
-    black_box(measured(&forest, root, kind, pairs, operations));
+    for number in 0..pairs {
+        let key = key(number);
+        forest.write(root, &key, Operation::Put(value(&key))).unwrap();
+    }
+    println!("load: {:.0} ns a pair", start.elapsed().as_nanos() as f64 / pairs as f64);
+    let keys = keys_for(kind, pairs, operations, key);
+    let start = Instant::now();
+    black_box(measured(&forest, root, kind, &keys));
     let nanoseconds = start.elapsed().as_nanos() as f64 / operations as f64;
     let (bytes, statistics) = (forest.memory().accounting(), forest.statistics());
     println!("{kind}: {nanoseconds:.0} ns an operation\n{statistics:?}\n{bytes:?}");

@@ -5,16 +5,18 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 19200
 //! ```
-//! Arguments: kind (`get`, `scan4`, `scan24`); number of pairs; number of operations; `rows` for nodes in
-//! rows. Divide the instruction count by the number of operations.
+//! Arguments: kind (`get`, `scan4`, `scan24`); number of pairs; number of operations; the layout (`rows` or
+//! `columns`); kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16
+//! bytes if omitted). Divide the instruction count by the number of operations.
 
 use honeycomb_store::{Config, NodeLayout, Reads, RowShape, Scan, Store, Table};
-use honeycomb_testing::index::scattered_key as key;
+use honeycomb_testing::index::scattered_key;
+use honeycomb_workload::KeyKind;
 
 const TOGETHER: u64 = 64;
 
 #[inline(never)]
-fn measured(store: &Store, table: &Table, kind: &str, keys: &[[u8; 16]]) -> u64 {
+fn measured(store: &Store, table: &Table, kind: &str, keys: &[Vec<u8>]) -> u64 {
     let (mut reads, mut found) = (Reads::default(), 0);
     for keys in keys.chunks(TOGETHER as usize) {
         reads.clear();
@@ -46,12 +48,25 @@ fn main() {
         Some("rows") => NodeLayout::Rows(RowShape::default()),
         _ => NodeLayout::Columns,
     };
-    let memory_bytes = pairs as usize * 120 + (64 << 20);
+    let key_kind = arguments.get(4).map(|name| KeyKind::of_name(name).expect("a kind of keys"));
+    let key = |number| {
+        let mut key = Vec::new();
+        match key_kind {
+            Some(kind) => kind.append(number, &mut key),
+            None => key.extend(scattered_key(number)),
+        }
+        key
+    };
+    let pair_bytes = 80 + 2 * key_kind.map_or(16, |kind| kind.mean_bytes() as usize + 8);
+    let memory_bytes = pairs as usize * pair_bytes + (64 << 20);
     let store = Store::open(Config { memory_bytes, node_layout: Some(layout), ..Config::default() }).unwrap();
     let table = store.table("pairs").unwrap();
-    (0..pairs).for_each(|number| table.put(&key(number), &key(number)).unwrap());
+    for number in 0..pairs {
+        let key = key(number);
+        table.put(&key, &key[key.len().saturating_sub(16)..]).unwrap();
+    }
     let existing = |number: u64| key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs);
-    let keys: Vec<[u8; 16]> = (0..operations).map(existing).collect();
+    let keys: Vec<Vec<u8>> = (0..operations).map(existing).collect();
     let kind = arguments.first().map_or("get", String::as_str);
     let start = std::time::Instant::now();
     let found = measured(&store, &table, kind, &keys);

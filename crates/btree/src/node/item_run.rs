@@ -219,10 +219,8 @@ impl<'a> ItemRun<'a> {
             let lengths = if count > 0 { one.lengths } else { Lengths::None };
             return Size { count, item_bytes: count * one.item_bytes, lengths };
         }
-        if let Some((columns, indexes)) = self.unchanged_columns(kind)
-            && let Some(size) = columns.size(indexes, kind.prefix)
-        {
-            return size;
+        if let Some((columns, indexes)) = self.unchanged_columns(kind) {
+            return columns.size(indexes, kind.prefix);
         }
         self.items().fold(Size::default(), |size, item| size.and(self.size_of(item, kind)))
     }

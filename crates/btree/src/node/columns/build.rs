@@ -1,13 +1,15 @@
 //! Builds the sorted block of a node in columns in a private buffer: heads, offsets or children, fence keys,
 //! items, samples.
 
+use std::ops::Range;
+
 use honeycomb_layout::{COLUMN_HEADS_OFFSET, column_child, columns as layout, node_header};
 use smallvec::SmallVec;
 
 use crate::node::columns::Columns;
 use crate::node::columns::encoding::{
     ALIGNMENT, CHILD_BYTES, OFFSET_BYTES, Stride, WORD_BYTES, aligned, children_offset, group_bits_for,
-    is_determined, item_bytes, write_item, write_rest,
+    is_determined, item_bytes, shift_offsets, write_item, write_rest,
 };
 use crate::node::fences::Fences;
 use crate::node::item::{Item, ItemHeader};
@@ -66,7 +68,7 @@ impl Builder<'_> {
         if let Some((columns, indexes)) = item_run.unchanged_columns(self.kind)
             && self.can_copy(columns)
         {
-            return self.copy(columns, indexes.start, indexes.end);
+            return self.copy(columns, indexes);
         }
         for item in item_run.items() {
             if self.kind.level == LEAF {
@@ -77,31 +79,23 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns whether items of another node can be copied as they are.
+    /// Returns whether items of another node of the same level and prefix can be copied as they are.
     fn can_copy(&self, columns: Columns<'_>) -> bool {
-        if self.kind.level == LEAF { columns.stride() == self.stride } else { !columns.has_separator_items() }
+        self.kind.level > LEAF || columns.stride() == self.stride
     }
 
     /// Copies items of a node with the same prefix and the same form of items.
-    fn copy(&mut self, columns: Columns<'_>, from: usize, to: usize) {
-        let count = to - from;
-        self.heads(count).copy_from_slice(&columns.heads()[HEAD_BYTES * from..HEAD_BYTES * to]);
+    fn copy(&mut self, columns: Columns<'_>, indexes: Range<usize>) {
+        let (count, from) = (indexes.len(), indexes.clone());
+        self.heads(count).copy_from_slice(columns.heads_of(from.clone()).as_flattened());
+        let (range, at) = (columns.item_range(from.clone()), self.at);
         if self.kind.level > LEAF {
-            let children = &columns.from(columns.children_start())[CHILD_BYTES * from..CHILD_BYTES * to];
-            self.seconds::<CHILD_BYTES>(count).as_flattened_mut().copy_from_slice(children);
-            self.index += count;
-            return;
+            let children = &columns.children()[from];
+            shift_rests(self.seconds(count), children, range.clone(), at);
+        } else if self.stride.is_none() {
+            shift_offsets(self.seconds(count), &columns.offsets()[from], range.start, at);
         }
-        let range = columns.item_range(from..to);
-        if self.stride.is_none() {
-            let shift = (self.at / ALIGNMENT) as u16;
-            let shift = shift.wrapping_sub((range.start / ALIGNMENT) as u16);
-            let offsets = self.seconds::<OFFSET_BYTES>(count);
-            for (out, offset) in offsets.iter_mut().zip(&columns.offsets()[from..to]) {
-                *out = u16::from_le_bytes(*offset).wrapping_add(shift).to_le_bytes();
-            }
-        }
-        let items = &columns.from(range.start)[..range.len()];
+        let items = columns.bytes(range);
         self.buffer[self.at..self.at + items.len()].copy_from_slice(items);
         self.at += items.len();
         self.index += count;
@@ -161,6 +155,25 @@ impl Builder<'_> {
         }
         self.seconds::<CHILD_BYTES>(1)[0] = word.to_le_bytes();
         self.index += 1;
+    }
+}
+
+/// Writes the children of separators whose items, which are in a range, are copied to another offset.
+fn shift_rests(
+    out: &mut [[u8; CHILD_BYTES]],
+    children: &[[u8; CHILD_BYTES]],
+    items: Range<usize>,
+    to: usize,
+) {
+    if items.is_empty() {
+        return out.copy_from_slice(children);
+    }
+    let shift = ((to / ALIGNMENT) as u64).wrapping_sub((items.start / ALIGNMENT) as u64);
+    for (out, child) in out.iter_mut().zip(children) {
+        let word = u64::from_le_bytes(*child);
+        let rest = column_child::rest(word);
+        let moved = if rest == 0 { 0 } else { rest.wrapping_add(shift) };
+        *out = column_child::with_rest(word, moved).to_le_bytes();
     }
 }
 

@@ -78,6 +78,20 @@ pub(crate) fn write_rest(out: &mut [u8], rest: &[u8], value: &[u8]) {
     padding.fill(0);
 }
 
+/// Writes the offsets of items that are copied from one offset to another.
+#[inline]
+pub(crate) fn shift_offsets(
+    out: &mut [[u8; OFFSET_BYTES]],
+    offsets: &[[u8; OFFSET_BYTES]],
+    from: usize,
+    to: usize,
+) {
+    let shift = ((to / ALIGNMENT) as u16).wrapping_sub((from / ALIGNMENT) as u16);
+    for (out, offset) in out.iter_mut().zip(offsets) {
+        *out = u16::from_le_bytes(*offset).wrapping_add(shift).to_le_bytes();
+    }
+}
+
 /// Returns the length of a separator that its head determines.
 #[inline]
 pub(crate) fn determined_length(head: u64) -> usize {

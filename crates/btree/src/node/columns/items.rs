@@ -36,11 +36,6 @@ impl<'a> EqualItems<'a> {
 }
 
 impl<'a> Columns<'a> {
-    #[inline]
-    fn heads_of(self, indexes: Range<usize>) -> &'a [[u8; 8]] {
-        &self.heads().as_chunks().0[indexes]
-    }
-
     /// Returns items of a leaf with a stride; `None` for a leaf without.
     #[inline]
     pub(crate) fn equal_items(self, indexes: Range<usize>) -> Option<EqualItems<'a>> {

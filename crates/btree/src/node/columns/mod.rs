@@ -229,14 +229,45 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Returns the range of the items of a leaf from one index up to another.
+    /// Returns the range of the items from one index up to another.
+    #[inline]
     pub(crate) fn item_range(self, indexes: Range<usize>) -> Range<usize> {
-        self.item_offset(indexes.start)..self.item_offset(indexes.end)
+        if self.is_leaf() {
+            return self.item_offset(indexes.start)..self.item_offset(indexes.end);
+        }
+        self.separator_item_offset(indexes.start)..self.separator_item_offset(indexes.end)
+    }
+
+    /// Returns the offset of the first item of the separators from an index on; the end of the sorted block
+    /// if they have none.
+    fn separator_item_offset(self, index: usize) -> usize {
+        if !self.has_separator_items() {
+            return self.sorted_end();
+        }
+        let mut offsets = (index..self.count()).map(|index| self.rest_offset(index));
+        offsets.find(|&at| at > 0).unwrap_or_else(|| self.sorted_end())
+    }
+
+    /// Returns the bytes of the node in a range of offsets.
+    #[inline]
+    fn bytes(self, range: Range<usize>) -> &'a [u8] {
+        &self.from(range.start)[..range.len()]
+    }
+
+    /// Returns the heads of some items.
+    #[inline]
+    fn heads_of(self, indexes: Range<usize>) -> &'a [[u8; HEAD_BYTES]] {
+        &self.heads().as_chunks().0[indexes]
     }
 
     /// Returns the offsets of the items of a leaf without a stride, two bytes each.
     fn offsets(self) -> &'a [[u8; OFFSET_BYTES]] {
         self.from(self.heads_end())[..OFFSET_BYTES * self.count()].as_chunks().0
+    }
+
+    /// Returns the children of an interior node, eight bytes each.
+    fn children(self) -> &'a [[u8; CHILD_BYTES]] {
+        self.from(self.children_start())[..CHILD_BYTES * self.count()].as_chunks().0
     }
 
     /// Returns an element of the children of an interior node.

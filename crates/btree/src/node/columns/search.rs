@@ -40,9 +40,17 @@ impl Columns<'_> {
         if last > 0 && self.head(last - 1) == head { self.first_of_many(head, last) } else { last }
     }
 
-    #[cold]
+    #[inline(never)]
     fn first_of_many(self, head: u64, last: usize) -> usize {
-        heads::count_less(&self.heads()[..8 * last], head)
+        // Few keys share a head, so search backwards in growing steps.
+        let (mut first, mut step) = (last, 1);
+        while step <= first && self.head(first - step) == head {
+            first -= step;
+            step *= 2;
+        }
+        let start = (first + 1).saturating_sub(step);
+        let heads = self.heads_of(start..first);
+        start + heads.partition_point(|stored| u64::from_le_bytes(*stored) < head)
     }
 
     /// Returns the start of the last 16 heads of a group whose first head is not greater than `head`, or of

@@ -8,18 +8,11 @@ use crate::node::size::{Lengths, Size};
 
 impl Columns<'_> {
     /// Returns the size of some items of an interior node, or of a leaf without a stride, in a new node of
-    /// the same level and prefix; `None` if it must be computed from each item.
-    pub(crate) fn size(self, indexes: Range<usize>, prefix: usize) -> Option<Size> {
-        let count = indexes.len();
-        if !self.is_leaf() {
-            return (!self.has_separator_items()).then_some(Size {
-                count,
-                item_bytes: 0,
-                lengths: Lengths::Mixed,
-            });
-        }
-        let item_bytes = self.item_range(indexes.clone()).len();
-        Some(Size { count, item_bytes, lengths: self.lengths(indexes, prefix) })
+    /// the same level and prefix.
+    pub(crate) fn size(self, indexes: Range<usize>, prefix: usize) -> Size {
+        let (count, item_bytes) = (indexes.len(), self.item_range(indexes.clone()).len());
+        let lengths = if self.is_leaf() { self.lengths(indexes, prefix) } else { Lengths::Mixed };
+        Size { count, item_bytes, lengths }
     }
 
     /// Returns the lengths of some items of a leaf without a stride. Most often the first two differ.
