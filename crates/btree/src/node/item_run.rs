@@ -171,7 +171,7 @@ impl<'a> ItemRun<'a> {
         }
         let mut before = 0;
         self.positions().find(|&position| {
-            let bytes = share(self.size_of(self.item(position), kind));
+            let bytes = share(self.size_at(position, kind));
             before += bytes;
             position >= start && before - bytes + bytes / 2 >= goal
         })
@@ -222,7 +222,7 @@ impl<'a> ItemRun<'a> {
         if let Some((columns, indexes)) = self.unchanged_columns(kind) {
             return columns.size(indexes, kind.prefix);
         }
-        self.items().fold(Size::default(), |size, item| size.and(self.size_of(item, kind)))
+        self.positions().fold(Size::default(), |size, position| size.and(self.size_at(position, kind)))
     }
 
     /// Returns the size of each item in a node if it is equal and known without reading them: those of a leaf
@@ -237,9 +237,15 @@ impl<'a> ItemRun<'a> {
         is_unchanged.then_some(Size { count: 1, item_bytes: 0, lengths: Lengths::Mixed })
     }
 
-    /// Returns the size of one item in a node.
-    #[inline]
-    pub(crate) fn size_of(self, item: Item<'a>, kind: NodeKind) -> Size {
+    /// Returns the size of the item at a position in a node.
+    #[inline(always)]
+    fn size_at(self, position: usize, kind: NodeKind) -> Size {
+        if let Source::Columns(columns, ..) = self.source
+            && columns.is_leaf()
+        {
+            return kind.one(columns.item_header(position), self.prefix.len(), || true);
+        }
+        let item = self.item(position);
         kind.one(item.header, self.prefix.len(), || {
             let key = self.key(item);
             let length = key.len() - kind.prefix;

@@ -352,11 +352,13 @@ impl<'a> Columns<'a> {
     /// keys that have the same head.
     #[inline]
     fn suffix_rest(self, index: usize) -> (usize, &'a [u8]) {
-        if !self.is_leaf() {
-            let suffix = self.separator(index, self.head(index));
-            return (suffix.len(), suffix.rest());
-        }
-        let (header, bytes) = self.item_bytes(index);
+        let (header, bytes) = match self.is_leaf() {
+            true => self.item_bytes(index),
+            false => match self.rest_offset(index) {
+                0 => return (determined_length(self.head(index)), &[]),
+                at => word_and_rest(self.from(at)),
+            },
+        };
         let length = header.suffix_bytes();
         (length, &bytes[..length.saturating_sub(HEAD_BYTES)])
     }
