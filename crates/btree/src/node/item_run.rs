@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::node::columns::Columns;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::shape::LEAF;
-use crate::node::size::{Lengths, NodeKind, Size};
+use crate::node::size::{NodeKind, Size};
 use crate::node::suffix::{HEAD_BYTES, KeyParts};
 use crate::node::view::View;
 
@@ -56,6 +56,11 @@ impl<'a> Items<'a> {
     /// Appends the items of the next node to the right.
     pub(crate) fn extend(&mut self, others: Self) {
         self.item_runs.extend(others.item_runs);
+    }
+
+    /// Returns the number of items.
+    pub(crate) fn count(&self) -> usize {
+        self.item_runs.iter().map(|item_run| item_run.count()).sum()
     }
 
     /// Returns the size of all items in a node.
@@ -156,7 +161,7 @@ impl<'a> ItemRun<'a> {
     }
 
     /// Returns the position of the first item, at or after `start`, whose middle byte is at or beyond `goal`.
-    /// `share` returns the bytes of an item of a size.
+    /// `share` returns the bytes of items of a size.
     pub(crate) fn position_at(
         self,
         goal: usize,
@@ -164,17 +169,22 @@ impl<'a> ItemRun<'a> {
         share: impl Fn(Size) -> usize,
         kind: NodeKind,
     ) -> Option<usize> {
-        if let Some(one) = self.size_of_each(kind) {
-            let bytes = share(one);
-            let index = goal.saturating_sub(bytes / 2).div_ceil(bytes);
-            return Some((self.first() + index).max(start)).filter(|&position| position < self.end());
-        }
-        let mut before = 0;
-        self.positions().find(|&position| {
-            let bytes = share(self.size_at(position, kind));
-            before += bytes;
-            position >= start && before - bytes + bytes / 2 >= goal
-        })
+        let kind = NodeKind { prefix: self.prefix.len(), ..kind };
+        let Source::Columns(columns, first, end) = self.source else {
+            let mut before = 0;
+            return self.positions().find(|&position| {
+                let bytes = share(self.size_at(position, kind));
+                before += bytes;
+                position >= start && before - bytes + bytes / 2 >= goal
+            });
+        };
+        let up_to = |position| share(columns.size(first as usize..position, kind.prefix));
+        let positions = start as u32..end;
+        let at = partition_point(positions, |at| {
+            let (before, after) = (up_to(at as usize), up_to(at as usize + 1));
+            before + (after - before) / 2 < goal
+        });
+        (at < end).then_some(at as usize)
     }
 
     /// Returns the items before a position, and the others.
@@ -209,32 +219,32 @@ impl<'a> ItemRun<'a> {
         }
     }
 
+    /// Returns the number of items.
+    fn count(self) -> usize {
+        match self.source {
+            Source::Columns(_, first, end) => (end - first) as usize,
+            Source::Encoded(_) | Source::One(_) => self.positions().count(),
+        }
+    }
+
+    /// Returns the size of the items in a node of the same level and the prefix of the run.
+    #[inline]
+    pub(crate) fn size_as_is(self, kind: NodeKind) -> Size {
+        self.size(NodeKind { prefix: self.prefix.len(), ..kind })
+    }
+
     /// Returns the size of the items in a node.
     pub(crate) fn size(self, kind: NodeKind) -> Size {
         if let Source::Columns(columns, first, end) = self.source
-            && let Some(one) = self.size_of_each(kind)
             && columns.is_leaf()
+            && let Some(stride) = columns.stride()
         {
-            let count = (end - first) as usize;
-            let lengths = if count > 0 { one.lengths } else { Lengths::None };
-            return Size { count, item_bytes: count * one.item_bytes, lengths };
+            return kind.one(stride.header(), self.prefix.len(), || true).times((end - first) as usize);
         }
         if let Some((columns, indexes)) = self.unchanged_columns(kind) {
             return columns.size(indexes, kind.prefix);
         }
         self.positions().fold(Size::default(), |size, position| size.and(self.size_at(position, kind)))
-    }
-
-    /// Returns the size of each item in a node if it is equal and known without reading them: those of a leaf
-    /// with a stride, and those of an interior node without separators that need items.
-    #[inline]
-    pub(crate) fn size_of_each(self, kind: NodeKind) -> Option<Size> {
-        let Source::Columns(columns, ..) = self.source else { return None };
-        if columns.is_leaf() {
-            return Some(kind.one(columns.stride()?.header(), self.prefix.len(), || true));
-        }
-        let is_unchanged = self.prefix.len() == kind.prefix && !columns.has_separator_items();
-        is_unchanged.then_some(Size { count: 1, item_bytes: 0, lengths: Lengths::Mixed })
     }
 
     /// Returns the size of the item at a position in a node.
@@ -253,4 +263,14 @@ impl<'a> ItemRun<'a> {
             length <= HEAD_BYTES && key.bytes().last().is_none_or(|last| last != 0)
         })
     }
+}
+
+/// Returns the first position at which a condition does not hold. It holds for no later one.
+fn partition_point(positions: Range<u32>, holds: impl Fn(u32) -> bool) -> u32 {
+    let Range { start: mut first, mut end } = positions;
+    while first < end {
+        let middle = u32::midpoint(first, end);
+        if holds(middle) { first = middle + 1 } else { end = middle }
+    }
+    first
 }

@@ -24,15 +24,16 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// Returns the plan of a node of a kind with items, which have this size in it.
     pub(crate) fn new(
-        shape: &Shape,
-        level: usize,
+        kind: NodeKind,
         fences: Fences<'a>,
-        links: [Option<Lid>; 2],
+        [left, right]: [Option<Lid>; 2],
         items: &'a Items<'_>,
+        size: Size,
     ) -> Self {
-        let kind = NodeKind { geometry: shape.geometry(), level, prefix: fences.prefix_length() };
-        let ([left, right], size) = (links, items.size(kind));
+        debug_assert_eq!(kind.prefix, fences.prefix_length());
+        debug_assert_eq!(size, items.size(kind));
         Self { kind, fences, left, right, item_runs: &items.item_runs, size }
     }
 

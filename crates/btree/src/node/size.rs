@@ -52,6 +52,13 @@ pub(crate) struct Size {
 }
 
 impl Size {
+    /// Returns the size of this many items of the size of one.
+    #[inline]
+    pub(crate) fn times(self, count: usize) -> Self {
+        let lengths = if count > 0 { self.lengths } else { Lengths::None };
+        Self { count: count * self.count, item_bytes: count * self.item_bytes, lengths }
+    }
+
     #[inline]
     pub(crate) fn and(self, other: Self) -> Self {
         Self {

@@ -7,7 +7,7 @@ use crate::node::item::Item;
 use crate::node::item_run::{ItemRun, Items};
 use crate::node::key::separator;
 use crate::node::plan::Plan;
-use crate::node::shape::Shape;
+use crate::node::shape::{LEAF, Shape};
 use crate::node::size::{NodeKind, Size};
 use crate::node::suffix::KeyParts;
 
@@ -24,22 +24,24 @@ pub(crate) enum Distribution {
 pub(crate) struct NodeContents<'a> {
     pub(crate) fences: OwnedFences,
     /// The leftmost child; interior nodes only.
-    pub(crate) leftmost: Option<Lid>,
-    pub(crate) items: Items<'a>,
+    leftmost: Option<Lid>,
+    items: Items<'a>,
+    kind: NodeKind,
+    size: Size,
 }
 
-impl NodeContents<'_> {
+impl<'a> NodeContents<'a> {
+    /// Returns the contents of a node of the same level as a node of another kind.
+    fn new(kind: NodeKind, fences: OwnedFences, leftmost: Option<Lid>, items: Items<'a>) -> Self {
+        let kind = NodeKind { prefix: fences.borrow().prefix_length(), ..kind };
+        let size = items.size(kind);
+        Self { fences, leftmost, items, kind, size }
+    }
+
     /// Returns the plan of the node. `left` and `right` are the siblings of a leaf.
-    pub(crate) fn plan(
-        &self,
-        shape: &Shape,
-        level: usize,
-        left: Option<Lid>,
-        right: Option<Lid>,
-    ) -> Plan<'_> {
-        let left = if level == 0 { left } else { self.leftmost };
-        let right = right.filter(|_| level == 0);
-        Plan::new(shape, level, self.fences.borrow(), [left, right], &self.items)
+    pub(crate) fn plan(&self, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
+        let links = if self.kind.level == LEAF { [left, right] } else { [self.leftmost, None] };
+        Plan::new(self.kind, self.fences.borrow(), links, &self.items, self.size)
     }
 }
 
@@ -67,26 +69,24 @@ pub(crate) fn divide<'a>(
     run: &NodeRun<'a>,
     distribution: Distribution,
 ) -> Vec<NodeContents<'a>> {
-    let all_fit = |parts: &[NodeContents<'_>], room| {
-        parts.iter().all(|part| fits(shape, &part.plan(shape, run.level, None, None), room))
-    };
-    let (room, kind) = (log_room(shape, run.level), run.kind(shape));
-    let size = run.items.size(kind);
-    if distribution == Distribution::LastApart && size.count > 1 {
-        let parts = run.parts(&[run.last_item()]);
+    let all_fit =
+        |parts: &[NodeContents<'_>], room| parts.iter().all(|part| fits(shape, &part.plan(None, None), room));
+    let (room, kind, count) = (log_room(shape, run.level), run.kind(shape), run.items.count());
+    if distribution == Distribution::LastApart && count > 1 {
+        let parts = run.parts(kind, &[run.last_item()]);
         if all_fit(&parts, 0) {
             return parts;
         }
     }
     let wanted = if let Distribution::Evenly(nodes) = distribution { nodes } else { 2 };
-    for nodes in wanted..=size.count {
-        let parts = run.parts(&run.cuts(kind, size, nodes));
+    for nodes in wanted..=count {
+        let parts = run.parts(kind, &run.cuts(kind, nodes));
         if all_fit(&parts, room) {
             return parts;
         }
     }
     // Fewer items than nodes: one node for each item, or one empty node.
-    let parts = run.parts(&run.cuts(kind, size, size.count.max(1)));
+    let parts = run.parts(kind, &run.cuts(kind, count.max(1)));
     assert!(all_fit(&parts, 0), "the limits of keys and values make a node with one item fit");
     parts
 }
@@ -94,7 +94,8 @@ pub(crate) fn divide<'a>(
 impl<'a> NodeRun<'a> {
     /// Returns the plan of one node with all items. `left` and `right` are the siblings of a leaf.
     pub(crate) fn plan(&self, shape: &Shape, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
-        Plan::new(shape, self.level, self.fences, [self.leftmost.or(left), right], &self.items)
+        let (kind, links) = (self.kind(shape), [self.leftmost.or(left), right]);
+        Plan::new(kind, self.fences, links, &self.items, self.items.size(kind))
     }
 
     /// Returns the bytes of the sorted block of one node with all items.
@@ -122,28 +123,29 @@ impl<'a> NodeRun<'a> {
     }
 
     /// Returns the cuts that divide the run into `nodes` nodes: each before the first item whose middle byte
-    /// is at or beyond an even share of all bytes.
-    fn cuts(&self, kind: NodeKind, whole: Size, nodes: usize) -> Vec<Cut> {
-        let total = kind.share_of(whole, whole);
+    /// is at or beyond an even share of all bytes, as if each item kept the prefix of its run.
+    fn cuts(&self, kind: NodeKind, nodes: usize) -> Vec<Cut> {
+        let item_runs = &self.items.item_runs;
+        let whole = item_runs.iter().fold(Size::default(), |size, run| size.and(run.size_as_is(kind)));
+        let share = |some| kind.share_of(whole, some);
+        let total = share(whole);
         let (mut cuts, mut before) = (Vec::with_capacity(nodes), 0);
-        for (index, item_run) in self.items.item_runs.iter().enumerate() {
-            let bytes = kind.share_of(whole, item_run.size(kind));
+        for (index, item_run) in item_runs.iter().enumerate() {
             let mut start = item_run.first() + usize::from(index == 0);
             while cuts.len() + 1 < nodes {
                 let goal = (total * (cuts.len() + 1) / nodes).saturating_sub(before);
-                let Some(at) = item_run.position_at(goal, start, |one| kind.share_of(whole, one), kind)
-                else {
+                let Some(at) = item_run.position_at(goal, start, share, kind) else {
                     break;
                 };
                 cuts.push(Cut { item_run: index, at });
                 start = item_run.after(at);
             }
-            before += bytes;
+            before += share(item_run.size_as_is(kind));
         }
         cuts
     }
 
-    fn parts(&self, cuts: &[Cut]) -> Vec<NodeContents<'a>> {
+    fn parts(&self, kind: NodeKind, cuts: &[Cut]) -> Vec<NodeContents<'a>> {
         let mut parts = Vec::with_capacity(cuts.len() + 1);
         let first = self.items.item_runs.first().map_or(0, |item_run| item_run.first());
         let (mut start, mut low, mut leftmost) =
@@ -151,7 +153,7 @@ impl<'a> NodeRun<'a> {
         for &cut in cuts {
             let high = self.separator(cut);
             let fences = OwnedFences { low, high: Some(high.clone()) };
-            parts.push(NodeContents { fences, leftmost, items: self.slice(start, Some(cut)) });
+            parts.push(NodeContents::new(kind, fences, leftmost, self.slice(start, Some(cut))));
             (low, start) = (high, cut);
             if self.level > 0 {
                 // In an interior node the item at the cut moves up: its key becomes the fence key, its child
@@ -161,7 +163,7 @@ impl<'a> NodeRun<'a> {
             }
         }
         let fences = OwnedFences { low, high: self.fences.high.map(KeyParts::to_vec) };
-        parts.push(NodeContents { fences, leftmost, items: self.slice(start, None) });
+        parts.push(NodeContents::new(kind, fences, leftmost, self.slice(start, None)));
         parts
     }
 

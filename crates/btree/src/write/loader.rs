@@ -200,7 +200,7 @@ impl<'f> Loader<'f> {
         let shape = self.forest.shape();
         let parts = divide(shape, &run, Distribution::Evenly(1));
         if parts.len() == 1 && level.closed.is_empty() {
-            return self.build(&parts[0].plan(shape, height, None, None)).map(Some);
+            return self.build(&parts[0].plan(None, None)).map(Some);
         }
         // Each closed node needs a LID for its successor, including the last one.
         let next = parts.iter().map(|_| self.forest.memory().reserve_lid()).collect::<Result<Vec<_>, _>>()?;
@@ -209,7 +209,7 @@ impl<'f> Loader<'f> {
         for (index, part) in parts.iter().enumerate() {
             let left = index.checked_sub(1).map(|left| lids[left]).or(level.left);
             let right = (index + 1 < parts.len()).then(|| lids[index + 1]);
-            let plan = part.plan(shape, height, left, right);
+            let plan = part.plan(left, right);
             built.push((part.fences.low.clone(), self.build(&plan)?));
         }
         drop((parts, run));

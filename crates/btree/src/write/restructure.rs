@@ -140,7 +140,7 @@ impl<'f> WriteTransaction<'f> {
         let children = Children::of(self.view(ends.first)).followed_by(Children::of(self.view(ends.last)));
         let run = children.run();
         let parts = divide(self.forest.shape(), &run, Distribution::Evenly(1));
-        let built = self.build_parts(run.level, &parts, None, None)?;
+        let built = self.build_parts(&parts, None, None)?;
         self.forest.counters.interior_merges.add(1);
         let new_nodes = self.create_all(built);
         self.replace_run(root, ends, new_nodes)
@@ -275,7 +275,7 @@ impl<'f> WriteTransaction<'f> {
         let outer_right = right.map(|lid| self.lock(lid)).transpose()?;
         let run = self.leaves(ends, edit);
         let parts = divide(self.forest.shape(), &run, distribution(run.bytes(self.forest.shape())));
-        let built = self.build_parts(0, &parts, left, right)?;
+        let built = self.build_parts(&parts, left, right)?;
         drop((parts, run));
         let new_nodes = self.create_all(built);
         if let Some(index) = outer_left {
@@ -289,19 +289,18 @@ impl<'f> WriteTransaction<'f> {
 
     fn build_parts(
         &self,
-        level: usize,
         parts: &[NodeContents<'_>],
         left: Option<Lid>,
         right: Option<Lid>,
     ) -> Result<Vec<BuiltNode<'f>>, Error> {
-        let (memory, shape) = (self.forest.memory(), self.forest.shape());
+        let memory = self.forest.memory();
         let reservations = parts.iter().map(|_| memory.reserve_lid()).collect::<Result<Vec<_>, _>>()?;
         let lids: Vec<Lid> = reservations.iter().map(LidReservation::lid).collect();
         let mut built = Vec::with_capacity(parts.len());
         for (index, (part, reservation)) in parts.iter().zip(reservations).enumerate() {
             let left = if index == 0 { left } else { Some(lids[index - 1]) };
             let right = lids.get(index + 1).copied().or(right);
-            let buffer = self.build(&part.plan(shape, level, left, right))?;
+            let buffer = self.build(&part.plan(left, right))?;
             built.push(BuiltNode { low: part.fences.low.clone(), buffer, reservation });
         }
         Ok(built)
@@ -448,7 +447,7 @@ impl<'f> WriteTransaction<'f> {
         let shape = self.forest.shape();
         let nodes = if fits(shape, &run.plan(shape, None, None), 0) { 1 } else { 2 };
         let parts = divide(shape, &run, Distribution::Evenly(nodes));
-        let built = self.build_parts(run.level, &parts, None, None)?;
+        let built = self.build_parts(&parts, None, None)?;
         Ok((ends, self.create_all(built)))
     }
 
@@ -485,7 +484,7 @@ impl<'f> WriteTransaction<'f> {
             return Ok(());
         }
         let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(2));
-        let built = self.build_parts(level, &parts, None, None)?;
+        let built = self.build_parts(&parts, None, None)?;
         let new_nodes = self.create_all(built);
         self.grow(root, level + 1, &new_nodes)
     }
