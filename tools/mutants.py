@@ -15,6 +15,7 @@ example:
 import argparse
 import functools
 import itertools
+import json
 import os
 import queue
 import re
@@ -34,7 +35,7 @@ RULES = ROOT / "docs/design/rules.md"
 SCRATCH = ROOT / "target/mutants"
 CRATES = (
     "layout", "log", "memory", "btree", "accelerator", "store", "simulator", "protocol", "client", "server",
-    "testing", "hashtable",
+    "testing", "hashtable", "lab/workload",
 )
 
 # A race may not show in every run: a mutant has survived if its test passes this often.
@@ -261,7 +262,8 @@ class Lane:
         # The copy lacks some members of the workspace.
         manifest = (ROOT / "Cargo.toml").read_text()
         manifest = re.sub(r"^default-members = \[.*?^\]\n", "", manifest, flags=re.MULTILINE | re.DOTALL)
-        manifest = re.sub(r"^members = .*$", 'members = ["crates/*"]', manifest, flags=re.MULTILINE)
+        members = json.dumps([f"crates/{crate}" for crate in CRATES])
+        manifest = re.sub(r"^members = .*$", f"members = {members}", manifest, flags=re.MULTILINE)
         update(folder / "Cargo.toml", manifest.encode())
         update(folder / "Cargo.lock", (ROOT / "Cargo.lock").read_bytes())
         for crate in CRATES:

@@ -6,9 +6,9 @@
 //!   target/release/examples/instructions get 200000 20000
 //! ```
 //! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16, `updates`
-//! or `inserts` in groups of 64); number of pairs; number of operations; bytes of the log threshold; the layout
-//! (`rows` or `columns`); kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers
-//! of 16 bytes if omitted). Divide the instruction count by the number of operations.
+//! or `inserts` in groups of 64); number of pairs; number of operations; bytes of the log threshold; the
+//! layout (`rows` or `columns`); kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`;
+//! scattered numbers of 16 bytes if omitted). Divide the instruction count by the number of operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};

@@ -19,11 +19,15 @@ pub(crate) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Returns the entries with smaller keys, and those with greater keys. The entry whose key this change
-    /// repeats is in neither range.
-    pub(crate) fn entries_around(&self, overlay: &Overlay<'_>) -> [Range<usize>; 2] {
-        let before = overlay.before(&SearchKey::new(self.item.suffix), false);
-        [0..before, before + usize::from(self.item.header.repeats())..overlay.len()]
+    /// Returns the entries with smaller keys than a change, and those with greater keys; all entries as the
+    /// former if there is no change. The entry whose key the change repeats is in neither range.
+    pub(crate) fn entries_around(
+        change: Option<&Self>,
+        overlay: &Overlay<'_>,
+    ) -> (Range<usize>, Range<usize>) {
+        let Some(change) = change else { return (0..overlay.len(), 0..0) };
+        let before = overlay.before(&SearchKey::new(change.item.suffix), false);
+        (0..before, before + usize::from(change.item.header.repeats())..overlay.len())
     }
 }
 
@@ -31,16 +35,13 @@ impl Change<'_> {
 pub(crate) fn leaf_items<'a>(view: View<'a>, change: Option<&'a Change<'a>>) -> Items<'a> {
     let overlay = Overlay::new(view, u64::MAX);
     let mut consolidation = Consolidation::new(view, overlay.len() + 1);
-    match change {
-        None => consolidation.lay_all(&overlay, 0..overlay.len()),
-        Some(change) => {
-            let [before, after] = change.entries_around(&overlay);
-            consolidation.lay_all(&overlay, before);
-            let one = ItemRun::one(consolidation.prefix, change.item.item());
-            consolidation.lay(change.back_pointer, one);
-            consolidation.lay_all(&overlay, after);
-        }
+    let (before, after) = Change::entries_around(change, &overlay);
+    consolidation.lay_all(&overlay, before);
+    if let Some(change) = change {
+        let one = ItemRun::one(consolidation.prefix, change.item.item());
+        consolidation.lay(change.back_pointer, one);
     }
+    consolidation.lay_all(&overlay, after);
     consolidation.finish()
 }
 

@@ -45,6 +45,13 @@ impl<'a> Items<'a> {
         Self { item_runs: Vec::with_capacity(item_runs) }
     }
 
+    /// Returns the items of the sorted block of a node.
+    pub(crate) fn of(view: View<'a>) -> Self {
+        let mut items = Self::with_capacity(1);
+        items.push(ItemRun::sorted(view, view.first()..view.end()));
+        items
+    }
+
     /// Adds a run unless it is empty.
     #[inline]
     pub(crate) fn push(&mut self, item_run: ItemRun<'a>) {

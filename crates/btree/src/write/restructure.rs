@@ -40,6 +40,15 @@ pub(crate) enum Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
+    /// Returns the change to the keys of a leaf; `None` if it is more than that of one key.
+    fn change_of(&self, index: NodeIndex) -> Option<Option<&'a Change<'a>>> {
+        match *self {
+            Edit::Change(changed, change) => Some((changed == index).then_some(change)),
+            Edit::Remove(_) => None,
+            Edit::Merge(_) => Some(None),
+        }
+    }
+
     /// Returns the items of a leaf after the edit.
     fn items<'p>(&'p self, index: NodeIndex, leaf: View<'p>) -> Items<'p>
     where
@@ -69,6 +78,18 @@ struct NewChild {
     lid: Lid,
 }
 
+/// The result of a consolidation.
+enum Consolidated<'f> {
+    /// The new leaf.
+    Leaf(NodeBuffer<'f>),
+    /// The bytes of its sorted block: it is to be divided or merged.
+    Bytes(usize),
+}
+
+/// The ends of a run as private buffers with their log blocks merged.
+type MergedEnds = [Option<Box<[u8]>>; 2];
+const NOT_MERGED: MergedEnds = [None, None];
+
 /// The first and the last of the adjacent nodes of one level to replace.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
@@ -88,26 +109,21 @@ impl<'f> WriteTransaction<'f> {
         let mut ends = Ends { first, last };
         // The whole leaf will be read.
         self.view(first).prefetch(0, self.view(first).size());
-        if let Some(buffer) = self.consolidated_by_copies(first, &edit)? {
-            return self.replace_consolidated(first, buffer);
-        }
-        let leaves = self.leaves(ends, &edit);
-        let plan = self.consolidated(first, &leaves);
-        let bytes = plan.sorted_bytes();
-        let (full, small) = self.is_full_or_small(bytes);
+        let bytes = match self.consolidate(ends, &edit)? {
+            Consolidated::Leaf(buffer) => return self.replace_consolidated(first, buffer),
+            Consolidated::Bytes(bytes) => bytes,
+        };
+        let (full, _) = self.is_full_or_small(bytes);
         let append = full && edit.is_append() && self.view(last).high_fence().is_none();
-        let consolidated = (first == last && !full && !small).then(|| self.build(&plan)).transpose()?;
-        drop(leaves);
-        if let Some(buffer) = consolidated {
-            return self.replace_consolidated(first, buffer);
-        }
         if self.must_commit() {
             return Err(Abort::Conflict);
         }
         if first == last && !append {
             ends = self.add_neighbour(root, first, bytes, full)?;
             if !full && ends.first == ends.last {
-                let buffer = self.build(&self.consolidated(first, &self.leaves(ends, &edit)))?;
+                let leaves = self.leaves(ends, &edit, &NOT_MERGED);
+                let buffer = self.build(&self.consolidated(first, &leaves))?;
+                drop(leaves);
                 return self.replace_consolidated(first, buffer);
             }
         }
@@ -153,29 +169,59 @@ impl<'f> WriteTransaction<'f> {
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
-    /// Returns the buffer of a leaf after a change, if no item moves or all items have equal lengths, and the
-    /// leaf is to be neither divided nor merged.
-    fn consolidated_by_copies(
+    /// Builds the leaf that replaces a single leaf unless it is to be divided or merged.
+    fn consolidate(&self, ends: Ends, edit: &Edit<'_>) -> Result<Consolidated<'f>, Error> {
+        if let Edit::Change(changed, change) = *edit {
+            debug_assert_eq!(changed, ends.first);
+            if let Some(consolidated) = self.consolidate_by_copies(changed, change)? {
+                return Ok(consolidated);
+            }
+        }
+        let leaves = self.leaves(ends, edit, &NOT_MERGED);
+        let plan = self.consolidated(ends.first, &leaves);
+        let bytes = plan.sorted_bytes();
+        Ok(if ends.first == ends.last && self.is_full_or_small(bytes) == (false, false) {
+            Consolidated::Leaf(self.build(&plan)?)
+        } else {
+            Consolidated::Bytes(bytes)
+        })
+    }
+
+    /// Like `consolidate`, if no item moves or the form of the leaf stays the same.
+    fn consolidate_by_copies(
         &self,
         leaf: NodeIndex,
-        edit: &Edit<'_>,
-    ) -> Result<Option<NodeBuffer<'f>>, Error> {
-        let Edit::Change(changed, change) = *edit else { return Ok(None) };
-        debug_assert_eq!(changed, leaf);
+        change: &Change<'_>,
+    ) -> Result<Option<Consolidated<'f>>, Error> {
         let (view, memory) = (self.view(leaf), self.forest.memory());
         let stays = |bytes| self.is_full_or_small(bytes) == (false, false);
         if let Some(patch) = Patch::of(view, change).filter(|patch| stays(patch.sorted_bytes())) {
             let mut buffer = memory.allocate_node()?;
             patch.build(&mut buffer);
             self.forest.counters.patches.add(1);
-            return Ok(Some(buffer));
+            return Ok(Some(Consolidated::Leaf(buffer)));
         }
-        let Some(merge) = Merge::of(view, change).filter(|merge| stays(merge.sorted_bytes())) else {
-            return Ok(None);
-        };
+        let Some(merge) = Merge::of(view, Some(change)) else { return Ok(None) };
+        let bytes = merge.sorted_bytes();
+        if !stays(bytes) {
+            return Ok(Some(Consolidated::Bytes(bytes)));
+        }
         let mut buffer = memory.allocate_node()?;
         merge.build(&mut buffer);
-        Ok(Some(buffer))
+        Ok(Some(Consolidated::Leaf(buffer)))
+    }
+
+    /// Returns a leaf with an edit and its log block merged, as a private buffer, if its form stays the same.
+    /// The buffer may be larger than a node.
+    fn merged(&self, leaf: NodeIndex, edit: &Edit<'_>) -> Option<Box<[u8]>> {
+        let (view, change) = (self.view(leaf), edit.change_of(leaf)?);
+        if view.log_count() == 0 && change.is_none() {
+            return None;
+        }
+        let merge = Merge::of(view, change)?;
+        let mut buffer = vec![0; view.block_start() + merge.sorted_bytes()].into_boxed_slice();
+        merge.build(&mut buffer);
+        Some(buffer)
     }
 
     /// Returns the plan of the consolidated leaf.
@@ -197,17 +243,21 @@ impl<'f> WriteTransaction<'f> {
         Ok(buffer)
     }
 
-    /// Returns the contents of a run of leaves after an edit.
-    fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>) -> NodeRun<'p> {
+    /// Returns the contents of a run of leaves after an edit. Each end that was `merged` is in a buffer.
+    fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>, merged: &'p MergedEnds) -> NodeRun<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
-        let mut items = edit.items(ends.first, first);
+        let items = |index, view, merged: &'p Option<Box<[u8]>>| match merged {
+            Some(buffer) => Items::of(View::private(self.forest.geometry(), buffer)),
+            None => edit.items(index, view),
+        };
+        let mut all = items(ends.first, first, &merged[0]);
         for &index in edit.between() {
-            items.extend(edit.items(index, self.view(index)));
+            all.extend(edit.items(index, self.view(index)));
         }
         if ends.first != ends.last {
-            items.extend(edit.items(ends.last, last));
+            all.extend(items(ends.last, last, &merged[1]));
         }
-        NodeRun { level: 0, fences: Fences::spanning(first, last), leftmost: None, items }
+        NodeRun { level: 0, fences: Fences::spanning(first, last), leftmost: None, items: all }
     }
 
     /// Adds a neighbour under the same parent to the run, if its lock is free.
@@ -273,7 +323,10 @@ impl<'f> WriteTransaction<'f> {
         let (left, right) = (self.left_of(ends.first), self.right_of(ends.last));
         let outer_left = left.map(|lid| self.lock(lid)).transpose()?;
         let outer_right = right.map(|lid| self.lock(lid)).transpose()?;
-        let run = self.leaves(ends, edit);
+        // Merged leaves are one item run each instead of one for each entry, which are divided faster.
+        let other = (ends.first != ends.last).then(|| self.merged(ends.last, edit));
+        let merged = [self.merged(ends.first, edit), other.flatten()];
+        let run = self.leaves(ends, edit, &merged);
         let parts = divide(self.forest.shape(), &run, distribution(run.bytes(self.forest.shape())));
         let built = self.build_parts(&parts, left, right)?;
         drop((parts, run));

@@ -1,6 +1,6 @@
 //! Consolidations of a leaf whose form stays the same, as with most inserts: its prefix, its fence keys, and
-//! its stride if it has one. The new leaf consists of copies: runs of heads, offsets and items, and the entries
-//! between them.
+//! its stride if it has one. The new leaf consists of copies: runs of heads, offsets and items, and the
+//! entries between them.
 
 use std::ops::Range;
 
@@ -24,13 +24,13 @@ use crate::node::size::Lengths;
 use crate::node::suffix::HEAD_BYTES;
 use crate::node::view::View;
 
-/// A leaf with its log block and one more change.
+/// A leaf with its log block and up to one more change.
 pub(crate) struct Merge<'a> {
     leaf: View<'a>,
     columns: Columns<'a>,
     /// `None` if the items have different lengths.
     stride: Option<Stride>,
-    change: &'a Change<'a>,
+    change: Option<&'a Change<'a>>,
     /// In key order, one for each key.
     changes: SmallVec<[KeyChange; 17]>,
     /// Number of items of the new leaf.
@@ -52,15 +52,17 @@ struct KeyChange {
 
 impl<'a> Merge<'a> {
     /// Returns `None` in rows, and if only one of the leaf and the new leaf has a stride.
-    pub(crate) fn of(leaf: View<'a>, change: &'a Change<'a>) -> Option<Self> {
+    pub(crate) fn of(leaf: View<'a>, change: Option<&'a Change<'a>>) -> Option<Self> {
         let columns = leaf.columns()?;
         let (changes, count, stride) = (SmallVec::new(), columns.count(), columns.stride());
         let item_bytes = leaf.sorted_end() - columns.items_start();
         let mut merge = Self { leaf, columns, stride, change, changes, count, item_bytes };
         let overlay = Overlay::new(leaf, u64::MAX);
-        let [before, after] = change.entries_around(&overlay);
+        let (before, after) = Change::entries_around(change, &overlay);
         merge.add_entries(&overlay, before)?;
-        merge.add(change.back_pointer, 0, change.item.header)?;
+        if let Some(change) = change {
+            merge.add(change.back_pointer, 0, change.item.header)?;
+        }
         merge.add_entries(&overlay, after)?;
         (merge.stride.is_some() || merge.has_different_lengths()).then_some(merge)
     }
@@ -163,8 +165,8 @@ impl<'a> Merge<'a> {
     /// Writes the head and the item of a change.
     #[inline]
     fn write_item(&self, KeyChange { entry, header, .. }: KeyChange, out: &mut Output<'_, '_>) {
-        if entry == 0 {
-            let NewItem { suffix, value, .. } = self.change.item;
+        if let Some(change) = self.change.filter(|_| entry == 0) {
+            let NewItem { suffix, value, .. } = change.item;
             let (head, item) = out.next(header);
             *head = self::head(suffix).to_le_bytes();
             let rest = suffix.get(HEAD_BYTES..).unwrap_or(&[]);
