@@ -350,7 +350,7 @@ impl<'a> Columns<'a> {
 
     /// Returns the length of the key suffix at an index, and its bytes after the head, for comparisons with
     /// keys that have the same head.
-    #[inline]
+    #[inline(always)]
     fn suffix_rest(self, index: usize) -> (usize, &'a [u8]) {
         let (header, bytes) = match self.is_leaf() {
             true => self.item_bytes(index),

@@ -83,7 +83,7 @@ impl Columns<'_> {
     }
 
     /// Compares the key at an index with a search key of the same head.
-    #[inline]
+    #[inline(always)]
     fn compare(self, index: usize, search_key: &SearchKey<'_>) -> Ordering {
         let (length, rest) = self.suffix_rest(index);
         search_key.compare_rest(length, rest)
