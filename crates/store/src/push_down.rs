@@ -115,7 +115,7 @@ impl PushDown<'_> {
 
     /// Folds the elements at byte `offset` of all values, in the order of the keys, with the function of a
     /// number, which has one operand. Values that are too short do not count. A sum is of the type of the
-    /// elements.
+    /// elements; that of floating-point numbers is rounded in another order.
     ///
     /// # Errors
     /// The same as for [`PushDown::count`], also for the function.
@@ -174,11 +174,11 @@ impl PushDown<'_> {
         let state = self.table.state();
         let new =
             |it: &StoredCondition| Condition::new(state.functions(), it.function, &it.operands, it.offset);
-        let mut conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
+        let conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
         let mut visit = |pair: Pair<'_>| {
             let whole = pair.value();
             let seen = self.view.as_ref().map_or(Some(whole), |view| (view.0)(whole));
-            let mut matches = |value| conditions.iter_mut().all(|condition| condition.matches(value));
+            let matches = |value| conditions.iter().all(|condition| condition.matches(value));
             seen.filter(|value| matches(value)).map_or(ControlFlow::Continue(()), |value| visit(pair, value))
         };
         let (mut lower, upper) = (self.lower.clone(), self.upper.as_ref().map(Vec::as_slice));
