@@ -85,8 +85,8 @@ impl StationRun<'_> {
     }
 
     /// Executes updates of an integer of eight bytes with the same built-in function, from an operation of a
-    /// group on, so that the number stays in a register. Returns the operation after them; `None` if the first
-    /// operation is another one.
+    /// group on, so that the number stays in a register. Returns the operation after them; `None` if the
+    /// first operation is another one.
     fn update_run(
         &self,
         first: usize,

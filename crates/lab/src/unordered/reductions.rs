@@ -1,5 +1,5 @@
-//! Reductions: of a long vector beside sequential reads, and of a range of an ordered table, pushed down, beside
-//! a scan with a loop in the client.
+//! Reductions: of a long vector beside sequential reads, and of a range of an ordered table, pushed down,
+//! beside a scan with a loop in the client.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Functions of batch datagrams on the values of pairs, as `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER` have them.
+//! Functions of batch datagrams on values, as `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER` have them.
 
 use honeycomb_protocol::batch::{FunctionForm, Operation};
 use honeycomb_store::unordered::{Functions, Operation as Applied, Outcome as Applying};

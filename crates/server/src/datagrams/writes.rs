@@ -1,8 +1,8 @@
 //! Writes of datagrams, batched as far as the order of writes to each key allows.
 //!
-//! A conditional write, such as an insert or an update with a function, was read in a batch and becomes a swap of the value that was seen.
-//! It executes alone if another write changed the pair in the meantime, or if an earlier write of the packet
-//! has the same key.
+//! A conditional write, such as an insert or an update with a function, was read in a batch and becomes a
+//! swap of the value that was seen. It executes alone if another write changed the pair in the meantime, or
+//! if an earlier write of the packet has the same key.
 
 use std::collections::HashSet;
 
@@ -129,8 +129,8 @@ impl<'a> Writes<'a> {
     }
 }
 
-/// Adds the effect of a write on the pair that was seen. Returns the outcome if the batch succeeds, or why the
-/// write is rejected.
+/// Adds the effect of a write on the pair that was seen. Returns the outcome if the batch succeeds, or why
+/// the write is rejected.
 fn add(
     batch: &mut Batch,
     write: &Write<'_>,
