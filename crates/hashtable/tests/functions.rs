@@ -2,7 +2,9 @@
 
 mod common;
 
-use honeycomb_hashtable::{BuiltIn, Element, Error, Functions, Operation, Outcome, TableConfig};
+use honeycomb_hashtable::{
+    Answers, BuiltIn, Element, Error, Functions, Operation, Outcome, Request, TableConfig,
+};
 use honeycomb_testing::{Random, seed};
 
 use common::{TestTable, memory};
@@ -146,6 +148,42 @@ fn check(table: &TestTable<'_>, built_in: BuiltIn, element: Element, numbers: &[
     out.clear();
     table.apply(b"vector", Operation::Reduce { function, initial: &operand_bytes }, &mut out).unwrap();
     assert_eq!(out, encode(element, &[reduced]), "reduce: {case}");
+}
+
+/// Updates of one counter in a batch, with functions that change between them, beside plain arithmetic.
+#[test]
+fn updates_of_one_counter_in_a_batch_are_executed_in_order() {
+    let memory = memory(16 << 20);
+    let (table, mut random) = (table(&memory), Random::new(seed()));
+    let choices = [BuiltIn::Add, BuiltIn::Xor, BuiltIn::Maximum, BuiltIn::Subtract];
+    for _ in 0..100 {
+        put(&table, &7_u64.to_le_bytes());
+        let steps: Vec<(BuiltIn, [u8; 8])> = (0..random.below(20))
+            .map(|_| (choices[random.below(choices.len())], random.next().to_le_bytes()))
+            .collect();
+        let requests: Vec<Request<'_>> = steps
+            .iter()
+            .map(|(function, operands)| {
+                let function = function.number(Element::U64);
+                Request { key: b"vector", operation: Operation::UpdateScalar { function, operands } }
+            })
+            .collect();
+        let mut answers = Answers::default();
+        table.execute(&requests, &mut answers);
+        let mut expected = 7_u64;
+        for (step, outcome) in steps.iter().zip(answers.outcomes().unwrap()) {
+            let Outcome::Original(span) = outcome else { panic!("{outcome:?}") };
+            assert_eq!(answers.value(*span), expected.to_le_bytes(), "{steps:?}");
+            let operand = u64::from_le_bytes(step.1);
+            expected = match step.0 {
+                BuiltIn::Add => expected.wrapping_add(operand),
+                BuiltIn::Xor => expected ^ operand,
+                BuiltIn::Maximum => expected.max(operand),
+                _ => expected.wrapping_sub(operand),
+            };
+        }
+        assert_eq!(value(&table), expected.to_le_bytes(), "{steps:?}");
+    }
 }
 
 /// Reductions fold partial results. Integers as floating-point numbers have sums without rounding.
