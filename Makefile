@@ -1,9 +1,9 @@
 # The front door: `make help` lists the targets.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run check test optimized bench figures rtl-figures lint generate generated soak python-tests \
-	rust-tests neon rtl-lint rtl-tests rtl-quick rtl-proofs rtl-mutants rtl-check rtl-soak synth loom-tests mutants \
-	some-mutants smoke format clippy clippy-all tidy unit-tests short-histories loom-quick
+.PHONY: help setup run check test optimized bench figures rtl-figures unordered-figures lint generate generated \
+	soak python-tests rust-tests neon rtl-lint rtl-tests rtl-quick rtl-proofs rtl-mutants rtl-check rtl-soak synth \
+	loom-tests mutants some-mutants smoke format clippy clippy-all tidy unit-tests short-histories loom-quick
 
 # The Python of setup; Verilator's makefiles find it by its name.
 python := PATH="$(CURDIR)/.venv/bin:$$PATH" PYTHONPATH=python python
@@ -84,6 +84,12 @@ figures: bench ## measure and draw the figures of the paper: docs/results/<today
 	$(python) -m honeycomb_plots figures out/figures
 	mkdir -p $(results)/figures && cp out/bench/*.svg out/figures/*.svg $(results)/figures/
 	cp out/figures/figures.md $(results)/
+
+unordered-figures: setup ## the unordered index beside KV-Direct: memory accesses and dispatch ratio
+	mkdir -p out/unordered $(results)/figures
+	cargo test -q -p honeycomb-hashtable --test accesses -- --nocapture --test-threads 1 > out/unordered/accesses.txt
+	$(python) -m honeycomb_plots unordered out/unordered/accesses.txt
+	cp out/unordered/*.svg $(results)/figures/
 
 # With as many units as the paper has, and room for as many nodes as its store has: a build for itself, which takes
 # some minutes.

@@ -436,10 +436,31 @@ BATCH_COMPARE_AND_SWAP = 6
 # Operation: at most pairs_max pairs from a key on, which may be empty.
 BATCH_RANGE = 7
 
+# Operation: apply a function to a value of one element; the value of the operation has its
+# operands.
+BATCH_UPDATE_SCALAR = 8
+
+# Operation: apply a function to each element of a value; the value of the operation has its
+# operands.
+BATCH_UPDATE_VECTOR_WITH_SCALAR = 9
+
+# Operation: apply a function to each element of a value and the element at the same index of the
+# value of the operation.
+BATCH_UPDATE_VECTOR_WITH_VECTOR = 10
+
+# Operation: fold the elements of a value with a function; the value of the operation is the initial
+# element.
+BATCH_REDUCE = 11
+
+# Operation: the elements of a value that satisfy a predicate; the value of the operation has its
+# operands.
+BATCH_FILTER = 12
+
 # Item: a write has taken effect, or a range is complete.
 BATCH_DONE = 0
 
-# Item: the value of a get.
+# Item: the value of a get, the result of a reduction or a filter, or the original value of an
+# updated scalar.
 BATCH_FOUND = 1
 
 # Item: a pair of a range; its further items follow.
@@ -468,6 +489,10 @@ BATCH_OUT_OF_MEMORY = 9
 
 # Item: the pair was not written by a server, or the store could not execute the operation.
 BATCH_FAILED = 10
+
+# Item: the function does not exist, has other operands, or the value does not consist of its
+# elements.
+BATCH_NOT_APPLICABLE = 11
 
 # The format of log files, checkpoints and the manifest.
 WAL_FORMAT = 1
@@ -1816,7 +1841,7 @@ class OcsmOpcode(_Record):
 @dataclass(frozen=True)
 class BatchOperation(_Record):
     """The first byte of an operation; the sizes that it has (key, expected value, value: 2 bytes each),
-    pairs_max of a range (2 bytes), key, expected value and value follow.
+    pairs_max of a range or the number of a function (2 bytes), key, expected value and value follow.
 
     +----------+-------------+------------+------------+--------+
     | 7        | 6           | 5          | 4          | 3:0    |
@@ -1833,7 +1858,7 @@ class BatchOperation(_Record):
         "backward": Field(7, 1, None, 0x1),
     }
 
-    # One of the constants batch_get to batch_range.
+    # One of the constants batch_get to batch_filter.
     opcode: int = 0
     # The sizes are omitted: each equals the previous one in the datagram.
     same_sizes: int = 0
@@ -1865,7 +1890,7 @@ class BatchItem(_Record):
         "padding": Field(7, 1, None, 0x0),
     }
 
-    # One of the constants batch_done to batch_failed.
+    # One of the constants batch_done to batch_not_applicable.
     status: int = 0
     # The sizes are omitted: each equals the previous one in the datagram.
     same_sizes: int = 0

@@ -366,10 +366,31 @@ package layout_pkg;
   // operation: at most pairs_max pairs from a key on, which may be empty
   localparam int unsigned BatchRange = 7;
 
+  // operation: apply a function to a value of one element; the value of the operation has its
+  // operands
+  localparam int unsigned BatchUpdateScalar = 8;
+
+  // operation: apply a function to each element of a value; the value of the operation has its
+  // operands
+  localparam int unsigned BatchUpdateVectorWithScalar = 9;
+
+  // operation: apply a function to each element of a value and the element at the same index of the
+  // value of the operation
+  localparam int unsigned BatchUpdateVectorWithVector = 10;
+
+  // operation: fold the elements of a value with a function; the value of the operation is the
+  // initial element
+  localparam int unsigned BatchReduce = 11;
+
+  // operation: the elements of a value that satisfy a predicate; the value of the operation has its
+  // operands
+  localparam int unsigned BatchFilter = 12;
+
   // item: a write has taken effect, or a range is complete
   localparam int unsigned BatchDone = 0;
 
-  // item: the value of a get
+  // item: the value of a get, the result of a reduction or a filter, or the original value of an
+  // updated scalar
   localparam int unsigned BatchFound = 1;
 
   // item: a pair of a range; its further items follow
@@ -398,6 +419,10 @@ package layout_pkg;
 
   // item: the pair was not written by a server, or the store could not execute the operation
   localparam int unsigned BatchFailed = 10;
+
+  // item: the function does not exist, has other operands, or the value does not consist of its
+  // elements
+  localparam int unsigned BatchNotApplicable = 11;
 
   // the format of log files, checkpoints and the manifest
   localparam int unsigned WalFormat = 1;
@@ -1753,7 +1778,8 @@ package layout_pkg;
   } ocsm_opcode_t;
 
   // batch_operation: the first byte of an operation; the sizes that it has (key, expected value,
-  // value: 2 bytes each), pairs_max of a range (2 bytes), key, expected value and value follow
+  // value: 2 bytes each), pairs_max of a range or the number of a function (2 bytes), key, expected
+  // value and value follow
   //
   // +----------+-------------+------------+------------+--------+
   // | 7        | 6           | 5          | 4          | 3:0    |
@@ -1780,7 +1806,7 @@ package layout_pkg;
     logic same_value;
     // the sizes are omitted: each equals the previous one in the datagram
     logic same_sizes;
-    // one of the constants batch_get to batch_range
+    // one of the constants batch_get to batch_filter
     logic [3:0] opcode;
   } batch_operation_t;
 
@@ -1812,7 +1838,7 @@ package layout_pkg;
     logic same_value;
     // the sizes are omitted: each equals the previous one in the datagram
     logic same_sizes;
-    // one of the constants batch_done to batch_failed
+    // one of the constants batch_done to batch_not_applicable
     logic [3:0] status;
   } batch_item_t;
 

@@ -4,7 +4,7 @@ import argparse
 import pathlib
 import sys
 
-from honeycomb_plots import bench, figures, life, rtl_figures
+from honeycomb_plots import bench, figures, life, rtl_figures, unordered
 
 
 def main() -> int:
@@ -22,6 +22,9 @@ def main() -> int:
     command = commands.add_parser("life", help="draw the life of a request as PNG and SVG")
     command.add_argument("report", type=pathlib.Path, help="file of honeycomb-simulation --life")
     command.set_defaults(draw=life.draw)
+    command = commands.add_parser("unordered", help="draw the unordered index beside the paper KV-Direct")
+    command.add_argument("report", type=pathlib.Path, help="output of the test of memory accesses")
+    command.set_defaults(draw=unordered.draw)
     arguments = parser.parse_args()
     try:
         for path in arguments.draw(arguments.report):

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::batch::{Operation, Rejection};
+use honeycomb_protocol::batch::{FunctionForm, Operation, Rejection};
 use honeycomb_protocol::{PAYLOAD_BYTES_MAX, segment_run};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -239,6 +239,28 @@ impl Client {
         })
     }
 
+    /// Applies a function to the value of a key. Returns the original value of an updated scalar, the result
+    /// of a reduction or the elements that a filter returns; nothing for an updated vector; and `None` if the
+    /// key is absent.
+    ///
+    /// # Errors
+    /// [`Error::Server`] if the function does not exist, has other operands, or the value does not consist of
+    /// its elements, or is longer than 64 KiB; [`Error`].
+    pub fn apply(
+        &mut self,
+        key: &[u8],
+        form: FunctionForm,
+        function: u16,
+        operands: &[u8],
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.one(&Operation::Function { key, form, function, operands }, |outcome| match outcome {
+            Outcome::Value(value) => Some(Some(value.to_vec())),
+            Outcome::Done => Some(Some(Vec::new())),
+            Outcome::Absent => Some(None),
+            _ => None,
+        })
+    }
+
     /// Executes one operation. `meaning` returns `None` for outcomes that are errors.
     fn one<T>(
         &mut self,
@@ -335,6 +357,9 @@ fn error(outcome: Outcome<'_>) -> Error {
         Outcome::TooLarge | Outcome::NoRoom => Error::Server("the value is longer than a datagram"),
         Outcome::KeyLength => Error::Server("the key is empty or too long"),
         Outcome::OutOfMemory => Error::Server("the store has no room"),
+        Outcome::NotApplicable => {
+            Error::Server("the function is not applicable to the value or its operands")
+        }
         _ => Error::Server("the store failed, or the stored pair has an unknown format"),
     }
 }

@@ -5,7 +5,7 @@ use honeycomb_protocol::batch::{Item, Rejection};
 /// The outcome of an operation. It borrows its bytes from the received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// The value of a get.
+    /// The value of a get, the result of a reduction or a filter, or the original value of an updated scalar.
     Value(&'a [u8]),
     /// The pairs of a range.
     Pairs {
@@ -33,6 +33,8 @@ pub enum Outcome<'a> {
     OutOfMemory,
     /// The store failed, or the stored pair has a format that servers do not write.
     Failed,
+    /// The function does not exist, has other operands, or the value does not consist of its elements.
+    NotApplicable,
     /// The server has rejected the request and executed none of it.
     Rejected(Rejection),
     /// No reply arrived. The server executed a write once or not at all.
@@ -55,6 +57,7 @@ impl<'a> Outcome<'a> {
             Item::NoRoom => Self::NoRoom,
             Item::KeyLength => Self::KeyLength,
             Item::OutOfMemory => Self::OutOfMemory,
+            Item::NotApplicable => Self::NotApplicable,
             Item::Failed | Item::Pair { .. } => Self::Failed,
         }
     }

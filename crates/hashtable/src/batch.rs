@@ -8,16 +8,14 @@
 //!
 //! So the memory responds to 16 to 32 groups at once.
 //!
-//! The operations of a group execute on a copy of the value, each on the result of the previous one (data
-//! forwarding), and the last result is stored once. So a thousand increments of one counter load and store
-//! its bucket once.
+//! The operations of a group execute on a copy of the value (see `forwarding`).
 
 use crate::access::Access;
 use crate::error::Error;
 use crate::gets::are_gets;
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
-use crate::operation::{Effect, Operation, Outcome, Request, Scratch, decide};
+use crate::operation::{Operation, Outcome, Request, Scratch};
 use crate::station::{Group, STATION, Station};
 
 /// Groups of a window.
@@ -27,13 +25,13 @@ pub(crate) const WINDOW: usize = 16;
 #[derive(Debug, Default)]
 pub struct Answers {
     /// The outcome of each operation, or `Absent` if it has failed.
-    outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Outcome>,
     /// The errors of the operations that have failed, with their indices.
     errors: Vec<(usize, Error)>,
     /// The values that outcomes refer to.
-    bytes: Vec<u8>,
-    station: Station,
-    scratch: Scratch,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) station: Station,
+    pub(crate) scratch: Scratch,
 }
 
 impl Answers {
@@ -118,12 +116,12 @@ impl Index {
 }
 
 /// The execution of the operations in the station.
-struct StationRun<'r> {
-    index: &'r Index,
-    access: Access<'r>,
-    requests: &'r [Request<'r>],
+pub(crate) struct StationRun<'r> {
+    pub(crate) index: &'r Index,
+    pub(crate) access: Access<'r>,
+    pub(crate) requests: &'r [Request<'r>],
     /// The index in the batch of the first operation.
-    first: usize,
+    pub(crate) first: usize,
 }
 
 impl<'r> StationRun<'r> {
@@ -157,11 +155,12 @@ impl<'r> StationRun<'r> {
     fn group(&self, state: u64, answers: &mut Answers) -> Vec<Group<'r>> {
         let mut groups = Vec::with_capacity(self.requests.len());
         let slots = answers.station.clear(self.requests.len());
+        let mut checked = None;
         for (index, request) in self.requests.iter().enumerate() {
-            match self.check(request) {
+            match self.check(request, &mut checked) {
                 Ok(()) => {
                     let key = HashedKey::new(self.index.config.seed, request.key);
-                    let bucket = self.index.directory.address_in(state, key.hash);
+                    let bucket = || self.index.directory.address_in(state, key.hash);
                     answers.station.add(&mut groups, slots, key, bucket, index, &request.operation);
                 }
                 Err(error) => answers.set(self.first + index, Err(error)),
@@ -170,11 +169,22 @@ impl<'r> StationRun<'r> {
         groups
     }
 
+    /// Checks a request. `checked` has the function and the length of the operands of the last valid update
+    /// of scalars: most updates of a batch have the same ones.
     #[inline]
-    fn check(&self, request: &Request<'_>) -> Result<(), Error> {
+    fn check(&self, request: &Request<'_>, checked: &mut Option<(u32, usize)>) -> Result<(), Error> {
         check_key(request.key)?;
         match request.operation {
             Operation::Get => Ok(()),
+            Operation::UpdateScalar { function, operands }
+            | Operation::UpdateVectorWithScalar { function, operands } => {
+                let update = Some((function, operands.len()));
+                if *checked != update {
+                    request.operation.check(&self.index.functions)?;
+                    *checked = update;
+                }
+                Ok(())
+            }
             operation => operation.check(&self.index.functions),
         }
     }
@@ -255,70 +265,4 @@ impl<'r> StationRun<'r> {
         };
         answers.set(self.first + index, result);
     }
-
-    /// Executes the operations of a group on a copy of the value, and stores the last result.
-    fn forward(&self, group: &Group<'_>, answers: &mut Answers) -> Result<(), Error> {
-        let (index, key) = (self.index, &group.key);
-        answers.scratch.current.clear();
-        let stripe = index.stripe(key.hash);
-        let guard = group.writes.then(|| stripe.lock.lock());
-        let (found, existed) = if group.writes {
-            let found = index.find(self.access, key, Some(&mut answers.scratch.current));
-            (found, found.is_some())
-        } else {
-            (None, index.get(self.access, key, &mut answers.scratch.current).is_some())
-        };
-        let last = self.forward_members(group, existed, answers);
-        match (found, last) {
-            (_, Last::Unchanged) | (None, Last::Absent) => {}
-            (Some(found), Last::Absent) => index.remove(self.access, key, &found),
-            (found, Last::Changed) => index.store(self.access, key, found, &answers.scratch.current)?,
-        }
-        match last {
-            Last::Unchanged => {}
-            Last::Absent if !existed => {}
-            Last::Absent => index.recording.record(key.bytes, Effect::Delete, &[]),
-            Last::Changed => {
-                index.recording.record(key.bytes, Effect::Store(&answers.scratch.current), &[]);
-            }
-        }
-        drop(guard);
-        if !existed && last == Last::Changed {
-            index.grow_if_full(self.access, stripe);
-        }
-        Ok(())
-    }
-
-    /// Executes the operations of a group on the current value. Returns what is left to do.
-    fn forward_members(&self, group: &Group<'_>, existed: bool, answers: &mut Answers) -> Last {
-        let Answers { outcomes, bytes, station, scratch, .. } = answers;
-        let Scratch { current, computed } = scratch;
-        let (mut exists, mut last) = (existed, Last::Unchanged);
-        for member in station.members(group) {
-            let value = exists.then_some(&current[..]);
-            let operation = &self.requests[member].operation;
-            let (effect, outcome) = decide(operation, value, &self.index.functions, computed, bytes);
-            outcomes[self.first + member] = outcome;
-            match effect {
-                Effect::Nothing => continue,
-                Effect::Store(value) => {
-                    current.clear();
-                    current.extend_from_slice(value);
-                }
-                Effect::StoreComputed => std::mem::swap(current, computed),
-                Effect::Delete => current.clear(),
-            }
-            exists = effect != Effect::Delete;
-            last = if exists { Last::Changed } else { Last::Absent };
-        }
-        last
-    }
-}
-
-/// The state of a pair after the operations of its group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
-    Unchanged,
-    Changed,
-    Absent,
 }

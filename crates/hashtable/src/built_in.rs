@@ -98,6 +98,11 @@ impl BuiltIn {
         self as u32 >= Self::Equal as u32
     }
 
+    /// Whether the order of the elements of a reduction does not matter, except for rounding.
+    const fn is_associative(self) -> bool {
+        matches!(self, Self::Add | Self::Minimum | Self::Maximum | Self::And | Self::Or | Self::Xor)
+    }
+
     /// Number of operands.
     #[must_use]
     pub const fn operands(self) -> usize {
@@ -145,17 +150,29 @@ pub(crate) fn update(function: BuiltIn, element: Element, value: &mut [u8], oper
 /// is that of another function.
 #[inline]
 pub(crate) fn update_word(number: u32, word: [u8; 8], operand: [u8; 8]) -> Option<[u8; 8]> {
-    let (function, element) = BuiltIn::of_number(number)?;
+    let (mut value, mut operand) = (word, Some(operand));
+    update_words(number, &mut value, |_| operand.take()).then_some(value)
+}
+
+/// As [`update_word`], several times: `next` receives the integer before each update and returns the operand
+/// of the update, or `None` after the last one. Returns false, and calls nothing, if the number is that of
+/// another function.
+#[inline]
+pub(crate) fn update_words(
+    number: u32,
+    value: &mut [u8; 8],
+    next: impl FnMut([u8; 8]) -> Option<[u8; 8]>,
+) -> bool {
+    let Some((function, element)) = BuiltIn::of_number(number) else { return false };
     if function.operands() != 1 || function.is_predicate() {
-        return None;
+        return false;
     }
-    let mut value = word;
     match element {
-        Element::U64 => with_one(function, One { value: &mut value, operand: u64::from_le_bytes(operand) }),
-        Element::I64 => with_one(function, One { value: &mut value, operand: i64::from_le_bytes(operand) }),
-        _ => return None,
+        Element::U64 => with_one::<u64, _>(function, Words { value, next }),
+        Element::I64 => with_one::<i64, _>(function, Words { value, next }),
+        _ => return false,
     }
-    Some(value)
+    true
 }
 
 /// Folds all elements of a value with a function of one operand, from an initial element on.
@@ -166,6 +183,11 @@ pub(crate) fn reduce(function: BuiltIn, element: Element, initial: &mut [u8], va
 /// Appends the elements that satisfy a predicate.
 pub(crate) fn filter(function: BuiltIn, element: Element, value: &[u8], operands: &[u8], out: &mut Vec<u8>) {
     for_element!(element, filter_typed(function, value, operands, out));
+}
+
+/// Whether an element satisfies a predicate.
+pub(crate) fn is_satisfied(function: BuiltIn, element: Element, bytes: &[u8], operands: &[u8]) -> bool {
+    for_element!(element, satisfies(function, bytes, operands))
 }
 
 fn update_typed<T: Number>(function: BuiltIn, value: &mut [u8], operands: Operands<'_>) {
@@ -194,16 +216,18 @@ impl<T: Number> Loop<T> for AllWith<'_, T> {
     }
 }
 
-/// A single element.
-struct One<'v, T> {
+/// Updates of one element, one after the other.
+struct Words<'v, F> {
     value: &'v mut [u8; 8],
-    operand: T,
+    next: F,
 }
 
-impl<T: Number> Loop<T> for One<'_, T> {
+impl<T: Number, F: FnMut([u8; 8]) -> Option<[u8; 8]>> Loop<T> for Words<'_, F> {
     #[inline(always)]
-    fn run(self, apply: impl Fn(T, T) -> T) {
-        apply(T::read(self.value), self.operand).write(self.value);
+    fn run(mut self, apply: impl Fn(T, T) -> T) {
+        while let Some(operand) = (self.next)(*self.value) {
+            apply(T::read(self.value), T::read(&operand)).write(self.value);
+        }
     }
 }
 
@@ -232,7 +256,41 @@ impl<T: Number> Loop<T> for Fold<'_, '_> {
 }
 
 fn reduce_typed<T: Number>(function: BuiltIn, initial: &mut [u8], value: &[u8]) {
-    with_one::<T, _>(function, Fold { initial, value });
+    // The compiler folds several small elements at once anyway.
+    if T::BYTES >= 4 && function.is_associative() {
+        with_one::<T, _>(function, FoldInLanes { initial, value });
+    } else {
+        with_one::<T, _>(function, Fold { initial, value });
+    }
+}
+
+/// Elements that [`FoldInLanes`] folds at once.
+const LANES: usize = 8;
+
+/// A fold whose order does not matter: element `i` into lane `i % LANES`, and at last the lanes, in their
+/// order. So an element does not wait for the previous one, and the processor folds several at once.
+struct FoldInLanes<'i, 'v> {
+    initial: &'i mut [u8],
+    value: &'v [u8],
+}
+
+impl<T: Number> Loop<T> for FoldInLanes<'_, '_> {
+    fn run(self, apply: impl Fn(T, T) -> T) {
+        let mut chunks = self.value.chunks_exact(LANES * T::BYTES);
+        let read = |chunk: &[u8]| -> [T; LANES] {
+            std::array::from_fn(|lane| T::read(&chunk[lane * T::BYTES..][..T::BYTES]))
+        };
+        let first = chunks.next().map(read);
+        let lanes = first.map(|first| {
+            chunks.by_ref().fold(first, |lanes, chunk| {
+                let elements = read(chunk);
+                std::array::from_fn(|lane| apply(lanes[lane], elements[lane]))
+            })
+        });
+        let rest = chunks.remainder().chunks_exact(T::BYTES).map(T::read);
+        let elements = lanes.into_iter().flatten().chain(rest);
+        elements.fold(T::read(self.initial), apply).write(self.initial);
+    }
 }
 
 /// Runs a loop with a function of one operand.
@@ -285,23 +343,22 @@ fn update_with_several<T: Number>(function: BuiltIn, value: &mut [u8], operands:
 }
 
 fn filter_typed<T: Number>(function: BuiltIn, value: &[u8], operands: &[u8], out: &mut Vec<u8>) {
-    let first = T::read(operands);
-    match function {
-        BuiltIn::Equal => matching(value, out, |element: T| element == first),
-        BuiltIn::NotEqual => matching(value, out, |element: T| element != first),
-        BuiltIn::Less => matching(value, out, |element: T| element < first),
-        BuiltIn::Greater => matching(value, out, |element: T| element > first),
-        // The check of the arguments leaves only `Between`.
-        _ => {
-            let last = T::read(&operands[T::BYTES..]);
-            matching(value, out, |element: T| element >= first && element <= last);
-        }
-    }
+    let elements = value.chunks_exact(T::BYTES);
+    let matching = elements.filter(|bytes| satisfies::<T>(function, bytes, operands));
+    matching.for_each(|bytes| out.extend_from_slice(bytes));
 }
 
-fn matching<T: Number>(value: &[u8], out: &mut Vec<u8>, matches: impl Fn(T) -> bool) {
-    let elements = value.chunks_exact(T::BYTES);
-    elements.filter(|bytes| matches(T::read(bytes))).for_each(|bytes| out.extend_from_slice(bytes));
+#[inline]
+fn satisfies<T: Number>(function: BuiltIn, bytes: &[u8], operands: &[u8]) -> bool {
+    let (element, first) = (T::read(bytes), T::read(operands));
+    match function {
+        BuiltIn::Equal => element == first,
+        BuiltIn::NotEqual => element != first,
+        BuiltIn::Less => element < first,
+        BuiltIn::Greater => element > first,
+        // The check of the arguments leaves only `Between`.
+        _ => element >= first && element <= T::read(&operands[T::BYTES..]),
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The parameters of a table.
 
-use honeycomb_layout::INLINE_PAIR_BYTES_MAX;
+use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, bucket, value_reference};
 
+use crate::bucket::inline_slots;
 use crate::error::Error;
+use crate::record::{class_bytes, class_of};
 
 /// The parameters of a table.
 #[derive(Debug, Clone)]
@@ -30,6 +32,20 @@ const BUCKETS_MAX: usize = 1 << 24;
 const PERCENT_MAX: usize = 100;
 
 impl TableConfig {
+    /// Bytes that a pair occupies, by the lengths of its key and its value: its slots, its slab, and the
+    /// buffer of an overflow value. Free slots and slabs do not count.
+    #[must_use]
+    pub fn pair_bytes(&self, key_bytes: usize, value_bytes: usize) -> usize {
+        let of_slots = |slots: usize| (slots * bucket::SIZE).div_ceil(BUCKET_SLOTS);
+        if key_bytes + value_bytes <= self.inline_pair_bytes_max {
+            return of_slots(inline_slots(key_bytes + value_bytes));
+        }
+        let buffer = value_bytes.next_multiple_of(ALLOCATION_UNIT_BYTES);
+        let of_overflow = || class_of(key_bytes, value_reference::SIZE).map(|class| (class, buffer));
+        let slab = class_of(key_bytes, value_bytes).map(|class| (class, 0)).or_else(of_overflow);
+        of_slots(1) + slab.map_or(0, |(class, buffer)| class_bytes(class) + buffer)
+    }
+
     pub(crate) fn check(&self) -> Result<(), Error> {
         let invalid = |name, value, allowed| Err(Error::InvalidConfig { name, value, allowed });
         if !self.buckets.is_power_of_two() || self.buckets > BUCKETS_MAX {
@@ -43,6 +59,34 @@ impl TableConfig {
                 invalid("fill_percent", percent, "from 1 to 100")
             }
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_pairs_at_the_limits_of_their_forms() {
+        let config = TableConfig::default();
+        let cases = [
+            // Inline: slots of 6.4 bytes for five bytes.
+            ((1, 0), 7),
+            ((5, 0), 7),
+            ((5, 1), 13),
+            ((10, 20), 39),
+            // In a slab, with two bytes of header, besides a slot.
+            ((10, 21), 7 + 64),
+            ((10, 52), 7 + 64),
+            ((10, 53), 7 + 128),
+            ((10, 500), 7 + 512),
+            // An overflow value.
+            ((10, 501), 7 + 32 + 512),
+            ((10, 513), 7 + 32 + 1024),
+        ];
+        for ((key, value), expected) in cases {
+            assert_eq!(config.pair_bytes(key, value), expected, "{key} + {value}");
         }
     }
 }

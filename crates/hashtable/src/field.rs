@@ -10,8 +10,6 @@ use crate::functions::{Function, Functions};
 pub struct Condition<'f> {
     field: Field<'f>,
     operands: Vec<u8>,
-    /// The element, if it satisfies the predicate.
-    matching: Vec<u8>,
 }
 
 /// The fold of a field over many values.
@@ -19,7 +17,12 @@ pub struct Condition<'f> {
 pub struct Fold<'f> {
     field: Field<'f>,
     result: Vec<u8>,
+    /// Elements that are not folded yet: the function folds many at once.
+    elements: Vec<u8>,
 }
+
+/// Bytes of elements that a fold collects.
+const FOLD_BYTES: usize = 4096;
 
 /// The field that a function reads.
 #[derive(Debug, Clone, Copy)]
@@ -37,15 +40,14 @@ impl<'f> Condition<'f> {
         let function = functions.predicate(number)?;
         function.check_operands(operands)?;
         let field = Field { function, offset };
-        Ok(Self { field, operands: operands.to_vec(), matching: Vec::new() })
+        Ok(Self { field, operands: operands.to_vec() })
     }
 
     /// Whether a value has the field and satisfies the condition.
-    pub fn matches(&mut self, value: &[u8]) -> bool {
-        let Some(element) = self.field.of(value) else { return false };
-        self.matching.clear();
-        self.field.function.filter(element, &self.operands, &mut self.matching);
-        !self.matching.is_empty()
+    #[must_use]
+    pub fn matches(&self, value: &[u8]) -> bool {
+        let element = self.field.of(value);
+        element.is_some_and(|element| self.field.function.is_satisfied_by(element, &self.operands))
     }
 }
 
@@ -59,20 +61,30 @@ impl<'f> Fold<'f> {
         let function = functions.update(number)?;
         function.check_single()?;
         function.check_operands(initial)?;
-        Ok(Self { field: Field { function, offset }, result: initial.to_vec() })
+        let field = Field { function, offset };
+        Ok(Self { field, result: initial.to_vec(), elements: Vec::with_capacity(FOLD_BYTES) })
     }
 
     /// Adds the field of a value. A value without the field changes nothing.
+    #[inline]
     pub fn add(&mut self, value: &[u8]) {
-        if let Some(element) = self.field.of(value) {
-            self.field.function.reduce(&mut self.result, element);
+        let Some(element) = self.field.of(value) else { return };
+        self.elements.extend_from_slice(element);
+        if self.elements.len() >= FOLD_BYTES {
+            self.fold();
         }
     }
 
     /// The result: one element.
     #[must_use]
-    pub fn into_result(self) -> Vec<u8> {
+    pub fn into_result(mut self) -> Vec<u8> {
+        self.fold();
         self.result
+    }
+
+    fn fold(&mut self) {
+        self.field.function.reduce(&mut self.result, &self.elements);
+        self.elements.clear();
     }
 }
 

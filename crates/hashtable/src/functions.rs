@@ -184,6 +184,19 @@ impl Function<'_> {
         initial.copy_from_slice(&folded.to_le_bytes()[..width]);
     }
 
+    /// Whether an element satisfies the predicate.
+    pub(crate) fn is_satisfied_by(&self, element: &[u8], operands: &[u8]) -> bool {
+        let registered = match self.body {
+            Body::BuiltIn(function) => {
+                return built_in::is_satisfied(function, self.element, element, operands);
+            }
+            Body::Registered(registered) => registered,
+        };
+        let Kind::Predicate(predicate) = &registered.kind else { return false };
+        let (operands, count) = read_operands(operands, self.element.bytes());
+        predicate(read(element), &operands[..count])
+    }
+
     /// Appends the elements of a value that satisfy the predicate.
     pub(crate) fn filter(&self, value: &[u8], operands: &[u8], out: &mut Vec<u8>) {
         let registered = match self.body {

@@ -17,6 +17,7 @@ mod directory;
 mod element;
 mod error;
 mod field;
+mod forwarding;
 mod functions;
 mod gets;
 mod growth;

@@ -56,7 +56,8 @@ pub enum Operation<'o> {
         /// The vector.
         vector: &'o [u8],
     },
-    /// Folds all elements with a function of one operand, in their order. Returns the result.
+    /// Folds all elements with a function of one operand. Returns the result. Sums of floating-point numbers
+    /// have the rounding of another order: eight partial sums, each of every eighth element.
     Reduce {
         /// The number of the function.
         function: u32,

@@ -19,7 +19,59 @@ use crate::slab_words::Match;
 /// The words were of two moments: the reader must start again.
 struct Torn;
 
+/// Receives the value that a reader finds.
+trait Output<'a> {
+    /// The bytes to which a value that is not an overflow value is appended.
+    fn bytes(&mut self) -> &mut Vec<u8>;
+    /// Receives an overflow value.
+    fn overflow(&mut self, value: &'a [u8]) -> Span;
+}
+
+/// Receives copies of all values.
+impl<'a> Output<'a> for Vec<u8> {
+    #[inline]
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        self
+    }
+
+    #[inline]
+    fn overflow(&mut self, value: &'a [u8]) -> Span {
+        append(self, value)
+    }
+}
+
+/// Receives copies of values, but overflow values themselves.
+struct Borrowed<'a, 'b> {
+    bytes: &'b mut Vec<u8>,
+    overflow: Option<&'a [u8]>,
+}
+
+impl<'a> Output<'a> for Borrowed<'a, '_> {
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        self.bytes
+    }
+
+    fn overflow(&mut self, value: &'a [u8]) -> Span {
+        self.overflow = Some(value);
+        Span { start: self.bytes.len(), end: self.bytes.len() }
+    }
+}
+
 impl Index {
+    /// Returns the value of a key, in `buffer` unless it is an overflow value. `None` if the key is absent.
+    pub(crate) fn look_at<'v>(
+        &self,
+        access: Access<'v>,
+        key: &HashedKey<'_>,
+        buffer: &'v mut Vec<u8>,
+    ) -> Option<&'v [u8]> {
+        buffer.clear();
+        let mut output = Borrowed { bytes: buffer, overflow: None };
+        self.get_again(access, key, &mut output)?;
+        let Borrowed { bytes, overflow } = output;
+        Some(overflow.unwrap_or(bytes))
+    }
+
     /// Appends the value of a key. `None` if the key is absent.
     #[inline]
     pub(crate) fn get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Option<Span> {
@@ -30,7 +82,12 @@ impl Index {
     }
 
     /// As `get`, from the beginning until no writer interferes.
-    fn get_again(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Option<Span> {
+    fn get_again<'a>(
+        &self,
+        access: Access<'a>,
+        key: &HashedKey<'_>,
+        out: &mut impl Output<'a>,
+    ) -> Option<Span> {
         loop {
             match self.try_get(access, key, out) {
                 Ok(found) => return found,
@@ -41,25 +98,25 @@ impl Index {
 
     /// As `get`, once. Appends nothing if it fails.
     #[inline]
-    fn try_get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Read {
+    fn try_get<'a>(&self, access: Access<'a>, key: &HashedKey<'_>, out: &mut impl Output<'a>) -> Read {
         let number = self.stripe(key.hash).lock.begin();
         self.try_chain(access, key, (number, self.directory.address_of(key.hash)), out)
     }
 
     /// Searches a chain from a bucket on. The reader has begun with `number`.
-    fn try_chain(
+    fn try_chain<'a>(
         &self,
-        access: Access<'_>,
+        access: Access<'a>,
         key: &HashedKey<'_>,
         (number, mut address): (u64, u32),
-        out: &mut Vec<u8>,
+        out: &mut impl Output<'a>,
     ) -> Read {
         let lock = &self.stripe(key.hash).lock;
         loop {
             let bucket = access.try_bucket(address).ok_or(Torn)?;
             if let Some(pair) = bucket.find_inline(key) {
-                let span = append_inline(&bucket, pair.value, pair.value_length, out);
-                return if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) };
+                let span = append_inline(&bucket, pair.value, pair.value_length, out.bytes());
+                return if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out.bytes()) };
             }
             let mut after = 0;
             while let Some(slab) = bucket.find_slab(key.second(), after) {
@@ -78,27 +135,27 @@ impl Index {
 
     /// Appends the value of a slab, if it has the key.
     #[inline]
-    fn try_slab(
+    fn try_slab<'a>(
         &self,
-        access: Access<'_>,
+        access: Access<'a>,
         key: &HashedKey<'_>,
         number: u64,
         slab: SlabSlot,
-        out: &mut Vec<u8>,
+        out: &mut impl Output<'a>,
     ) -> Read {
         let lock = &self.stripe(key.hash).lock;
         let words = access.try_slab(slab.class, slab.address).ok_or(Torn)?;
         match words.compare(key).ok_or(Torn)? {
             Match::Other => Ok(None),
             Match::Value(length) => {
-                let span = words.append_value(key.bytes.len(), length, out);
-                if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out) }
+                let span = words.append_value(key.bytes.len(), length, out.bytes());
+                if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out.bytes()) }
             }
             Match::Overflow => {
                 let record = access.try_record(slab).ok_or(Torn)?;
                 match record.pair().ok_or(Torn)?.value {
                     SlabValue::Overflow(reference) if lock.unchanged(number) => {
-                        Ok(Some(append(out, access.beginning(reference))))
+                        Ok(Some(out.overflow(access.beginning(reference))))
                     }
                     _ => Err(Torn),
                 }

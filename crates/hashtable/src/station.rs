@@ -54,14 +54,15 @@ impl Station {
         slots
     }
 
-    /// Adds an operation: to the group of its key, or to a new group. `slots` is what `clear` has returned.
+    /// Adds an operation: to the group of its key, or to a new group, whose bucket has the address `bucket`.
+    /// `slots` is what `clear` has returned.
     #[inline]
     pub(crate) fn add<'r>(
         &mut self,
         groups: &mut Vec<Group<'r>>,
         slots: usize,
         key: HashedKey<'r>,
-        bucket: u32,
+        bucket: impl FnOnce() -> u32,
         index: usize,
         operation: &Operation<'_>,
     ) {
@@ -85,7 +86,7 @@ impl Station {
         let is_get = matches!(operation, Operation::Get);
         groups.push(Group {
             key,
-            bucket,
+            bucket: bucket(),
             first: index,
             last: index,
             count: 1,
@@ -96,9 +97,15 @@ impl Station {
         });
     }
 
+    /// The operation of the same group that arrived after one.
+    #[inline]
+    pub(crate) fn after(&self, operation: usize) -> Option<usize> {
+        let next = self.next[operation];
+        (next != NONE).then_some(usize::from(next))
+    }
+
     /// The operations of a group, in the order of their arrival.
     pub(crate) fn members(&self, group: &Group<'_>) -> impl Iterator<Item = usize> {
-        let next = |index: &u16| Some(self.next[usize::from(*index)]).filter(|next| *next != NONE);
-        std::iter::successors(Some(group.first), next).map(usize::from)
+        std::iter::successors(Some(usize::from(group.first)), |operation| self.after(*operation))
     }
 }

@@ -48,12 +48,11 @@ impl Index {
         out: &mut Vec<u8>,
     ) -> Result<Outcome, Error> {
         let Scratch { current, computed } = scratch;
-        current.clear();
         if !operation.writes() {
-            let found = self.get(access, key, current);
-            let current = found.map(|_| &current[..]);
+            let current = self.look_at(access, key, current);
             return Ok(decide(operation, current, &self.functions, computed, out).1);
         }
+        current.clear();
         let stripe = self.stripe(key.hash);
         let (start, guard) = (out.len(), stripe.lock.lock());
         let wanted = operation.needs_value().then_some(&mut *current);

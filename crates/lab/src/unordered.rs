@@ -2,6 +2,7 @@
 
 mod atomics;
 mod maps;
+mod reductions;
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -9,7 +10,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use honeycomb_workload::{Distribution, Operation, Stream, Workload, mix, seed};
 
 use self::maps::{Bytes, Dash, Honeycomb, Papaya, Scc, UnorderedMap};
@@ -39,9 +40,24 @@ pub struct UnorderedArguments {
     /// Seconds of a measurement
     #[arg(long, default_value_t = 0.5)]
     seconds: f64,
+    /// The measurements to run
+    #[arg(long, value_enum, value_delimiter = ',')]
+    #[arg(default_values_t = [Part::Maps, Part::Atomics, Part::Reductions])]
+    parts: Vec<Part>,
     /// Only load the map of this index, and print its bytes a pair
     #[arg(long, hide = true)]
     size_of: Option<usize>,
+}
+
+/// A measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Gets and puts beside other maps
+    Maps,
+    /// Increments of few counters beside other maps
+    Atomics,
+    /// Reductions of vectors and of ranges
+    Reductions,
 }
 
 /// A name and a map.
@@ -51,15 +67,23 @@ type Named<'m, const N: usize> = (&'static str, &'m dyn UnorderedMap<N>);
 pub fn run(arguments: &UnorderedArguments) -> Result<String, Failure> {
     let time = Duration::try_from_secs_f64(arguments.seconds)?;
     let mut text = String::new();
-    for bytes in &arguments.bytes {
+    let has = |part: Part| arguments.parts.contains(&part);
+    for bytes in arguments.bytes.iter().filter(|_| has(Part::Maps)) {
         text += &match bytes {
             8 => compare::<8>(arguments, time)?,
             16 => compare::<16>(arguments, time)?,
             other => return Err(format!("--bytes {other}: 8 or 16").into()),
         };
     }
-    if arguments.size_of.is_none() {
+    if arguments.size_of.is_some() {
+        return Ok(text);
+    }
+    if has(Part::Atomics) {
         text += &atomics::measure(arguments.rounds, time)?;
+        text += "\n";
+    }
+    if has(Part::Reductions) {
+        text += &reductions::measure(arguments.rounds, time)?;
     }
     Ok(text)
 }

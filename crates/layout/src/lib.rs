@@ -370,10 +370,31 @@ pub const BATCH_COMPARE_AND_SWAP: usize = 6;
 /// Operation: at most pairs_max pairs from a key on, which may be empty.
 pub const BATCH_RANGE: usize = 7;
 
+/// Operation: apply a function to a value of one element; the value of the operation has its
+/// operands.
+pub const BATCH_UPDATE_SCALAR: usize = 8;
+
+/// Operation: apply a function to each element of a value; the value of the operation has its
+/// operands.
+pub const BATCH_UPDATE_VECTOR_WITH_SCALAR: usize = 9;
+
+/// Operation: apply a function to each element of a value and the element at the same index of the
+/// value of the operation.
+pub const BATCH_UPDATE_VECTOR_WITH_VECTOR: usize = 10;
+
+/// Operation: fold the elements of a value with a function; the value of the operation is the
+/// initial element.
+pub const BATCH_REDUCE: usize = 11;
+
+/// Operation: the elements of a value that satisfy a predicate; the value of the operation has its
+/// operands.
+pub const BATCH_FILTER: usize = 12;
+
 /// Item: a write has taken effect, or a range is complete.
 pub const BATCH_DONE: usize = 0;
 
-/// Item: the value of a get.
+/// Item: the value of a get, the result of a reduction or a filter, or the original value of an
+/// updated scalar.
 pub const BATCH_FOUND: usize = 1;
 
 /// Item: a pair of a range; its further items follow.
@@ -402,6 +423,10 @@ pub const BATCH_OUT_OF_MEMORY: usize = 9;
 
 /// Item: the pair was not written by a server, or the store could not execute the operation.
 pub const BATCH_FAILED: usize = 10;
+
+/// Item: the function does not exist, has other operands, or the value does not consist of its
+/// elements.
+pub const BATCH_NOT_APPLICABLE: usize = 11;
 
 /// The format of log files, checkpoints and the manifest.
 pub const WAL_FORMAT: usize = 1;
@@ -3131,7 +3156,8 @@ pub mod ocsm_opcode {
 }
 
 /// The first byte of an operation; the sizes that it has (key, expected value, value: 2 bytes
-/// each), pairs_max of a range (2 bytes), key, expected value and value follow.
+/// each), pairs_max of a range or the number of a function (2 bytes), key, expected value and value
+/// follow.
 ///
 /// ```text
 /// +----------+-------------+------------+------------+--------+
@@ -3188,7 +3214,7 @@ pub mod batch_operation {
         assert!(BITS == end);
     };
 
-    /// One of the constants batch_get to batch_range.
+    /// One of the constants batch_get to batch_filter.
     #[inline]
     pub const fn opcode(word: u64) -> u64 {
         super::extract(word, OPCODE_SHIFT, OPCODE_MASK)
@@ -3307,7 +3333,7 @@ pub mod batch_item {
         assert!(BITS == end);
     };
 
-    /// One of the constants batch_done to batch_failed.
+    /// One of the constants batch_done to batch_not_applicable.
     #[inline]
     pub const fn status(word: u64) -> u64 {
         super::extract(word, STATUS_SHIFT, STATUS_MASK)

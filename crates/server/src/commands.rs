@@ -31,6 +31,7 @@ mod persistence;
 pub(crate) mod query;
 mod random;
 pub(crate) mod range;
+mod range_functions;
 mod server;
 mod set;
 mod slow_log;
@@ -51,7 +52,7 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 34] = [
+    let groups: [&'static [Command]; 35] = [
         acl::COMMANDS,
         backup::COMMANDS,
         bitfield::COMMANDS,
@@ -66,6 +67,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         dump::COMMANDS,
         expiry::COMMANDS,
         functions::COMMANDS,
+        range_functions::COMMANDS,
         info::COMMANDS,
         keys::COMMANDS,
         latency::COMMANDS,

@@ -4,6 +4,7 @@
 //! one batch. Within a packet, and within all packets of an iteration, reads execute before writes, and
 //! writes of one key execute in order.
 
+mod functions;
 mod outbox;
 mod outcome;
 mod port;

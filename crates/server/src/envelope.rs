@@ -50,12 +50,12 @@ impl<'a> Envelope<'a> {
     }
 
     /// Returns the length of the stored value.
-    fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.header().1 + self.data.len()
     }
 
-    /// Returns the bytes that the pair of a key uses: in its leaf, where it may share its first bytes with
-    /// others, and in the buffer of an overflow value.
+    /// Returns the bytes that the pair of a key uses in an ordered database: in its leaf, where it may share
+    /// its first bytes with others, and in the buffer of an overflow value.
     pub(crate) fn pair_bytes(&self, key: &[u8]) -> usize {
         let (item, value) = (item_header::BITS as usize / 8 + key.len(), self.bytes());
         if value <= INLINE_VALUE_BYTES_MAX {

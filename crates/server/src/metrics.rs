@@ -4,7 +4,9 @@ use std::fmt::Error;
 use std::sync::Arc;
 
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::{AccessCounts, DurabilityStatistics, Statistics, TableStatistics, WRITE_MICROSECONDS};
+use honeycomb_store::{
+    AccessCounts, DurabilityStatistics, Statistics, TableStatistics, UnorderedStatistics, WRITE_MICROSECONDS,
+};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
@@ -45,6 +47,7 @@ impl Collector for All {
         deadlines(&mut writer, &self.0.deadlines, now)?;
         memory(&mut writer, &statistics)?;
         pairs(&mut writer, &self.0, &statistics)?;
+        unordered(&mut writer, &self.0, &statistics)?;
         store(&mut writer, &statistics)?;
         if let Some(durability) = self.0.store.durability_statistics() {
             log(&mut writer, &durability)?;
@@ -155,6 +158,35 @@ fn pairs(writer: &mut Writer<'_, '_>, shared: &ServerState, statistics: &Statist
     let mut family = writer.family("pairs", "Pairs of a table", MetricType::Gauge)?;
     for (table, pairs) in numbered.chain(others).filter(|(_, pairs)| *pairs > 0) {
         family.encode_family(&[("table", table)])?.encode_gauge(&pairs)?;
+    }
+    Ok(())
+}
+
+/// The memory of unordered tables, by the number with which clients select them.
+fn unordered(
+    writer: &mut Writer<'_, '_>,
+    shared: &ServerState,
+    statistics: &Statistics,
+) -> Result<(), Error> {
+    let of = |number: usize| {
+        let name = shared.table(number).name();
+        statistics.tables.iter().find(|table| table.name == name)?.unordered
+    };
+    let tables: Vec<_> =
+        (0..shared.tables().len()).filter_map(|number| Some((number.to_string(), of(number)?))).collect();
+    type Count = fn(&UnorderedStatistics) -> u64;
+    let families: [(&str, &str, Count); 5] = [
+        ("unordered_buckets", "Buckets of an unordered table, without chained ones", |it| it.buckets),
+        ("unordered_used_slots", "Slots in use of an unordered table", |it| it.used_slots),
+        ("unordered_bucket_bytes", "Bytes of the pages with buckets", |it| it.bucket_bytes as u64),
+        ("unordered_slab_bytes", "Bytes of the pages with slabs", |it| it.slab_bytes as u64),
+        ("unordered_free_slab_bytes", "Bytes of free slabs", |it| it.free_slab_bytes as u64),
+    ];
+    for (name, about, count) in families.into_iter().filter(|_| !tables.is_empty()) {
+        let mut family = writer.family(name, about, MetricType::Gauge)?;
+        for (table, statistics) in &tables {
+            family.encode_family(&[("table", table.as_str())])?.encode_gauge(&count(statistics))?;
+        }
     }
     Ok(())
 }

@@ -492,7 +492,7 @@ fn a_range_is_reduced_inside_its_scan() {
     client.reply_to("SELECT 1");
     // An amount and a price; every seventh pair has a deadline, and so another envelope.
     let mut bytes = Vec::new();
-    for number in 0..3000_u16 {
+    for number in 0..20000_u16 {
         let value = [number.to_le_bytes(), (number % 100).to_le_bytes()].concat();
         let key = format!("{number:05}");
         match number % 7 {
@@ -502,8 +502,8 @@ fn a_range_is_reduced_inside_its_scan() {
     }
     encode(&[b"SET", &b"short"[..], b"x"], &mut bytes);
     client.send_bytes(&bytes);
-    (0..3001).for_each(|_| assert_eq!(show(&client.receive()), "OK"));
-    let sum = |keeps: &dyn Fn(u32) -> u32| (0..3000).map(keeps).fold(0, |sum, one| (sum + one) % 65536);
+    (0..20001).for_each(|_| assert_eq!(show(&client.receive()), "OK"));
+    let sum = |keeps: &dyn Fn(u32) -> u32| (0..20000).map(keeps).fold(0, |sum, one| (sum + one) % 65536);
     let expensive = |number: u32| if number % 100 > 97 && number >= 10 { number } else { 0 };
     let prices = |number: u32| number % 100;
     let quoted = |number: u32| format!("'{number}'");
@@ -527,9 +527,120 @@ fn a_range_is_reduced_inside_its_scan() {
             ("DISCARD", "OK"),
         ],
     );
+    // There are more expired pairs than the reaper removes before the command executes.
     running.time.advance(1000);
     let lasting = |number: u32| if number.is_multiple_of(7) { 0 } else { number };
     assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0"), quoted(sum(&lasting)));
     client.reply_to("SELECT 0");
     assert!(client.reply_text("RI.REDUCE - + u16 add 0").starts_with("!ERR database 0 is unordered"));
+}
+
+/// `RI.FILTER` and `RI.TOP` on values of two numbers of two bytes, beside a loop.
+#[test]
+fn ranges_are_filtered_and_ranked_inside_the_scan() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.reply_to("SELECT 1");
+    let fields = |number: u16| ((u32::from(number) * 7919 % 100) as u16, number % 10);
+    for number in 0..300_u16 {
+        let (first, second) = fields(number);
+        let value = [first.to_le_bytes(), second.to_le_bytes()].concat();
+        client.send(&[b"SET", format!("{number:05}").as_bytes(), &value]);
+        client.receive();
+    }
+    let mut keys = |line: &str| -> Vec<u16> {
+        let Reply::Array(items) = client.reply_to(line) else { panic!("{line}") };
+        let text = |reply: &Reply| show(reply).trim_matches('\'').to_owned();
+        items.iter().step_by(2).map(|key| text(key).parse().unwrap()).collect()
+    };
+    let passing: Vec<u16> = (0..300).filter(|it| fields(*it).1 > 6 && fields(*it).0 < 50).collect();
+    let wheres = "WHERE 2 u16 greater 6 WHERE 0 u16 less 50";
+    assert_eq!(keys(&format!("RI.FILTER - + 1024 {wheres}")), passing);
+    assert_eq!(keys(&format!("RI.FILTER - + 5 {wheres}")), passing[..5]);
+    let after = format!("RI.FILTER ({:05} + 5 {wheres}", passing[4]);
+    assert_eq!(keys(&after), passing[5..10]);
+    assert!(keys("RI.FILTER - + 1 WHERE 4 u16 greater 0").is_empty(), "the values are too short");
+    let mut ranked: Vec<u16> = (0..300).collect();
+    ranked.sort_by_key(|it| std::cmp::Reverse(fields(*it).0));
+    assert_eq!(keys("RI.TOP - + 7 u16"), ranked[..7]);
+    ranked.sort_unstable();
+    ranked.sort_by_key(|it| std::cmp::Reverse(fields(*it).1));
+    assert_eq!(keys("RI.TOP - + 40 u16 OFFSET 2"), ranked[..40]);
+    ranked.retain(|it| passing.contains(it));
+    assert_eq!(keys(&format!("RI.TOP - + 1024 u16 OFFSET 2 {wheres}")), ranked);
+}
+
+#[test]
+fn invalid_and_large_filters_of_ranges_are_limited() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.reply_to("SELECT 1");
+    let count = "!ERR invalid count: allowed are 1 to 1024";
+    dialogue(
+        &mut client,
+        &[
+            ("RI.TOP - + 0 u8", count),
+            ("RI.TOP - + 1 u8", "[]"),
+            ("RI.TOP - + 1024 u8", "[]"),
+            ("RI.TOP - + 1025 u8", count),
+            ("RI.FILTER - + 1025 WHERE 0 u8 less 9", count),
+            ("RI.FILTER - + 1024 WHERE 0 u8 less 9", "[]"),
+            ("RI.FILTER - + 1 OFFSET 1 WHERE 0 u8 less 9", "!ERR syntax error"),
+            ("RI.FILTER - + 1 WHERE 0 u8 less", "!ERR wrong number of arguments for 'ri.filter' command"),
+            ("RI.TOP - + 1 u9", "!ERR unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"),
+            ("MULTI", "OK"),
+            ("RI.TOP - + 1 u8", "!ERR Command not allowed inside a transaction"),
+            ("RI.FILTER - + 1 WHERE 0 u8 less 9", "!ERR Command not allowed inside a transaction"),
+            ("DISCARD", "OK"),
+        ],
+    );
+    // Four values of 400 KiB: two fit into a reply. A value that is longer than a reply is returned alone.
+    for key in ["a", "b", "c", "d"] {
+        client.reply_text(&format!("SETRANGE {key} 409599 x"));
+    }
+    client.reply_text("SETRANGE e 2097151 x");
+    let mut lengths = |line: &str| match client.reply_to(line) {
+        Reply::Array(items) => items.len() / 2,
+        other => panic!("{}", show(&other)),
+    };
+    assert_eq!(lengths("RI.FILTER - + 1024 WHERE 0 u8 less 9"), 2);
+    assert_eq!(lengths("RI.FILTER (b + 1024 WHERE 0 u8 less 9"), 2);
+    assert_eq!(lengths("RI.FILTER (d + 1024 WHERE 0 u8 less 9"), 1);
+    assert_eq!(lengths("RI.FILTER (e + 1024 WHERE 0 u8 less 9"), 0);
+    assert_eq!(lengths("RI.TOP - + 1024 u8"), 2);
+    client.reply_to("SELECT 0");
+    assert!(client.reply_text("RI.TOP - + 1 u8").starts_with("!ERR database 0 is unordered"));
+}
+
+/// The memory of a pair, of the databases, and in the metrics.
+#[test]
+fn memory_is_reported() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    // A stored value has a byte before its bytes: 2 + 1 + 2 bytes fit into one slot of 6.4 bytes.
+    let long = "x".repeat(100);
+    dialogue(
+        &mut client,
+        &[
+            ("SET k1 v1", "OK"),
+            ("MEMORY USAGE k1", "7"),
+            ("SET k1 v12", "OK"),
+            ("MEMORY USAGE k1", "13"),
+            (&format!("SET k1 {long}"), "OK"),
+            ("MEMORY USAGE k1", "135"),
+            ("MEMORY USAGE absent", "nil"),
+            ("SET k2 v2", "OK"),
+        ],
+    );
+    let info = client.reply_text("INFO unordered");
+    let line = info.split("\\r\\n").find(|line| line.starts_with("unordered_db0:")).unwrap();
+    let numbers: BTreeMap<&str, u64> = line["unordered_db0:".len()..]
+        .split(',')
+        .map(|field| field.split_once('=').unwrap())
+        .map(|(name, number)| (name, number.parse().unwrap()))
+        .collect();
+    assert_eq!(numbers["used_slots"], 2, "{line}");
+    assert!(numbers["bucket_bytes"] >= 64 * numbers["buckets"], "{line}");
+    assert!(numbers["slab_bytes"] >= numbers["free_slab_bytes"] + 128, "{line}");
+    assert!(info.contains("unordered_db2:") && !info.contains("unordered_db1:"), "{info}");
 }

@@ -3,6 +3,7 @@
 use std::ops::{Bound, Range, RangeBounds};
 
 use honeycomb_btree::{BatchEntry, BatchOperation, Operation, Outcome, TreeRange, Version};
+use honeycomb_hashtable::Operation as Function;
 
 use crate::error::Error;
 use crate::range::{self, Bounds};
@@ -25,8 +26,8 @@ use crate::unordered::table::UnorderedTable;
 /// entries. Reads of ordered tables do not wait.
 ///
 /// Entries may be for unordered tables as well, if they are inserts, updates, puts, deletes, additions or
-/// depend on the value. Until the batch is applied, other operations on the keys of its stripes of these
-/// tables wait, gets included.
+/// depend on the value; only these tables have updates with functions. Until the batch is applied, other
+/// operations on the keys of its stripes of these tables wait, gets included.
 ///
 /// ```
 /// use honeycomb_store::{Batch, BatchOutcome, Config, Store};
@@ -79,10 +80,41 @@ enum StoredOperation {
     Update(Range<usize>),
     Put(Range<usize>),
     Delete,
-    CompareAndSwap { expected: Range<usize>, value: Range<usize> },
-    CompareAndDelete { expected: Range<usize> },
-    CompareVersionAndSwap { version: Version, value: Range<usize> },
+    CompareAndSwap {
+        expected: Range<usize>,
+        value: Range<usize>,
+    },
+    CompareAndDelete {
+        expected: Range<usize>,
+    },
+    CompareVersionAndSwap {
+        version: Version,
+        value: Range<usize>,
+    },
     Add(i64),
+    /// A function of an unordered table.
+    Function {
+        form: FunctionForm,
+        function: u32,
+        operands: Range<usize>,
+    },
+}
+
+/// The way in which a function is applied.
+#[derive(Debug, Clone, Copy)]
+enum FunctionForm {
+    Scalar,
+    VectorWithScalar,
+    VectorWithVector,
+}
+
+/// A write to an unordered table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum UnorderedWrite<'b> {
+    /// An operation that ordered tables have as well.
+    Plain(Operation<'b>),
+    /// An update with a function.
+    Function(Function<'b>),
 }
 
 impl Batch {
@@ -158,6 +190,53 @@ impl Batch {
     /// Adds to a counter as [`Table::add`] does. Rejected if the value is not a counter.
     pub fn add<'t>(&mut self, table: impl Into<TableRef<'t>>, key: &[u8], delta: i64) -> &mut Self {
         self.write(table, key, StoredOperation::Add(delta))
+    }
+
+    /// Applies a function as [`UnorderedTable::update_scalar`] does. The outcome is
+    /// [`Outcome::Original`]. Rejected if the key is absent or the value is not one element.
+    pub fn update_scalar(
+        &mut self,
+        table: &UnorderedTable,
+        key: &[u8],
+        function: u32,
+        operands: &[u8],
+    ) -> &mut Self {
+        self.apply(table, key, (FunctionForm::Scalar, function), operands)
+    }
+
+    /// Applies a function as [`UnorderedTable::update_vector_with_scalar`] does. The outcome is
+    /// [`Outcome::Original`]. Rejected if the key is absent or the value does not consist of elements.
+    pub fn update_vector_with_scalar(
+        &mut self,
+        table: &UnorderedTable,
+        key: &[u8],
+        function: u32,
+        operands: &[u8],
+    ) -> &mut Self {
+        self.apply(table, key, (FunctionForm::VectorWithScalar, function), operands)
+    }
+
+    /// Applies a function as [`UnorderedTable::update_vector_with_vector`] does. The outcome is
+    /// [`Outcome::Original`]. Rejected if the key is absent or the value has another length than the vector.
+    pub fn update_vector_with_vector(
+        &mut self,
+        table: &UnorderedTable,
+        key: &[u8],
+        function: u32,
+        vector: &[u8],
+    ) -> &mut Self {
+        self.apply(table, key, (FunctionForm::VectorWithVector, function), vector)
+    }
+
+    fn apply(
+        &mut self,
+        table: &UnorderedTable,
+        key: &[u8],
+        (form, function): (FunctionForm, u32),
+        operands: &[u8],
+    ) -> &mut Self {
+        let operands = self.append(operands);
+        self.write(table, key, StoredOperation::Function { form, function, operands })
     }
 
     /// Rejects the batch if a pair with a key in the range was inserted, updated or deleted after version
@@ -270,15 +349,21 @@ impl Batch {
         self.tables.iter().any(|table| table.unordered().is_some())
     }
 
-    /// The unordered table, the key and the operation of the entry at `index`, if its table is unordered.
-    pub(crate) fn unordered_write(&self, index: usize) -> Option<(&UnorderedTable, &[u8], Operation<'_>)> {
+    /// The unordered table, the key and the write of the entry at `index`, if its table is unordered.
+    pub(crate) fn unordered_write(
+        &self,
+        index: usize,
+    ) -> Option<(&UnorderedTable, &[u8], UnorderedWrite<'_>)> {
         let StoredEntry { table, action } = &self.entries[index];
-        match (self.tables[*table].unordered(), action) {
-            (Some(table), StoredAction::Write { key, operation }) => {
-                Some((table, &self.bytes[key.clone()], self.operation(operation)))
-            }
-            _ => None,
-        }
+        let (table, StoredAction::Write { key, operation }) = (self.tables[*table].unordered()?, action)
+        else {
+            return None;
+        };
+        let write = match self.operation(operation) {
+            Ok(operation) => UnorderedWrite::Plain(operation),
+            Err(function) => UnorderedWrite::Function(function),
+        };
+        Some((table, &self.bytes[key.clone()], write))
     }
 
     /// Returns whether all writes are deletes, so that the batch frees memory.
@@ -325,7 +410,7 @@ impl Batch {
         operation: &StoredOperation,
     ) -> Option<BatchOperation<'_>> {
         let (root, key) = (self.tables[table].root()?, &self.bytes[key.clone()]);
-        Some(BatchOperation { root, key, operation: self.operation(operation) })
+        Some(BatchOperation { root, key, operation: self.operation(operation).ok()? })
     }
 
     fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> Option<BatchEntry<'_>> {
@@ -341,9 +426,10 @@ impl Batch {
         })
     }
 
-    fn operation(&self, operation: &StoredOperation) -> Operation<'_> {
+    /// The operation of a tree, or the function of an unordered table.
+    fn operation(&self, operation: &StoredOperation) -> Result<Operation<'_>, Function<'_>> {
         let bytes = |range: &Range<usize>| &self.bytes[range.clone()];
-        match operation {
+        Ok(match operation {
             StoredOperation::Insert(value) => Operation::Insert(bytes(value)),
             StoredOperation::Update(value) => Operation::Update(bytes(value)),
             StoredOperation::Put(value) => Operation::Put(bytes(value)),
@@ -358,7 +444,17 @@ impl Batch {
                 Operation::CompareVersionAndSwap { version: *version, value: bytes(value) }
             }
             StoredOperation::Add(delta) => Operation::Add(*delta),
-        }
+            StoredOperation::Function { form, function, operands } => {
+                let (function, operands) = (*function, bytes(operands));
+                return Err(match form {
+                    FunctionForm::Scalar => Function::UpdateScalar { function, operands },
+                    FunctionForm::VectorWithScalar => Function::UpdateVectorWithScalar { function, operands },
+                    FunctionForm::VectorWithVector => {
+                        Function::UpdateVectorWithVector { function, vector: operands }
+                    }
+                });
+            }
+        })
     }
 
     // Inlined because an operation is several machine words long.

@@ -45,6 +45,7 @@ pub struct PushDown<'t> {
     upper: Bound<Vec<u8>>,
     conditions: Vec<StoredCondition>,
     view: Option<ValueView>,
+    bytes_max: usize,
 }
 
 /// Returns the part of a value that functions see; `None` omits the pair.
@@ -66,8 +67,9 @@ struct StoredCondition {
     operands: Vec<u8>,
 }
 
-/// Owned pairs.
-type OwnedPairs = Vec<(Vec<u8>, Vec<u8>)>;
+/// A key and a value.
+type OwnedPair = (Vec<u8>, Vec<u8>);
+type OwnedPairs = Vec<OwnedPair>;
 
 impl Table {
     /// Returns a range whose pairs [`PushDown`] filters and reduces inside the scan.
@@ -77,7 +79,7 @@ impl Table {
     ) -> PushDown<'_> {
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
-        PushDown { table: self, lower, upper, conditions: Vec::new(), view: None }
+        PushDown { table: self, lower, upper, conditions: Vec::new(), view: None, bytes_max: usize::MAX }
     }
 }
 
@@ -99,6 +101,14 @@ impl PushDown<'_> {
         self
     }
 
+    /// Limits the keys and values that [`PushDown::pairs`] and [`PushDown::top`] return to this number of
+    /// bytes together: they return fewer pairs, but at least one.
+    #[must_use]
+    pub fn bytes_max(mut self, bytes: usize) -> Self {
+        self.bytes_max = bytes;
+        self
+    }
+
     /// Counts the pairs.
     ///
     /// # Errors
@@ -115,7 +125,7 @@ impl PushDown<'_> {
 
     /// Folds the elements at byte `offset` of all values, in the order of the keys, with the function of a
     /// number, which has one operand. Values that are too short do not count. A sum is of the type of the
-    /// elements.
+    /// elements; that of floating-point numbers is rounded in another order.
     ///
     /// # Errors
     /// The same as for [`PushDown::count`], also for the function.
@@ -135,22 +145,15 @@ impl PushDown<'_> {
     /// # Errors
     /// The same as for [`PushDown::count`].
     pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
-        let (mut best, mut position) = (BinaryHeap::new(), 0_u64);
+        let (mut best, mut position) = (Best::new(count, self.bytes_max), 0_u64);
         self.visit(|pair, value| {
-            let Some(rank) = element.rank(value, offset) else { return ControlFlow::Continue(()) };
-            // The least of the best is on top of the heap.
-            let order = (rank, Reverse(position));
-            position += 1;
-            let is_better = best.peek().is_none_or(|Reverse((least, _))| *least < order);
-            if count > 0 && (best.len() < count || is_better) {
-                if best.len() == count {
-                    best.pop();
-                }
-                best.push(Reverse((order, owned(pair))));
+            if let Some(rank) = element.rank(value, offset) {
+                best.offer((rank, Reverse(position)), pair);
+                position += 1;
             }
             ControlFlow::Continue(())
         })?;
-        Ok(best.into_sorted_vec().into_iter().map(|Reverse((_, pair))| pair).collect())
+        Ok(best.into_pairs())
     }
 
     /// Returns the first `max` pairs in the order of their keys.
@@ -158,9 +161,13 @@ impl PushDown<'_> {
     /// # Errors
     /// The same as for [`PushDown::count`].
     pub fn pairs(&self, max: usize) -> Result<OwnedPairs, Error> {
-        let mut pairs = Vec::new();
+        let (mut pairs, mut bytes) = (Vec::new(), 0);
         if max > 0 {
             self.visit(|pair, _| {
+                bytes += bytes_of(&pair);
+                if bytes > self.bytes_max && !pairs.is_empty() {
+                    return ControlFlow::Break(());
+                }
                 pairs.push(owned(pair));
                 if pairs.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             })?;
@@ -174,11 +181,11 @@ impl PushDown<'_> {
         let state = self.table.state();
         let new =
             |it: &StoredCondition| Condition::new(state.functions(), it.function, &it.operands, it.offset);
-        let mut conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
+        let conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
         let mut visit = |pair: Pair<'_>| {
             let whole = pair.value();
             let seen = self.view.as_ref().map_or(Some(whole), |view| (view.0)(whole));
-            let mut matches = |value| conditions.iter_mut().all(|condition| condition.matches(value));
+            let matches = |value| conditions.iter().all(|condition| condition.matches(value));
             seen.filter(|value| matches(value)).map_or(ControlFlow::Continue(()), |value| visit(pair, value))
         };
         let (mut lower, upper) = (self.lower.clone(), self.upper.as_ref().map(Vec::as_slice));
@@ -231,7 +238,53 @@ impl PushDown<'_> {
     }
 }
 
-fn owned(pair: Pair<'_>) -> (Vec<u8>, Vec<u8>) {
+/// The order of pairs: by their elements, and of equal ones the first is the greatest.
+type Order = (u64, Reverse<u64>);
+
+/// The greatest pairs so far, and the least of them on top of a heap.
+struct Best {
+    pairs: BinaryHeap<Reverse<(Order, OwnedPair)>>,
+    count: usize,
+    bytes: usize,
+    bytes_max: usize,
+    /// The greatest pair that was omitted: a lesser one would not be next to the others.
+    omitted: Option<Order>,
+}
+
+impl Best {
+    fn new(count: usize, bytes_max: usize) -> Self {
+        Self { pairs: BinaryHeap::new(), count, bytes: 0, bytes_max, omitted: None }
+    }
+
+    fn offer(&mut self, order: Order, pair: Pair<'_>) {
+        let is_below = |limit: &Order| order < *limit;
+        if self.count == 0 || self.omitted.as_ref().is_some_and(is_below) {
+            return;
+        }
+        let least = self.pairs.peek().filter(|_| self.pairs.len() == self.count);
+        if least.is_some_and(|Reverse((least, _))| is_below(least)) {
+            self.omitted = Some(order);
+            return;
+        }
+        self.bytes += bytes_of(&pair);
+        self.pairs.push(Reverse((order, owned(pair))));
+        while self.pairs.len() > self.count || (self.bytes > self.bytes_max && self.pairs.len() > 1) {
+            let Some(Reverse((least, (key, value)))) = self.pairs.pop() else { return };
+            self.bytes -= key.len() + value.len();
+            self.omitted = self.omitted.max(Some(least));
+        }
+    }
+
+    fn into_pairs(self) -> OwnedPairs {
+        self.pairs.into_sorted_vec().into_iter().map(|Reverse((_, pair))| pair).collect()
+    }
+}
+
+fn bytes_of(pair: &Pair<'_>) -> usize {
+    pair.key_len() + pair.value().len()
+}
+
+fn owned(pair: Pair<'_>) -> OwnedPair {
     let mut key = Vec::with_capacity(pair.key_len());
     pair.copy_key_into(&mut key);
     (key, pair.value().to_vec())

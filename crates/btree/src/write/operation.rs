@@ -94,6 +94,13 @@ pub enum Outcome {
         /// Length of the value; a counter has eight bytes.
         bytes: usize,
     },
+    /// A function was applied to the value, in an unordered table. This was the pair before, with version 0.
+    Original(Box<Existing>),
+    /// Rejected because the value does not consist of elements of the function.
+    NotElements {
+        /// Length of the value.
+        bytes: usize,
+    },
     /// The condition is met: no pair of the range was written.
     Unchanged,
     /// Rejected because a pair of the range may have been written.
@@ -122,7 +129,7 @@ impl Outcome {
     #[must_use]
     pub fn wrote(&self) -> bool {
         match *self {
-            Self::Inserted | Self::Updated | Self::Deleted | Self::Added { .. } => true,
+            Self::Inserted | Self::Updated | Self::Deleted | Self::Added { .. } | Self::Original(_) => true,
             Self::RangeDeleted { pairs } => pairs > 0,
             _ => false,
         }

@@ -15,7 +15,7 @@ pub enum Item<'a> {
         /// Whether the range has further pairs.
         more: bool,
     },
-    /// The value of a get.
+    /// The value of a get, the result of a reduction or a filter, or the original value of an updated scalar.
     Found(&'a [u8]),
     /// A pair of a range. Further items of the range follow.
     Pair {
@@ -40,11 +40,13 @@ pub enum Item<'a> {
     OutOfMemory,
     /// The stored pair has a format that servers do not write, or the store failed.
     Failed,
+    /// The function does not exist, has other operands, or the value does not consist of its elements.
+    NotApplicable,
 }
 
 impl<'a> Item<'a> {
     /// The items that consist of one byte.
-    const PLAIN: [(Self, usize); 9] = [
+    const PLAIN: [(Self, usize); 10] = [
         (Self::Done { more: false }, constants::BATCH_DONE),
         (Self::Absent, constants::BATCH_ABSENT),
         (Self::Exists, constants::BATCH_EXISTS),
@@ -54,6 +56,7 @@ impl<'a> Item<'a> {
         (Self::KeyLength, constants::BATCH_KEY_LENGTH),
         (Self::OutOfMemory, constants::BATCH_OUT_OF_MEMORY),
         (Self::Failed, constants::BATCH_FAILED),
+        (Self::NotApplicable, constants::BATCH_NOT_APPLICABLE),
     ];
 
     /// Returns whether further items of the same operation follow.
@@ -81,6 +84,7 @@ impl<'a> Item<'a> {
             Self::KeyLength => constants::BATCH_KEY_LENGTH as u64,
             Self::OutOfMemory => constants::BATCH_OUT_OF_MEMORY as u64,
             Self::Failed => constants::BATCH_FAILED as u64,
+            Self::NotApplicable => constants::BATCH_NOT_APPLICABLE as u64,
         };
         (status as u8, none)
     }

@@ -58,6 +58,63 @@ pub enum Operation<'a> {
         /// Whether the keys descend.
         backward: bool,
     },
+    /// Applies a function to the elements of a value.
+    Function {
+        /// The key.
+        key: &'a [u8],
+        /// The way in which the function is applied.
+        form: FunctionForm,
+        /// The number of the function, as in the library.
+        function: u16,
+        /// The operands, the vector or the initial element, little-endian.
+        operands: &'a [u8],
+    },
+}
+
+/// The way in which a function is applied to the elements of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FunctionForm {
+    /// Updates a value of one element.
+    UpdateScalar,
+    /// Updates each element, with the same operands.
+    UpdateVectorWithScalar,
+    /// Updates each element with the element at the same index of the operands.
+    UpdateVectorWithVector,
+    /// Returns the fold of all elements, from an initial element on.
+    Reduce,
+    /// Returns the elements that satisfy a predicate.
+    Filter,
+}
+
+impl FunctionForm {
+    /// All forms.
+    pub const ALL: [Self; 5] = [
+        Self::UpdateScalar,
+        Self::UpdateVectorWithScalar,
+        Self::UpdateVectorWithVector,
+        Self::Reduce,
+        Self::Filter,
+    ];
+
+    /// Returns whether it changes the value.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::Reduce | Self::Filter)
+    }
+
+    const fn opcode(self) -> usize {
+        match self {
+            Self::UpdateScalar => constants::BATCH_UPDATE_SCALAR,
+            Self::UpdateVectorWithScalar => constants::BATCH_UPDATE_VECTOR_WITH_SCALAR,
+            Self::UpdateVectorWithVector => constants::BATCH_UPDATE_VECTOR_WITH_VECTOR,
+            Self::Reduce => constants::BATCH_REDUCE,
+            Self::Filter => constants::BATCH_FILTER,
+        }
+    }
+
+    fn of_opcode(opcode: usize) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.opcode() == opcode)
+    }
 }
 
 impl<'a> Operation<'a> {
@@ -67,7 +124,7 @@ impl<'a> Operation<'a> {
         match *self {
             Self::Get(key) | Self::Delete(key) => key,
             Self::Put { key, .. } | Self::Insert { key, .. } | Self::Update { key, .. } => key,
-            Self::CompareAndSwap { key, .. } => key,
+            Self::CompareAndSwap { key, .. } | Self::Function { key, .. } => key,
             Self::Range { from, .. } => from,
         }
     }
@@ -75,7 +132,11 @@ impl<'a> Operation<'a> {
     /// Returns whether the operation may change a pair.
     #[must_use]
     pub fn writes(&self) -> bool {
-        !matches!(self, Self::Get(_) | Self::Range { .. })
+        match self {
+            Self::Get(_) | Self::Range { .. } => false,
+            Self::Function { form, .. } => form.writes(),
+            _ => true,
+        }
     }
 
     /// The first byte without flags, and the parts.
@@ -100,6 +161,9 @@ impl<'a> Operation<'a> {
                 let first = layout::with_backward(first, backward.into());
                 (first, Parts { number: Some(pairs_max), ..plain })
             }
+            Self::Function { form, function, operands, .. } => {
+                (form.opcode() as u64, Parts { value: Some(operands), number: Some(function), ..plain })
+            }
         }
     }
 
@@ -115,7 +179,8 @@ impl<'a> Operation<'a> {
             return Ok(Self::Get(parts.key.unwrap_or_default()));
         }
         let is_range = opcode == constants::BATCH_RANGE;
-        let known = (constants::BATCH_GET..=constants::BATCH_RANGE).contains(&opcode);
+        let form = FunctionForm::of_opcode(opcode);
+        let known = (constants::BATCH_GET..=constants::BATCH_RANGE).contains(&opcode) || form.is_some();
         if !known || (directed && !is_range) || (floor_start && backward) {
             return Err(Malformed::FirstByte(first));
         }
@@ -123,10 +188,14 @@ impl<'a> Operation<'a> {
             key: true,
             expected: opcode == constants::BATCH_COMPARE_AND_SWAP,
             value: !is_range && opcode != constants::BATCH_DELETE,
-            number: is_range,
+            number: is_range || form.is_some(),
         };
         let parts = decoder.parts(first, part_set)?;
         let (key, value) = (parts.key.unwrap_or_default(), parts.value.unwrap_or_default());
+        let number = parts.number.unwrap_or(0);
+        if let Some(form) = form {
+            return Ok(Self::Function { key, form, function: number, operands: value });
+        }
         Ok(match opcode {
             constants::BATCH_PUT => Self::Put { key, value },
             constants::BATCH_INSERT => Self::Insert { key, value },
@@ -135,7 +204,7 @@ impl<'a> Operation<'a> {
             constants::BATCH_COMPARE_AND_SWAP => {
                 Self::CompareAndSwap { key, expected: parts.expected.unwrap_or_default(), value }
             }
-            _ => Self::Range { from: key, pairs_max: parts.number.unwrap_or(0), floor_start, backward },
+            _ => Self::Range { from: key, pairs_max: number, floor_start, backward },
         })
     }
 }
@@ -232,7 +301,7 @@ pub(crate) mod tests {
     /// Owned operations. They have few different sizes, so that some repeat.
     pub(crate) fn any_operation() -> impl Strategy<Value = (u8, Vec<u8>, Vec<u8>, Vec<u8>, u16)> {
         let bytes = || prop::collection::vec(0..3_u8, 0..4);
-        (0..9_u8, bytes(), bytes(), bytes(), any::<u16>())
+        (0..14_u8, bytes(), bytes(), bytes(), any::<u16>())
     }
 
     pub(crate) fn borrowed(
@@ -245,6 +314,12 @@ pub(crate) mod tests {
             3 => Operation::Update { key, value },
             4 => Operation::Delete(key),
             5 => Operation::CompareAndSwap { key, expected, value },
+            form @ 9.. => Operation::Function {
+                key,
+                form: FunctionForm::ALL[usize::from(form - 9)],
+                function: *pairs_max,
+                operands: value,
+            },
             how => Operation::Range {
                 from: key,
                 pairs_max: *pairs_max,
@@ -293,7 +368,9 @@ pub(crate) mod tests {
     #[test]
     fn invalid_operations_are_rejected() {
         let of = |count, bytes: &'static [u8]| Operations::new(count, bytes).collect::<Result<Vec<_>, _>>();
-        assert_eq!(of(1, b"\x08\x01\0a"), Err(Malformed::FirstByte(8)));
+        assert_eq!(of(1, b"\x0d\x01\0a"), Err(Malformed::FirstByte(13)));
+        assert_eq!(of(1, b"\x48\x01\0\0\0\0\0a"), Err(Malformed::FirstByte(0x48)));
+        assert_eq!(of(1, b"\x08\x01\0\0\0\x07"), Err(Malformed::Truncated));
         assert_eq!(of(1, b"\x00\x01\0a"), Err(Malformed::FirstByte(0)));
         assert_eq!(of(1, b"\x41\x01\0a"), Err(Malformed::FirstByte(0x41)));
         assert_eq!(of(1, b"\xc7\0\0\0\0"), Err(Malformed::FirstByte(0xc7)));

@@ -93,13 +93,19 @@ fn encoded_operations(rng: &mut StdRng) -> Vec<u8> {
     for _ in 0..rng.random_range(0..20) {
         let (key, value) = (any_part(rng, &bytes), any_part(rng, &bytes));
         let how = rng.random_range(0..3);
-        let operation = match rng.random_range(0..7) {
+        let operation = match rng.random_range(0..9) {
             0 => batch::Operation::Get(key),
             1 => batch::Operation::Put { key, value },
             2 => batch::Operation::Insert { key, value },
             3 => batch::Operation::Update { key, value },
             4 => batch::Operation::Delete(key),
             5 => batch::Operation::CompareAndSwap { key, expected: any_part(rng, &bytes), value },
+            6 | 7 => batch::Operation::Function {
+                key,
+                form: batch::FunctionForm::ALL[rng.random_range(0..batch::FunctionForm::ALL.len())],
+                function: rng.random(),
+                operands: value,
+            },
             _ => batch::Operation::Range {
                 from: key,
                 pairs_max: rng.random(),

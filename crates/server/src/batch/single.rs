@@ -20,13 +20,15 @@ use crate::{commands, cross_protocol, memory_limit};
 /// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
 /// Commands that are not allowed in a transaction.
-const NOT_IN_TRANSACTIONS: [&str; 11] = [
+const NOT_IN_TRANSACTIONS: [&str; 13] = [
     "shutdown",
     "save",
     "waitaof",
     "ri.backup",
     "ri.changes",
+    "ri.filter",
     "ri.reduce",
+    "ri.top",
     "ri.watch",
     "psubscribe",
     "punsubscribe",

@@ -105,8 +105,19 @@ pub(super) fn categories(command: &Command) -> Vec<&'static str> {
 }
 
 /// Commands that read or write pairs although the form of their handler does not show it.
-const READING: &[&str] =
-    &["dbsize", "keys", "memory", "randomkey", "scan", "ri.changes", "ri.count", "ri.reduce", "ri.watch"];
+const READING: &[&str] = &[
+    "dbsize",
+    "keys",
+    "memory",
+    "randomkey",
+    "scan",
+    "ri.changes",
+    "ri.count",
+    "ri.filter",
+    "ri.reduce",
+    "ri.top",
+    "ri.watch",
+];
 const WRITING: &[&str] = &["copy", "flushall", "flushdb", "move", "ri.delrange", "swapdb"];
 
 /// Writes that need hardly any memory. A full store accepts them.

@@ -1,25 +1,18 @@
-//! `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER`: functions on the elements of a value; `RI.REDUCE`: on those of
-//! all values of a range.
+//! `KV.UPDATE`, `KV.REDUCE` and `KV.FILTER`: functions on the elements of a value.
 //!
 //! A value is a number or a vector of numbers of one type, little-endian and without padding. Clients send
 //! operands as text. The functions are those of unordered tables, and work in databases of both kinds.
 
-use std::ops::Bound;
 use std::str::FromStr;
 
 use honeycomb_protocol::resp::Replies;
+use honeycomb_store::Error;
 use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, Outcome};
-use honeycomb_store::{Error, Table};
 
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
-use crate::commands::ordered::between;
-use crate::context::Context;
-use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
-use crate::task::errand::Errand;
-use crate::task::progress::Progress;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -45,16 +38,6 @@ pub(super) const COMMANDS: &[Command] = &[
         form: CommandForm::Read(filter),
         usage: "key type predicate operand [operand ...]",
         summary: "Returns the elements of a value that satisfy a predicate.",
-    },
-    Command {
-        name: "ri.reduce",
-        arity: -6,
-        keys: Keys::None,
-        form: CommandForm::Errand(reduce_range),
-        usage: "lower upper type function initial [OFFSET offset] [WHERE offset type predicate operand \
-            [operand ...]] ...",
-        summary: "Folds the elements at an offset of all values between two bounds, at one version; returns \
-            the result as text.",
     },
 ];
 
@@ -95,79 +78,6 @@ const NAMES: [&str; BuiltIn::ALL.len()] = [
     "greater",
     "between",
 ];
-
-/// `RI.REDUCE`: a function inside the scan of a range.
-struct RangeReduction {
-    table: Table,
-    lower: Bound<Vec<u8>>,
-    upper: Bound<Vec<u8>>,
-    element: Element,
-    function: u32,
-    initial: Vec<u8>,
-    offset: usize,
-    conditions: Vec<RangeCondition>,
-}
-
-/// A predicate of an element at an offset.
-struct RangeCondition {
-    offset: usize,
-    function: u32,
-    operands: Vec<u8>,
-}
-
-fn reduce_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
-    let (range, table) = (between(arguments)?, context.ordered()?.clone());
-    let (element, function) = function_at(arguments, 3)?;
-    let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-    let initial = number(element, &arguments[5])?;
-    let (offset, conditions) = (0, Vec::new());
-    let (lower, upper) = (owned(range.lower), owned(range.upper));
-    let mut reduction =
-        RangeReduction { table, lower, upper, element, function, initial, offset, conditions };
-    reduction.parse_options(arguments)?;
-    Ok(Box::new(reduction))
-}
-
-impl RangeReduction {
-    /// Parses `OFFSET offset` and `WHERE offset type predicate operand [operand ...]`.
-    fn parse_options(&mut self, arguments: &Arguments<'_>) -> Result<(), Failure> {
-        let is_word = |at: usize| ["offset", "where"].iter().any(|word| is(&arguments[at], word));
-        let mut at = 6;
-        while at < arguments.len() {
-            let end = (at + 1..arguments.len()).find(|at| is_word(*at)).unwrap_or(arguments.len());
-            let offset = arguments.get(at + 1).filter(|_| at + 1 < end).ok_or(Failure::Syntax)?;
-            let offset = usize::try_from(integer(offset)?).map_err(|_| Failure::NotInteger)?;
-            match &arguments[at] {
-                word if is(word, "offset") && end == at + 2 => self.offset = offset,
-                word if is(word, "where") && end > at + 4 => {
-                    let (element, function) = function_at(arguments, at + 2)?;
-                    let operands = numbers(element, &arguments.part(at + 4..end))?;
-                    self.conditions.push(RangeCondition { offset, function, operands });
-                }
-                _ => return Err(Failure::Syntax),
-            }
-            at = end;
-        }
-        Ok(())
-    }
-}
-
-impl Errand for RangeReduction {
-    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let now = context.now;
-        let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
-        let mut range = self.table.push_down::<[u8]>(bounds).seeing(move |value| {
-            let envelope = Envelope::open(value)?;
-            envelope.is_alive(now).then_some(envelope.data)
-        });
-        for RangeCondition { offset, function, operands } in &self.conditions {
-            range = range.only(*offset, *function, operands);
-        }
-        let result = range.reduce(self.offset, self.function, &self.initial)?;
-        context.replies.bulk(text(self.element, &result).as_bytes());
-        Ok(Progress::Done)
-    }
-}
 
 fn update(
     keyspace: &mut Keyspace<'_>,
@@ -249,18 +159,23 @@ fn function(arguments: &Arguments<'_>) -> Result<(Element, u32), Failure> {
     function_at(arguments, 2)
 }
 
+/// Parses the name of a type.
+pub(super) fn element(name: &[u8]) -> Result<Element, Failure> {
+    let found = TYPES.iter().find(|(known, _)| is(name, known));
+    found
+        .map(|(_, element)| *element)
+        .ok_or_else(|| Failure::other("unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"))
+}
+
 /// Parses the type at a position and the function after it. A function is a name or a number.
-fn function_at(arguments: &Arguments<'_>, at: usize) -> Result<(Element, u32), Failure> {
-    let (name, function) = (&arguments[at], &arguments[at + 1]);
-    let Some((_, element)) = TYPES.iter().find(|(known, _)| is(name, known)) else {
-        return Err(Failure::other("unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"));
-    };
+pub(super) fn function_at(arguments: &Arguments<'_>, at: usize) -> Result<(Element, u32), Failure> {
+    let (element, function) = (element(&arguments[at])?, &arguments[at + 1]);
     let by_name = NAMES.iter().position(|known| is(function, known));
     let by_number = || integer(function).ok().and_then(|number| usize::try_from(number).ok());
     match by_name.or_else(by_number) {
-        Some(number) if number < NAMES.len() => Ok((*element, BuiltIn::ALL[number].number(*element))),
+        Some(number) if number < NAMES.len() => Ok((element, BuiltIn::ALL[number].number(element))),
         Some(number) if (FIRST_REGISTERED as usize..=u32::MAX as usize).contains(&number) => {
-            Ok((*element, number as u32))
+            Ok((element, number as u32))
         }
         _ => Err(Failure::other(format!(
             "unknown function: allowed are {}, the numbers 0 to {}, and those of registered functions from \
@@ -272,7 +187,7 @@ fn function_at(arguments: &Arguments<'_>, at: usize) -> Result<(Element, u32), F
 }
 
 /// Parses the operands of a function.
-fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
+pub(super) fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
     if arguments.len() > OPERANDS_MAX {
         return Err(Failure::other(format!(
             "{} operands: a function has 1 to {OPERANDS_MAX}",
@@ -285,7 +200,7 @@ fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec<u8>, Failu
 }
 
 /// Parses a number of a type.
-fn number(element: Element, argument: &[u8]) -> Result<Vec<u8>, Failure> {
+pub(super) fn number(element: Element, argument: &[u8]) -> Result<Vec<u8>, Failure> {
     fn bytes<T: FromStr>(text: &str, bytes: impl FnOnce(T) -> Vec<u8>) -> Option<Vec<u8>> {
         text.parse().ok().map(bytes)
     }
@@ -309,7 +224,7 @@ fn number(element: Element, argument: &[u8]) -> Result<Vec<u8>, Failure> {
 }
 
 /// Formats a number of a type.
-fn text(element: Element, bytes: &[u8]) -> String {
+pub(super) fn text(element: Element, bytes: &[u8]) -> String {
     fn read<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
     }

@@ -25,14 +25,14 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     form: CommandForm::Serve(info),
     usage: "[section ...]",
     summary: "Returns state and statistics in sections: server, clients, memory, persistence, stats, \
-        replication, cpu, modules, commandstats, errorstats, latencystats, cluster, keyspace; or default, \
-        all, everything.",
+        replication, cpu, modules, commandstats, errorstats, latencystats, cluster, unordered, keyspace; or \
+        default, all, everything.",
 }];
 
 type Section = fn(&Context<'_>, &mut Lines) -> ();
 
 /// The sections, and whether the default output includes each.
-const SECTIONS: [(&str, bool, Section); 13] = [
+const SECTIONS: [(&str, bool, Section); 14] = [
     ("Server", true, server),
     ("Clients", true, clients),
     ("Memory", true, memory),
@@ -45,6 +45,7 @@ const SECTIONS: [(&str, bool, Section); 13] = [
     ("Errorstats", true, errors),
     ("Latencystats", false, latencies),
     ("Cluster", true, |_, lines| lines.field("cluster_enabled", 0)),
+    ("Unordered", true, unordered),
     ("Keyspace", true, keyspace),
 ];
 
@@ -254,6 +255,25 @@ fn latencies(context: &Context<'_>, lines: &mut Lines) {
             let line = format_args!("p50={median},p99={high},p99.9={highest}");
             lines.field(&format!("latency_percentiles_usec_{}", command.name), line);
         }
+    }
+}
+
+/// The memory of unordered databases.
+fn unordered(context: &Context<'_>, lines: &mut Lines) {
+    let shared = context.shared;
+    if (0..shared.tables().len()).all(|number| shared.table(number).unordered().is_none()) {
+        return;
+    }
+    let statistics = shared.store.statistics();
+    for number in 0..shared.tables().len() {
+        let name = shared.table(number).name();
+        let found = statistics.tables.iter().find(|table| table.name == name);
+        let Some(it) = found.and_then(|table| table.unordered) else { continue };
+        let line = format_args!(
+            "buckets={},used_slots={},bucket_bytes={},slab_bytes={},free_slab_bytes={}",
+            it.buckets, it.used_slots, it.bucket_bytes, it.slab_bytes, it.free_slab_bytes
+        );
+        lines.field(&format!("unordered_db{number}"), line);
     }
 }
 

@@ -68,7 +68,8 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         name: "memory|usage",
         arity: -3,
         usage: "key [SAMPLES count]",
-        summary: "Returns the bytes of a pair in its leaf and in the buffer of an overflow value.",
+        summary: "Returns the bytes of a pair in its leaf, or in slots and slab of an unordered database, \
+            and in the buffer of an overflow value.",
         run: usage,
     },
 ];
@@ -193,8 +194,15 @@ fn pair_usage(
             _ => return Err(Failure::Syntax),
         }
     }
+    let unordered = keyspace.table().unordered().cloned();
     match keyspace.peek(key)? {
-        Some(envelope) => replies.integer(envelope.pair_bytes(key) as i64),
+        Some(envelope) => {
+            let bytes = match unordered {
+                Some(table) => table.pair_bytes(key.len(), envelope.bytes()),
+                None => envelope.pair_bytes(key),
+            };
+            replies.integer(bytes as i64);
+        }
         None => replies.null(),
     }
     Ok(())

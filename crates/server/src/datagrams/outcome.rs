@@ -14,10 +14,36 @@ pub(super) enum Outcome {
     NotAllowed,
     OutOfMemory,
     Failed,
+    TooLarge,
+    NotApplicable,
+    /// An update of a scalar with a function is done. This was the scalar.
+    Original(Scalar),
+}
+
+/// A value of up to eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scalar {
+    bytes: [u8; SCALAR_BYTES_MAX],
+    length: u8,
+}
+
+const SCALAR_BYTES_MAX: usize = 8;
+
+impl Scalar {
+    /// Returns `None` for longer values.
+    pub(super) fn new(value: &[u8]) -> Option<Self> {
+        let mut bytes = [0; SCALAR_BYTES_MAX];
+        bytes.get_mut(..value.len())?.copy_from_slice(value);
+        Some(Self { bytes, length: value.len() as u8 })
+    }
+
+    pub(super) fn value(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
 }
 
 impl Outcome {
-    const ALL: [Self; 8] = [
+    const PLAIN: [Self; 10] = [
         Self::Done,
         Self::Absent,
         Self::Exists,
@@ -26,18 +52,37 @@ impl Outcome {
         Self::NotAllowed,
         Self::OutOfMemory,
         Self::Failed,
+        Self::TooLarge,
+        Self::NotApplicable,
     ];
+    /// Codes from this one on are that of an original scalar plus its length.
+    const ORIGINAL: u8 = Self::PLAIN.len() as u8;
 
-    /// Returns the code that the window of a session stores for repeated requests.
-    pub(super) fn code(self) -> u8 {
-        self as u8
+    /// Appends the code that the window of a session stores for repeated requests: one byte, and an original
+    /// scalar.
+    pub(super) fn encode(self, out: &mut Vec<u8>) {
+        if let Self::Original(scalar) = self {
+            out.push(Self::ORIGINAL + scalar.length);
+            out.extend_from_slice(scalar.value());
+        } else {
+            out.extend(Self::PLAIN.iter().position(|plain| *plain == self).map(|code| code as u8));
+        }
     }
 
-    pub(super) fn of_code(code: u8) -> Self {
-        Self::ALL.get(usize::from(code)).copied().unwrap_or(Self::Failed)
+    /// Decodes the first outcome, and removes it from the codes. `None` if there is none.
+    pub(super) fn decode(codes: &mut &[u8]) -> Option<Self> {
+        let (&code, rest) = codes.split_first()?;
+        *codes = rest;
+        if let Some(plain) = Self::PLAIN.get(usize::from(code)) {
+            return Some(*plain);
+        }
+        let (scalar, rest) = rest.split_at_checked(usize::from(code - Self::ORIGINAL))?;
+        *codes = rest;
+        Scalar::new(scalar).map(Self::Original)
     }
 
-    pub(super) fn item(self) -> batch::Item<'static> {
+    /// The item of a reply; that of an original scalar contains the scalar.
+    pub(super) fn item(&self) -> batch::Item<'_> {
         match self {
             Self::Done => batch::Item::Done { more: false },
             Self::Absent => batch::Item::Absent,
@@ -46,6 +91,9 @@ impl Outcome {
             Self::KeyLength => batch::Item::KeyLength,
             Self::OutOfMemory => batch::Item::OutOfMemory,
             Self::NotAllowed | Self::Failed => batch::Item::Failed,
+            Self::TooLarge => batch::Item::TooLarge,
+            Self::NotApplicable => batch::Item::NotApplicable,
+            Self::Original(scalar) => batch::Item::Found(scalar.value()),
         }
     }
 
@@ -56,7 +104,10 @@ impl Outcome {
             Self::Exists => ocsm::Status::Exists,
             Self::NotAllowed | Self::KeyLength => ocsm::Status::NotAllowed,
             Self::OutOfMemory => ocsm::Status::OutOfMemory,
-            Self::Differs | Self::Failed => ocsm::Status::Failed,
+            // Storage messages have no functions.
+            Self::Differs | Self::Failed | Self::TooLarge | Self::NotApplicable | Self::Original(_) => {
+                ocsm::Status::Failed
+            }
         }
     }
 }
@@ -77,9 +128,15 @@ mod tests {
 
     #[test]
     fn codes_decode_to_their_outcomes() {
-        for outcome in Outcome::ALL {
-            assert_eq!(Outcome::of_code(outcome.code()), outcome);
-        }
-        assert_eq!(Outcome::of_code(8), Outcome::Failed);
+        let scalars = [&b""[..], b"a", b"abcd", b"abcdefgh"];
+        let originals = scalars.map(|scalar| Outcome::Original(Scalar::new(scalar).unwrap()));
+        let outcomes = [&Outcome::PLAIN[..], &originals].concat();
+        let mut codes = Vec::new();
+        outcomes.iter().for_each(|outcome| outcome.encode(&mut codes));
+        assert_eq!(codes.len(), outcomes.len() + 13);
+        let mut rest = &codes[..];
+        let decoded: Vec<_> = std::iter::from_fn(|| Outcome::decode(&mut rest)).collect();
+        assert_eq!(decoded, outcomes);
+        assert_eq!(Scalar::new(b"123456789"), None);
     }
 }

@@ -8,6 +8,7 @@ use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads, TableHandle};
 
 use crate::commands::range::{Range, for_each_pair};
+use crate::datagrams::functions;
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;
@@ -82,7 +83,7 @@ impl Replier {
                 Operation::Range { .. } if step.outcome.is_none() => {
                     found.reply_range(step, later, &mut reply)
                 }
-                _ => match found.value(step) {
+                _ => match found.answer(step) {
                     Ok(Some(value)) => push(&mut reply, &Item::Found(&value), later),
                     Ok(None) => push(&mut reply, &Item::Done { more: false }, later),
                     Err(outcome) => push(&mut reply, &outcome.item(), later),
@@ -92,7 +93,8 @@ impl Replier {
         reply.finish();
         self.outbox.end(found.request.route, ends);
         let writes = found.steps().iter().filter(|step| step.operation.writes());
-        let outcomes: Vec<u8> = writes.filter_map(|step| step.outcome.map(Outcome::code)).collect();
+        let mut outcomes = Vec::new();
+        writes.filter_map(|step| step.outcome).for_each(|outcome| outcome.encode(&mut outcomes));
         let window = self.sessions.window(header.session, found.request.route.client);
         if let Some(window) = window.filter(|_| !outcomes.is_empty()) {
             window.finish(header.identifier, &outcomes);
@@ -116,6 +118,19 @@ struct PacketResults<'f> {
 impl<'f> PacketResults<'f> {
     fn steps(&self) -> &'f [Step<'f>] {
         &self.requests.steps[self.request.steps.clone()]
+    }
+
+    /// Returns the answer to an operation of a batch: the value of a get, the result of a reduction or a
+    /// filter, or `None` for a successful write.
+    #[inline]
+    fn answer(&self, step: &Step<'_>) -> Result<Option<Cow<'f, [u8]>>, Outcome> {
+        let value = self.value(step)?;
+        let functions = self.requests.shared.databases.functions();
+        let apply = |value: &[u8]| functions::apply(&step.operation, value, functions);
+        match value.as_deref().and_then(apply) {
+            None => Ok(value),
+            Some(results) => Ok(Some(Cow::Owned(results?.answer))),
+        }
     }
 
     /// Returns the value of a get, or `None` for a successful write.

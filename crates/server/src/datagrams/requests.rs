@@ -183,16 +183,16 @@ impl<'a> PacketRequests<'a> {
                 return Err(rejection);
             }
         };
-        let outcomes = match known {
+        let mut codes = match known {
             RequestState::New => &[][..],
-            RequestState::Executed(outcomes) => outcomes,
+            RequestState::Executed(codes) => codes,
             RequestState::Executing | RequestState::TooOld => {
                 self.steps.truncate(start);
                 return if known == RequestState::Executing { Ok(()) } else { Err(Rejection::Identifier) };
             }
         };
         let writes = self.steps[start..].iter_mut().filter(|step| step.operation.writes());
-        writes.zip(outcomes).for_each(|(step, code)| step.outcome = Some(Outcome::of_code(*code)));
+        writes.for_each(|step| step.outcome = Outcome::decode(&mut codes));
         let reply_bytes_max = self.shared.config().datagrams.reply_bytes_max();
         self.steps[start..].iter_mut().for_each(|step| step.read_ahead(table, reply_bytes_max, reads));
         let steps = start..self.steps.len();

@@ -1,15 +1,17 @@
 //! Writes of datagrams, batched as far as the order of writes to each key allows.
 //!
-//! A conditional write, such as an insert, was read in a batch and becomes a swap of the value that was seen.
-//! It executes alone if another write changed the pair in the meantime, or if an earlier write of the packet
-//! has the same key.
+//! A conditional write, such as an insert or an update with a function, was read in a batch and becomes a
+//! swap of the value that was seen. It executes alone if another write changed the pair in the meantime, or
+//! if an earlier write of the packet has the same key.
 
 use std::collections::HashSet;
 
-use honeycomb_protocol::batch::Operation;
+use honeycomb_protocol::batch::{FunctionForm, Operation};
+use honeycomb_store::unordered::Functions;
 use honeycomb_store::{Batch, BatchOutcome, Error, TableHandle};
 
-use crate::datagrams::outcome::Outcome;
+use crate::datagrams::functions;
+use crate::datagrams::outcome::{Outcome, Scalar};
 use crate::envelope::Envelope;
 use crate::memory_limit;
 use crate::server_state::ServerState;
@@ -19,8 +21,8 @@ pub(super) struct Writes<'a> {
     shared: &'a ServerState,
     now: u64,
     batch: Batch,
-    /// The writes in the batch.
-    pending: Vec<Write<'a>>,
+    /// The writes in the batch, each with its outcome if it succeeds.
+    pending: Vec<(Write<'a>, Outcome)>,
     /// The store accepts only writes that free memory.
     is_full: bool,
     /// Keys that were written in this iteration.
@@ -59,15 +61,15 @@ impl<'a> Writes<'a> {
         let added = match (seen, write.operation) {
             (_, Operation::Put { key, value }) => {
                 self.batch.put(write.table, key, &sealed(value));
-                Ok(())
+                Ok(Outcome::Done)
             }
             _ if again => Err(self.alone(&write)),
             (Err(Error::NoRoom), _) => Err(self.alone(&write)),
             (Err(error), _) => Err(error.into()),
-            (Ok(seen), _) => add(&mut self.batch, &write, seen, self.now),
+            (Ok(seen), _) => self.add_seen(&write, seen),
         };
         match added {
-            Ok(()) => self.pending.push(write),
+            Ok(success) => self.pending.push((write, success)),
             Err(outcome) => done(write.index, outcome),
         }
     }
@@ -80,10 +82,10 @@ impl<'a> Writes<'a> {
         let mut overtaken = Vec::new();
         let pending = &self.pending;
         let applied = self.shared.store.apply_each(&self.batch, |place, outcome| match outcome {
-            Ok(outcome) if outcome.wrote() => done(pending[place].index, Outcome::Done),
+            Ok(outcome) if outcome.wrote() => done(pending[place].0.index, pending[place].1),
             // A write that executes alone can free memory first.
-            Ok(_) | Err(Error::OutOfMemory { .. }) => overtaken.push(pending[place]),
-            Err(error) => done(pending[place].index, error.into()),
+            Ok(_) | Err(Error::OutOfMemory { .. }) => overtaken.push(pending[place].0),
+            Err(error) => done(pending[place].0.index, error.into()),
         });
         debug_assert!(applied.is_ok(), "all tables belong to this store");
         self.batch.clear();
@@ -93,21 +95,29 @@ impl<'a> Writes<'a> {
         }
     }
 
+    /// Adds a write to the batch, with its effect on the pair that was seen. Returns its outcome if it
+    /// succeeds.
+    fn add_seen(&mut self, write: &Write<'_>, seen: Option<&[u8]>) -> Result<Outcome, Outcome> {
+        add(&mut self.batch, write, seen, (self.now, self.shared.databases.functions()))
+    }
+
     /// Executes a write alone, and retries it on conflicts.
     fn alone(&self, write: &Write<'_>) -> Outcome {
         loop {
             match self.attempt(write) {
-                Ok(true) => return Outcome::Done,
-                Ok(false) => {}
+                Ok(Some(success)) => return success,
+                Ok(None) => {}
                 Err(outcome) => return outcome,
             }
         }
     }
 
-    fn attempt(&self, write: &Write<'_>) -> Result<bool, Outcome> {
+    /// Returns the outcome of a write, or `None` if another write has changed the pair meanwhile.
+    fn attempt(&self, write: &Write<'_>) -> Result<Option<Outcome>, Outcome> {
         let seen = write.table.get(write.operation.key())?;
         let mut batch = Batch::default();
-        add(&mut batch, write, seen.as_deref(), self.now)?;
+        let functions = self.shared.databases.functions();
+        let success = add(&mut batch, write, seen.as_deref(), (self.now, functions))?;
         let apply = || self.shared.store.apply(&batch);
         let applied = match apply() {
             Err(Error::OutOfMemory { .. }) => {
@@ -115,34 +125,48 @@ impl<'a> Writes<'a> {
             }
             applied => applied?,
         };
-        Ok(matches!(applied, BatchOutcome::Applied { .. }))
+        Ok(matches!(applied, BatchOutcome::Applied { .. }).then_some(success))
     }
 }
 
-/// Adds the effect of a write on the pair that was seen. Returns the outcome if the write is rejected.
-fn add(batch: &mut Batch, write: &Write<'_>, seen: Option<&[u8]>, now: u64) -> Result<(), Outcome> {
+/// Adds the effect of a write on the pair that was seen. Returns the outcome if the batch succeeds, or why
+/// the write is rejected.
+fn add(
+    batch: &mut Batch,
+    write: &Write<'_>,
+    seen: Option<&[u8]>,
+    (now, known): (u64, &Functions),
+) -> Result<Outcome, Outcome> {
     let envelope = seen.map(|pair| Envelope::open(pair).ok_or(Outcome::Failed)).transpose()?;
     let alive = envelope.filter(|envelope| envelope.is_alive(now));
-    let (table, key) = (write.table, write.operation.key());
+    let (table, key, mut success) = (write.table, write.operation.key(), Outcome::Done);
     let value = match (write.operation, alive) {
         (Operation::Insert { .. }, Some(_)) => return Err(Outcome::Exists),
-        (Operation::Insert { value, .. }, None) => Some(value),
+        (Operation::Insert { value, .. }, None) => Some(sealed(value)),
         (_, None) => return Err(Outcome::Absent),
         (Operation::CompareAndSwap { expected, .. }, Some(found)) if found.data != expected => {
             return Err(Outcome::Differs);
         }
-        (Operation::CompareAndSwap { value, .. } | Operation::Update { value, .. }, _) => Some(value),
+        (Operation::CompareAndSwap { value, .. } | Operation::Update { value, .. }, _) => Some(sealed(value)),
         (Operation::Delete(_), _) => None,
+        (Operation::Function { form, .. }, Some(Envelope { data, expires_at })) => {
+            let results = functions::apply(&write.operation, data, known).ok_or(Outcome::NotAllowed)??;
+            if form == FunctionForm::UpdateScalar {
+                success = Scalar::new(&results.answer).map_or(Outcome::Done, Outcome::Original);
+            }
+            // As with `KV.UPDATE`, the pair keeps its deadline.
+            Some(Envelope { data: &results.updated, expires_at }.seal())
+        }
         (Operation::Put { .. } | Operation::Get(_) | Operation::Range { .. }, _) => {
             return Err(Outcome::NotAllowed);
         }
     };
     match (seen, value) {
-        (None, value) => batch.insert(table, key, &sealed(value.unwrap_or_default())),
-        (Some(seen), Some(value)) => batch.compare_and_swap(table, key, seen, &sealed(value)),
+        (None, value) => batch.insert(table, key, &value.unwrap_or_default()),
+        (Some(seen), Some(value)) => batch.compare_and_swap(table, key, seen, &value),
         (Some(seen), None) => batch.compare_and_delete(table, key, seen),
     };
-    Ok(())
+    Ok(success)
 }
 
 fn sealed(value: &[u8]) -> Vec<u8> {

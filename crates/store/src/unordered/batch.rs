@@ -17,13 +17,13 @@ use honeycomb_btree::{
     BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Existing, Forest, Operation, Outcome, effect_of,
 };
 use honeycomb_hashtable::{
-    Answers, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Span,
+    Answers, Functions, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Span,
 };
 use honeycomb_log::Changes;
 
 use super::entry::UnorderedEntry;
 use super::table::UnorderedTable;
-use crate::batch::Batch;
+use crate::batch::{Batch, UnorderedWrite};
 use crate::error::Error;
 use crate::store_state::StoreState;
 
@@ -32,7 +32,7 @@ pub(crate) fn apply(state: &StoreState, batch: &Batch) -> Result<BatchOutcome, E
     if batch.len() > BATCH_OPERATIONS_MAX {
         return Err(Error::BatchTooLarge { operations: batch.len(), max: BATCH_OPERATIONS_MAX });
     }
-    let plan = Plan::of(batch);
+    let plan = Plan::of(batch, state.functions())?;
     let is_durable = state.durability().is_some();
     let attempt = |forest: &Forest| plan.attempt(forest, batch, is_durable);
     let outcome = if batch.only_removes() { state.remove(attempt) } else { state.write(attempt) }?;
@@ -50,11 +50,11 @@ pub(crate) fn apply_run(
 ) -> usize {
     let Some((table, ..)) = batch.unordered_write(index) else { return 0 };
     let same = |at: &usize| {
-        let (other, key, operation) = batch.unordered_write(*at)?;
-        other.is_same_as(table).then_some((key, operation))
+        let (other, key, write) = batch.unordered_write(*at)?;
+        other.is_same_as(table).then_some((key, write))
     };
     let writes: Vec<_> = (index..batch.len()).map_while(|at| same(&at)).collect();
-    let alone = writes.iter().position(|(_, operation)| table_operation(operation).is_none());
+    let alone = writes.iter().position(|(_, write)| table_operation(write).is_none());
     // A log has the writes in their order, so that a recovery finds a state that the store has had.
     if alone == Some(0) || state.durability().is_some() {
         done(index, apply_one(table, writes[0].0, writes[0].1));
@@ -65,21 +65,21 @@ pub(crate) fn apply_run(
         (0..writes.len()).for_each(|offset| done(index + offset, Err(refusal.again())));
         return writes.len();
     }
-    let requests = writes.iter().filter_map(|(key, operation)| {
-        let operation = table_operation(operation)?;
+    let requests = writes.iter().filter_map(|(key, write)| {
+        let operation = table_operation(write)?;
         Some(Request { key, operation })
     });
     let requests: Vec<_> = requests.collect();
     let mut answers = Answers::default();
     table.entry().table.execute(&requests, &mut answers);
     state.catch_up();
-    for (offset, (key, operation)) in writes.iter().enumerate() {
+    for (offset, (key, write)) in writes.iter().enumerate() {
         done(
             index + offset,
             match answers.outcome(offset) {
                 Ok(outcome) => Ok(tree_outcome(outcome, |span| answers.value(span).to_vec())),
                 // It may find room if it is retried alone.
-                Err(_) => apply_one(table, key, *operation),
+                Err(_) => apply_one(table, key, *write),
             },
         );
     }
@@ -90,15 +90,15 @@ pub(crate) fn apply_run(
 pub(crate) fn apply_one(
     table: &UnorderedTable,
     key: &[u8],
-    operation: Operation<'_>,
+    write: UnorderedWrite<'_>,
 ) -> Result<Outcome, Error> {
     let mut value = Vec::new();
-    let outcome = match (table_operation(&operation), operation) {
+    let outcome = match (table_operation(&write), write) {
         (Some(removal @ (TableOperation::Delete | TableOperation::CompareAndDelete { .. })), _) => {
             table.remove(key, removal, &mut value)?
         }
         (Some(write), _) => table.write(key, write, &mut value)?,
-        (None, Operation::Add(delta)) => {
+        (None, UnorderedWrite::Plain(Operation::Add(delta))) => {
             return match table.add_to(key, delta) {
                 Ok((sum, inserted)) => Ok(Outcome::Added { sum, inserted }),
                 Err(Error::NotCounter { bytes }) => Ok(Outcome::NotCounter { bytes }),
@@ -112,7 +112,11 @@ pub(crate) fn apply_one(
 }
 
 /// The operation of a table; `None` for an addition, which may insert the counter.
-fn table_operation<'o>(operation: &Operation<'o>) -> Option<TableOperation<'o>> {
+fn table_operation<'o>(write: &UnorderedWrite<'o>) -> Option<TableOperation<'o>> {
+    let operation = match write {
+        UnorderedWrite::Plain(operation) => operation,
+        UnorderedWrite::Function(function) => return Some(*function),
+    };
     Some(match *operation {
         Operation::Insert(value) => TableOperation::Insert(value),
         Operation::Update(value) => TableOperation::Update(value),
@@ -134,7 +138,28 @@ fn tree_outcome(outcome: TableOutcome, value: impl FnOnce(Span) -> Vec<u8>) -> O
         TableOutcome::Mismatch(span) => {
             Outcome::Mismatch(Box::new(Existing { value: value(span), version: 0 }))
         }
+        TableOutcome::Original(span) => {
+            Outcome::Original(Box::new(Existing { value: value(span), version: 0 }))
+        }
+        TableOutcome::NotElements { bytes } => Outcome::NotElements { bytes },
         _ => Outcome::Absent,
+    }
+}
+
+/// The effect of a function, which is checked, on a value, and its outcome.
+fn effect_of_function(
+    function: &TableOperation<'_>,
+    value: Option<&[u8]>,
+    functions: &Functions,
+) -> (Effect, Outcome) {
+    let Some(value) = value else { return (Effect::Keep, Outcome::Absent) };
+    let (mut updated, mut original) = (Vec::new(), Vec::new());
+    match function.execute(value, functions, &mut updated, &mut original) {
+        Ok(TableOutcome::Original(_)) => {
+            let original = Existing { value: original, version: 0 };
+            (Effect::Store(updated), Outcome::Original(Box::new(original)))
+        }
+        _ => (Effect::Keep, Outcome::NotElements { bytes: value.len() }),
     }
 }
 
@@ -146,6 +171,7 @@ struct Plan<'b> {
     writes: Vec<PlannedWrite<'b>>,
     /// The indexes of the entries for trees.
     trees: Vec<usize>,
+    functions: &'b Functions,
 }
 
 struct TablePlan<'b> {
@@ -160,7 +186,7 @@ struct PlannedWrite<'b> {
     table: usize,
     /// Index of the key in the table.
     key: usize,
-    operation: Operation<'b>,
+    write: UnorderedWrite<'b>,
 }
 
 /// The value of a key during a batch.
@@ -171,18 +197,23 @@ struct Value {
 }
 
 impl<'b> Plan<'b> {
-    fn of(batch: &'b Batch) -> Self {
+    /// # Errors
+    /// [`Error::Function`].
+    fn of(batch: &'b Batch, functions: &'b Functions) -> Result<Self, Error> {
         let tables = batch.tables().iter().filter_map(|table| table.unordered());
         let mut tables: Vec<_> =
             tables.map(|table| TablePlan { entry: table.entry(), keys: Vec::new() }).collect();
         tables.sort_by_key(|table| table.entry.tree);
-        let mut plan = Self { tables, writes: Vec::new(), trees: Vec::new() };
+        let mut plan = Self { tables, writes: Vec::new(), trees: Vec::new(), functions };
         let mut keys = HashMap::new();
         for index in 0..batch.len() {
-            let Some((table, key, operation)) = batch.unordered_write(index) else {
+            let Some((table, key, write)) = batch.unordered_write(index) else {
                 plan.trees.push(index);
                 continue;
             };
+            if let UnorderedWrite::Function(function) = write {
+                function.check(functions)?;
+            }
             let tree = table.entry().tree;
             let table = plan.tables.partition_point(|other| other.entry.tree < tree);
             let known = &mut plan.tables[table].keys;
@@ -190,9 +221,9 @@ impl<'b> Plan<'b> {
                 known.push(key);
                 known.len() - 1
             });
-            plan.writes.push(PlannedWrite { index, table, key, operation });
+            plan.writes.push(PlannedWrite { index, table, key, write });
         }
-        plan
+        Ok(plan)
     }
 
     /// Applies the batch once.
@@ -228,15 +259,21 @@ impl<'b> Plan<'b> {
         outcomes: &mut [Outcome],
     ) -> Result<HashMap<(usize, usize), Value>, (usize, Outcome)> {
         let mut values = HashMap::new();
-        for PlannedWrite { index, table, key, operation } in &self.writes {
+        for PlannedWrite { index, table, key, write } in &self.writes {
             let load = || {
                 let mut bytes = Vec::new();
                 let exists = locked[*table].get(*key, &mut bytes);
                 Value { before: exists, now: exists.then_some(bytes), is_changed: false }
             };
             let value = values.entry((*table, *key)).or_insert_with(load);
-            let (effect, outcome) = effect_of(operation, value.now.as_deref());
-            let nothing_to_delete = *operation == Operation::Delete && outcome == Outcome::Absent;
+            let (effect, outcome) = match write {
+                UnorderedWrite::Plain(operation) => effect_of(operation, value.now.as_deref()),
+                UnorderedWrite::Function(function) => {
+                    effect_of_function(function, value.now.as_deref(), self.functions)
+                }
+            };
+            let is_delete = matches!(write, UnorderedWrite::Plain(Operation::Delete));
+            let nothing_to_delete = is_delete && outcome == Outcome::Absent;
             if !outcome.wrote() && !nothing_to_delete {
                 return Err((*index, outcome));
             }

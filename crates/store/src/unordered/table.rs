@@ -75,6 +75,12 @@ impl UnorderedTable {
         self.entry.pairs()
     }
 
+    /// Returns the bytes that a pair occupies in the arena, by the lengths of its key and its value.
+    #[must_use]
+    pub fn pair_bytes(&self, key_bytes: usize, value_bytes: usize) -> usize {
+        self.entry.table.config().pair_bytes(key_bytes, value_bytes)
+    }
+
     /// Returns the value of a key, or `None` if the key is absent.
     ///
     /// # Errors

@@ -58,11 +58,26 @@ fn functions_over_ranges_agree_with_loops() {
                 let top = some.top(count, 3, Element::I16).unwrap();
                 assert_eq!(top, sorted[..sorted.len().min(count)]);
             }
+            for bytes in [0, 1, 40, 1000] {
+                let some = some.clone().bytes_max(bytes);
+                assert_eq!(some.pairs(50).unwrap(), first(&passing, 50, bytes));
+                assert_eq!(some.top(50, 3, Element::I16).unwrap(), first(&sorted, 50, bytes));
+            }
         }
         assert_eq!(table.push_down::<[u8]>(..).count().unwrap(), 5000);
         assert_eq!(table.push_down(&key(9)[..]..&key(3)[..]).count().unwrap(), 0);
         assert_eq!(store.statistics().snapshots.count, 0, "its lease has ended");
     }
+}
+
+/// The first pairs that fit, at least one.
+fn first(pairs: &[(Vec<u8>, Vec<u8>)], count: usize, bytes_max: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut bytes = 0;
+    let fitting = pairs.iter().take(count).enumerate().take_while(|(index, (key, value))| {
+        bytes += key.len() + value.len();
+        *index == 0 || bytes <= bytes_max
+    });
+    fitting.map(|(_, pair)| pair.clone()).collect()
 }
 
 /// A writer moves units between pairs by batches. The sum of one version is constant.

@@ -234,6 +234,51 @@ fn batches_over_both_kinds_are_applied_completely_or_not_at_all() {
     assert!(rejected > 100 && failed > 20, "{rejected} rejected, {failed} failed");
 }
 
+/// Functions of a batch see each other, return originals, and change nothing if the batch is rejected.
+#[test]
+fn a_batch_applies_functions() {
+    let store = store();
+    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    let add = BuiltIn::Add.number(Element::U16);
+    let bytes = |numbers: &[u16]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+    let original =
+        |numbers: &[u16]| Outcome::Original(Box::new(Existing { value: bytes(numbers), version: 0 }));
+    unordered.put(b"n", &bytes(&[5])).unwrap();
+    unordered.put(b"v", &bytes(&[1, 2])).unwrap();
+    let mut batch = Batch::default();
+    batch.update_scalar(&unordered, b"n", add, &bytes(&[2])).put(&table, b"a", b"1");
+    batch.update_scalar(&unordered, b"n", add, &bytes(&[3]));
+    batch.update_vector_with_scalar(&unordered, b"v", add, &bytes(&[10]));
+    batch.update_vector_with_vector(&unordered, b"v", add, &bytes(&[1, 2]));
+    let BatchOutcome::Applied { outcomes, .. } = store.apply(&batch).unwrap() else { panic!() };
+    let expected =
+        [original(&[5]), Outcome::Inserted, original(&[7]), original(&[1, 2]), original(&[11, 12])];
+    assert_eq!(outcomes, expected);
+    let value = |key: &[u8]| unordered.get(key).unwrap().unwrap();
+    assert_eq!((value(b"n"), value(b"v")), (bytes(&[10]), bytes(&[12, 14])));
+    // As writes of their own they return the same.
+    let mut each = Vec::new();
+    store.apply_each(&batch, |_, outcome| each.push(outcome.unwrap())).unwrap();
+    let updated =
+        [original(&[10]), Outcome::Updated, original(&[12]), original(&[12, 14]), original(&[22, 24])];
+    assert_eq!(each, updated);
+    let before = (value(b"n"), value(b"v"));
+    let rejects = |key: &[u8], vector: &[u16], expected: Outcome| {
+        let mut batch = Batch::default();
+        batch.update_scalar(&unordered, b"n", add, &bytes(&[2]));
+        batch.update_vector_with_vector(&unordered, key, add, &bytes(vector));
+        let rejected = BatchOutcome::Rejected { index: 1, outcome: expected };
+        assert_eq!(store.apply(&batch).unwrap(), rejected);
+    };
+    rejects(b"absent", &[1, 2], Outcome::Absent);
+    rejects(b"v", &[1], Outcome::NotElements { bytes: 4 });
+    rejects(b"v", &[1, 2, 3], Outcome::NotElements { bytes: 4 });
+    batch.clear();
+    batch.update_scalar(&unordered, b"n", add, &bytes(&[2])).update_scalar(&unordered, b"n", add, &[1]);
+    assert!(matches!(store.apply(&batch), Err(Error::Function(_))), "an operand of another length");
+    assert_eq!((value(b"n"), value(b"v")), before);
+}
+
 #[test]
 fn a_rejected_batch_names_its_entry() {
     let store = store();

@@ -1,0 +1,196 @@
+//! Functions in batch datagrams, in databases of both kinds.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use honeycomb_client::{Client, Config as ClientConfig, FunctionForm, Operation, Outcome};
+use honeycomb_protocol::PAYLOAD_BYTES;
+use honeycomb_protocol::batch::{Header, Item, Items, Kind, RequestDatagram};
+use honeycomb_server::{Config, Datagrams};
+use honeycomb_store::unordered::{BuiltIn, Element};
+
+use common::{Client as RedisClient, Running, dialogue, start_with};
+
+/// Database 1 is unordered.
+fn start() -> Running {
+    let batch = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+    let datagrams = Datagrams { batch, ..Datagrams::default() };
+    start_with(Config { cores: 1, databases: 2, unordered: vec![1], datagrams, ..Config::default() })
+}
+
+fn client_of(running: &Running, table: u16) -> Client {
+    let config = ClientConfig { table, ..ClientConfig::default() };
+    Client::connect(running.server.batch_address().unwrap(), config).unwrap()
+}
+
+fn number(function: BuiltIn, element: Element) -> u16 {
+    function.number(element).try_into().unwrap()
+}
+
+fn bytes(numbers: &[u16]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn outcome(client: &mut Client, operation: &Operation<'_>) -> String {
+    let mut text = String::new();
+    client.call(&[*operation], |_, outcome| text = format!("{outcome:?}")).unwrap();
+    text
+}
+
+#[test]
+fn functions_return_originals_results_and_elements() {
+    let running = start();
+    for table in [0, 1] {
+        let mut client = client_of(&running, table);
+        let add = number(BuiltIn::Add, Element::U64);
+        let three = 3_u64.to_le_bytes();
+        assert_eq!(client.apply(b"count", FunctionForm::UpdateScalar, add, &three).unwrap(), None);
+        client.put(b"count", &5_u64.to_le_bytes()).unwrap();
+        let original = client.apply(b"count", FunctionForm::UpdateScalar, add, &three).unwrap();
+        assert_eq!(original.unwrap(), 5_u64.to_le_bytes());
+        assert_eq!(client.get(b"count").unwrap().unwrap(), 8_u64.to_le_bytes());
+
+        let u16_of = |function| number(function, Element::U16);
+        client.put(b"v", &bytes(&[1, 20, 300])).unwrap();
+        let (each, vector) = (FunctionForm::UpdateVectorWithScalar, FunctionForm::UpdateVectorWithVector);
+        let updated = client.apply(b"v", each, u16_of(BuiltIn::Add), &bytes(&[10])).unwrap();
+        assert_eq!(updated.unwrap(), b"", "the original of a vector is not returned");
+        client.apply(b"v", vector, u16_of(BuiltIn::Subtract), &bytes(&[1, 2, 3])).unwrap().unwrap();
+        assert_eq!(client.get(b"v").unwrap().unwrap(), bytes(&[10, 28, 307]));
+        let sum = client.apply(b"v", FunctionForm::Reduce, u16_of(BuiltIn::Add), &bytes(&[1])).unwrap();
+        assert_eq!(sum.unwrap(), bytes(&[346]));
+        let greater =
+            client.apply(b"v", FunctionForm::Filter, u16_of(BuiltIn::Greater), &bytes(&[10])).unwrap();
+        assert_eq!(greater.unwrap(), bytes(&[28, 307]));
+    }
+}
+
+/// Many increments of one counter in one request: each sees the previous one.
+#[test]
+fn updates_of_one_key_execute_in_order() {
+    let running = start();
+    for table in [0, 1] {
+        let mut client = client_of(&running, table);
+        client.put(b"count", &[0; 8]).unwrap();
+        let one = 1_u64.to_le_bytes();
+        let (form, function) = (FunctionForm::UpdateScalar, number(BuiltIn::Add, Element::U64));
+        let increment = Operation::Function { key: b"count", form, function, operands: &one };
+        let mut originals = vec![Vec::new(); 100];
+        let mut note = |index: usize, outcome: Outcome<'_>| match outcome {
+            Outcome::Value(value) => originals[index] = value.to_vec(),
+            other => panic!("{other:?}"),
+        };
+        client.call(&[increment; 100], &mut note).unwrap();
+        let expected: Vec<Vec<u8>> = (0..100_u64).map(|count| count.to_le_bytes().to_vec()).collect();
+        assert_eq!(originals, expected);
+    }
+}
+
+#[test]
+fn functions_that_are_not_applicable_change_nothing() {
+    let running = start();
+    for table in [0, 1] {
+        let mut client = client_of(&running, table);
+        client.put(b"k", &[7; 9]).unwrap();
+        let (u64_add, u8_add) = (number(BuiltIn::Add, Element::U64), number(BuiltIn::Add, Element::U8));
+        let cases: [(FunctionForm, u16, &[u8]); 8] = [
+            (FunctionForm::UpdateScalar, u64_add, &[1; 8]),
+            (FunctionForm::UpdateScalar, u8_add, &[1]),
+            (FunctionForm::UpdateVectorWithScalar, u8_add, &[1; 2]),
+            (FunctionForm::UpdateVectorWithVector, u8_add, &[1; 8]),
+            (FunctionForm::Reduce, u8_add, &[]),
+            (FunctionForm::Reduce, number(BuiltIn::Less, Element::U8), &[1]),
+            (FunctionForm::Filter, u8_add, &[1]),
+            (FunctionForm::UpdateVectorWithScalar, u16::MAX, &[1]),
+        ];
+        for (form, function, operands) in cases {
+            let operation = Operation::Function { key: b"k", form, function, operands };
+            assert_eq!(outcome(&mut client, &operation), "NotApplicable", "{operation:?}");
+            let no_key = Operation::Function { key: b"", form, function, operands };
+            assert_eq!(outcome(&mut client, &no_key), "KeyLength", "{operation:?}");
+        }
+        assert_eq!(client.get(b"k").unwrap().unwrap(), [7; 9]);
+    }
+}
+
+#[test]
+fn values_have_at_most_64_kib() {
+    let running = start();
+    for table in [0, 1] {
+        let (mut client, mut redis) = (client_of(&running, table), RedisClient::connect(&running));
+        redis.reply_text(&format!("SELECT {table}"));
+        for (length, allowed) in [((64 << 10) - 1, true), (64 << 10, true), ((64 << 10) + 1, false)] {
+            redis.reply_text("DEL k");
+            redis.reply_text(&format!("SETRANGE k {} x", length - 1));
+            let of = |form| Operation::Function {
+                key: b"k",
+                form,
+                function: number(BuiltIn::Maximum, Element::U8),
+                operands: &[9],
+            };
+            let reduced = outcome(&mut client, &of(FunctionForm::Reduce));
+            assert_eq!(reduced, if allowed { "Value([120])" } else { "TooLarge" }, "{length}");
+            let updated = outcome(&mut client, &of(FunctionForm::UpdateVectorWithScalar));
+            assert_eq!(updated, if allowed { "Done" } else { "TooLarge" }, "{length}");
+            let first = redis.reply_text("GETRANGE k 0 0");
+            assert_eq!(first == "'\\t'", allowed, "{length}: {first}");
+        }
+    }
+}
+
+#[test]
+fn pairs_keep_their_deadlines() {
+    let running = start();
+    for table in [0, 1] {
+        let (mut client, mut redis) = (client_of(&running, table), RedisClient::connect(&running));
+        dialogue(&mut redis, &[(&format!("SELECT {table}"), "OK"), ("SET k a PX 50", "OK")]);
+        let (each, or) = (FunctionForm::UpdateVectorWithScalar, number(BuiltIn::Or, Element::U8));
+        assert!(client.apply(b"k", each, or, b"\x02").unwrap().is_some());
+        dialogue(&mut redis, &[("GET k", "'c'"), ("PTTL k", "50")]);
+        running.time.advance(51);
+        assert_eq!(client.apply(b"k", each, or, b"\x02").unwrap(), None);
+    }
+}
+
+/// A repeated request returns the originals of the first execution.
+#[test]
+fn a_repeated_update_is_answered_but_not_executed_again() {
+    let running = start();
+    let (socket, server) = (UdpSocket::bind("127.0.0.1:0").unwrap(), running.server.batch_address().unwrap());
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let answer = |datagram: &[u8]| {
+        let mut buffer = vec![0; 1 << 16];
+        socket.send_to(datagram, server).unwrap();
+        let length = socket.recv(&mut buffer).unwrap();
+        buffer.truncate(length);
+        buffer
+    };
+    let header = |datagram: &[u8]| Header::parse(&answer(datagram)).unwrap().0;
+    let token = header(&Header::of(Kind::Hello).bytes()).identifier;
+    let session = header(&Header { identifier: token, ..Header::of(Kind::Hello) }.bytes()).session;
+    client_of(&running, 0).put(b"short", &[1]).unwrap();
+    client_of(&running, 0).put(b"long", &1_u64.to_le_bytes()).unwrap();
+    let request = |attempt| {
+        let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
+        for (key, element) in [(&b"short"[..], Element::U8), (b"long", Element::U64), (b"none", Element::U8)]
+        {
+            let operands = &1_u64.to_le_bytes()[..element.bytes()];
+            let (form, function) = (FunctionForm::UpdateScalar, number(BuiltIn::Add, element));
+            assert!(requests.push(&Operation::Function { key, form, function, operands }));
+        }
+        assert!(requests.push(&Operation::Get(b"short")));
+        let header = Header { session, identifier: 1, attempt, ..Header::of(Kind::Request) };
+        requests.datagram(header).to_vec()
+    };
+    for (attempt, read) in [(1, 1), (2, 2), (3, 2)] {
+        let answer = answer(&request(attempt));
+        let (header, rest) = Header::parse(&answer).unwrap();
+        let items: Vec<Item<'_>> = Items::new(header.count, rest).collect::<Result<_, _>>().unwrap();
+        let one = 1_u64.to_le_bytes();
+        let expected = [Item::Found(&[1]), Item::Found(&one), Item::Absent, Item::Found(&[read])];
+        assert_eq!(items, expected, "attempt {attempt}");
+    }
+}
