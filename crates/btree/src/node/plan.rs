@@ -31,7 +31,7 @@ impl<'a> Plan<'a> {
         links: [Option<Lid>; 2],
         items: &'a Items<'_>,
     ) -> Self {
-        let kind = NodeKind { geometry: shape.geometry(), level, prefix: fences.prefix_length() };
+        let kind = NodeKind { geometry: shape.geometry().at(level), level, prefix: fences.prefix_length() };
         let ([left, right], size) = (links, items.size(kind));
         Self { kind, fences, left, right, item_runs: &items.item_runs, size }
     }
@@ -40,6 +40,10 @@ impl<'a> Plan<'a> {
     pub(crate) fn empty_leaf(shape: &Shape) -> Plan<'static> {
         let kind = NodeKind { geometry: shape.geometry(), level: 0, prefix: 0 };
         Plan { kind, fences: Fences::NONE, left: None, right: None, item_runs: &[], size: Size::default() }
+    }
+
+    pub(crate) fn level(&self) -> usize {
+        self.kind.level
     }
 
     /// Returns the bytes of the sorted block.
