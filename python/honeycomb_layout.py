@@ -275,7 +275,7 @@ EVENT_DONE = 5
 EVENT_DESCENT = 6
 
 # Event: a node is searched; argument: its LID; detail: its level and, from bit 8 on, its count of
-# shortcuts.
+# separators.
 EVENT_HEADER = 7
 
 # Event: a node is too new; argument: the address of its previous version.

@@ -10,4 +10,5 @@ layout_pkg.sv
 common/accelerator_pkg.sv
 common/axi_pkg.sv
 memory/memory_pkg.sv
+btree/search_pkg.sv
 btree/scan_pkg.sv

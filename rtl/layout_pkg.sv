@@ -205,7 +205,7 @@ package layout_pkg;
   localparam int unsigned EventDescent = 6;
 
   // event: a node is searched; argument: its LID; detail: its level and, from bit 8 on, its count of
-  // shortcuts
+  // separators
   localparam int unsigned EventHeader = 7;
 
   // event: a node is too new; argument: the address of its previous version

@@ -1,5 +1,6 @@
 // Descends from roots to leaves, several descents at a time. Each descent has its own port to memory; all
-// share one child_finder. While a descent waits for a node, the unit searches a node of another descent.
+// share the logic that compares. A descent uses it only for the lines that have arrived, a line in each
+// cycle.
 
 `default_nettype none
 
@@ -7,16 +8,13 @@
 
 module key_search_unit
   import accelerator_pkg::*;
-  import layout_pkg::*;
+  import search_pkg::*;
 #(
   // maximum number of descents in flight
   parameter int unsigned Descents = 2
 ) (
   input logic clk_i,
   input logic rst_i,
-
-  // shortcut capacity of all nodes of the store
-  input logic [7:0] shortcut_capacity_i,
 
   input  logic descent_valid_i,
   output logic descent_ready_o,
@@ -41,11 +39,10 @@ module key_search_unit
   input  logic leaf_ready_i,
   output leaf_t leaf_o,
 
-  // for the counters: descents in flight, whether a node is searched, interior nodes, lines, and steps
-  // to a previous version
+  // for the counters: descents, whether a line is compared, interior nodes, lines, and version steps
   output logic [Descents-1:0] busy_o,
   output logic searches_o,
-  output logic node_o,
+  output logic [Descents-1:0] node_o,
   output logic [Descents-1:0] line_o,
   output logic [Descents-1:0] version_step_o,
   output event_t [Descents-1:0] events_o
@@ -62,7 +59,6 @@ module key_search_unit
   // The idle descent with the lowest number, and the descent that began last, the only one whose key may be
   // incomplete.
   place_t place, place_q;
-  descent_t [Descents-1:0] descents;
   logic key_loaded, key_write;
   key_line_t key_write_line;
 
@@ -104,75 +100,149 @@ module key_search_unit
     .loaded_o(key_loaded)
   );
 
-  // ---- the grant of the child finder ----
+  // ---- the parts that all descents share ----
 
-  logic [Descents-1:0] grant_valid, grant_ready, has_grant, grant_ends;
-  logic [Descents-1:0] line_valid, find, segment_ready, leaf_valid, leaf_ready;
+  logic [Descents-1:0] head_valid, head_ready, line_valid, line_ready, line_last, rest_valid, rest_ready;
+  logic [Descents-1:0] leaf_valid, leaf_ready;
+  head_read_t [Descents-1:0] head_reads;
+  column_line_t [Descents-1:0] lines;
+  rest_read_t [Descents-1:0] rests;
   leaf_t [Descents-1:0] leaf;
-  logic is_taken;
-  place_t holder;
 
-  logic line_ready, header_valid, segment_valid, child_valid;
-  line_count_t first_lines, segment_first, segment_count;
-  node_header_t header;
-  lid_t child;
+  // The reads of the search keys: those of the descents, and of the rest_comparer, whose tag is Descents.
+  typedef logic [$clog2(Descents + 1)-1:0] tag_t;
+
+  logic key_read_valid, rest_key_valid, rest_key_ready, key_head_valid;
+  head_read_t key_read, rest_key;
+  tag_t key_reader, key_head_reader;
+  place_t read_place, rest_place_q;
+  head_t key_head;
+
+  assign read_place = key_reader == tag_t'(Descents) ? rest_place_q : place_t'(key_reader);
 
   arbiter #(
-    .T(logic),
-    .Count(Descents)
-  ) u_grants (
+    .T(head_read_t),
+    .Count(Descents + 1)
+  ) u_heads (
     .clk_i,
     .rst_i,
-    .in_valid_i(grant_valid),
-    .in_ready_o(grant_ready),
-    .in_i('0),
+    .in_valid_i({rest_key_valid, head_valid}),
+    .in_ready_o({rest_key_ready, head_ready}),
+    .in_i({rest_key, head_reads}),
     .in_last_i('1),
-    .out_valid_o(is_taken),
-    .out_ready_i(|grant_ends),
-    .out_o(),
+    .out_valid_o(key_read_valid),
+    .out_ready_i(1'b1),
+    .out_o(key_read),
     .out_last_o(),
-    .out_index_o(holder)
+    .out_index_o(key_reader)
   );
 
-  child_finder #(
-    .Keys(Descents)
-  ) u_child_finder (
+  search_key #(
+    .Keys(Descents),
+    .TagBits($bits(tag_t))
+  ) u_search_key (
     .clk_i,
     .rst_i,
-    .shortcut_capacity_i,
-    .lines_o(first_lines),
-    .key_write_i(key_write),
-    .key_write_key_i(place_q),
-    .key_write_line_i(key_write_line),
-    .key_write_data_i(key_line_i),
-    .key_i(holder),
-    .start_i(!is_taken || |grant_ends),
-    .line_valid_i(line_valid[holder] && is_taken),
-    .line_ready_o(line_ready),
-    .line_i(beat_i[holder].data),
-    .header_valid_o(header_valid),
-    .header_o(header),
-    .find_i(find[holder]),
-    .direction_i(descents[holder].direction),
-    .key_length_i(key_length(descents[holder])),
-    .segment_valid_o(segment_valid),
-    .segment_ready_i(segment_ready[holder]),
-    .segment_first_o(segment_first),
-    .segment_count_o(segment_count),
-    .child_valid_o(child_valid),
-    .child_o(child)
+    .write_i(key_write),
+    .write_key_i(place_q),
+    .write_line_i(key_write_line),
+    .write_data_i(key_line_i),
+    .read_valid_i(key_read_valid),
+    .read_key_i(read_place),
+    .read_i(key_read),
+    .read_tag_i(key_reader),
+    .head_valid_o(key_head_valid),
+    .head_o(key_head),
+    .head_tag_o(key_head_reader)
   );
+
+  logic column_valid, column_last, counts_valid;
+  column_line_t column;
+  column_counts_t counts;
+  place_t column_place, counts_place;
+
+  arbiter #(
+    .T(column_line_t),
+    .Count(Descents)
+  ) u_lines (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(line_valid),
+    .in_ready_o(line_ready),
+    .in_i(lines),
+    .in_last_i(line_last),
+    .out_valid_o(column_valid),
+    .out_ready_i(1'b1),
+    .out_o(column),
+    .out_last_o(column_last),
+    .out_index_o(column_place)
+  );
+
+  head_counter #(
+    .TagBits(PlaceBits)
+  ) u_head_counter (
+    .clk_i,
+    .rst_i,
+    .line_valid_i(column_valid && !column.use_as.is_rest),
+    .line_i(column),
+    .line_last_i(column_last),
+    .line_tag_i(column_place),
+    .counts_valid_o(counts_valid),
+    .counts_o(counts),
+    .counts_tag_o(counts_place)
+  );
+
+  logic rest_start_valid, rest_start_ready, rest_wants_line, rest_done, rest_less, rest_equal;
+  rest_read_t rest_start;
+  place_t rest_start_place;
+
+  arbiter #(
+    .T(rest_read_t),
+    .Count(Descents)
+  ) u_rests (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(rest_valid),
+    .in_ready_o(rest_ready),
+    .in_i(rests),
+    .in_last_i('1),
+    .out_valid_o(rest_start_valid),
+    .out_ready_i(rest_start_ready),
+    .out_o(rest_start),
+    .out_last_o(),
+    .out_index_o(rest_start_place)
+  );
+
+  always_ff @(posedge clk_i) if (rest_start_valid && rest_start_ready) rest_place_q <= rest_start_place;
+
+  rest_comparer u_rest_comparer (
+    .clk_i,
+    .rst_i,
+    .start_valid_i(rest_start_valid),
+    .start_ready_o(rest_start_ready),
+    .start_i(rest_start),
+    .wants_line_o(rest_wants_line),
+    .line_valid_i(column_valid && column.use_as.is_rest),
+    .line_i(column.data),
+    .key_valid_o(rest_key_valid),
+    .key_ready_i(rest_key_ready),
+    .key_o(rest_key),
+    .head_valid_i(key_head_valid && key_head_reader == tag_t'(Descents)),
+    .head_i(key_head),
+    .done_o(rest_done),
+    .less_o(rest_less),
+    .equal_o(rest_equal)
+  );
+
+  // ---- the descents ----
 
   for (genvar index = 0; index < Descents; index++) begin : gen_descents
-    assign has_grant[index] = is_taken && holder == place_t'(index);
-
     memory_access_generator u_generator (
       .clk_i,
       .rst_i,
       .start_i(start && place == place_t'(index)),
       .descent_i,
       .busy_o(busy_o[index]),
-      .descent_o(descents[index]),
       .key_loaded_i(key_loaded || place_q != place_t'(index)),
       .read_valid_o(read_valid_o[index]),
       .read_ready_i(read_ready_i[index]),
@@ -180,33 +250,35 @@ module key_search_unit
       .beat_valid_i(beat_valid_i[index]),
       .beat_ready_o(beat_ready_o[index]),
       .beat_i(beat_i[index]),
-      .grant_valid_o(grant_valid[index]),
-      .grant_ready_i(grant_ready[index]),
-      .has_grant_i(has_grant[index]),
-      .grant_ends_o(grant_ends[index]),
-      .first_lines_i(first_lines),
+      .key_valid_o(head_valid[index]),
+      .key_ready_i(head_ready[index]),
+      .key_o(head_reads[index]),
+      .head_valid_i(key_head_valid && key_head_reader == tag_t'(index)),
+      .head_i(key_head),
       .line_valid_o(line_valid[index]),
-      .line_ready_i(line_ready),
-      .header_valid_i(header_valid),
-      .header_i(header),
-      .find_o(find[index]),
-      .segment_valid_i(segment_valid),
-      .segment_ready_o(segment_ready[index]),
-      .segment_first_i(segment_first),
-      .segment_count_i(segment_count),
-      .child_valid_i(child_valid),
-      .child_i(child),
+      .line_ready_i(line_ready[index]),
+      .line_o(lines[index]),
+      .line_last_o(line_last[index]),
+      .counts_valid_i(counts_valid && counts_place == place_t'(index)),
+      .counts_i(counts),
+      .rest_valid_o(rest_valid[index]),
+      .rest_ready_i(rest_ready[index]),
+      .rest_o(rests[index]),
+      .rest_wants_line_i(rest_wants_line && rest_place_q == place_t'(index)),
+      .rest_done_i(rest_done && rest_place_q == place_t'(index)),
+      .rest_less_i(rest_less),
+      .rest_equal_i(rest_equal),
       .leaf_valid_o(leaf_valid[index]),
       .leaf_ready_i(leaf_ready[index]),
       .leaf_o(leaf[index]),
-      .line_o(line_o[index]),
+      .line_taken_o(line_o[index]),
+      .node_o(node_o[index]),
       .version_step_o(version_step_o[index]),
       .event_o(events_o[index])
     );
   end
 
-  assign searches_o = is_taken;
-  assign node_o = |find;
+  assign searches_o = column_valid;
 
   arbiter #(
     .T(leaf_t),
@@ -225,9 +297,9 @@ module key_search_unit
     .out_index_o()
   );
 
-  `ASSERT(OneGrant, $onehot0(grant_ends | find | segment_ready))
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
-  `COVER(WaitsForGrant, is_taken && |(grant_valid & ~has_grant))
+  `COVER(WaitsForLines, $countones(line_valid) > 1)
+  `COVER(WaitsForComparer, |rest_valid && !rest_start_ready)
   `COVER(NoFreeDescent, descent_valid_i && busy_o == '1)
 
 endmodule

@@ -1,13 +1,9 @@
 // Decides what a descent reads next, from the root to a leaf (the memory access generator of section 5 of
-// the paper). It reads each node by its LID. The first line has the bus address of the buffer, by which
-// the generator then reads the segment. If a node is too new, it reads the previous version by address. It
-// does not read the leaf, unless the root is a leaf.
+// the paper). It reads each node by its LID: header and samples. They have the bus address of the buffer, by
+// which it reads the other lines that column_search requests. If a node is too new, it reads the previous
+// version by address. It does not read the leaf, unless the root is a leaf.
 //
-// The descents of a unit share a child_finder. A descent requests the finder with grant_valid_o when the
-// first line of its node has arrived. Lines wait until has_grant_i is set. The grant ends with
-// grant_ends_o, when the next node is known.
-//
-//   read | waits for memory | grant: header, heads, segment's read, items | read of the child ...
+//   header, samples | column_search: other lines, child | next node
 
 `default_nettype none
 
@@ -16,6 +12,7 @@
 module memory_access_generator
   import accelerator_pkg::*;
   import layout_pkg::*;
+  import search_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
@@ -24,7 +21,6 @@ module memory_access_generator
   input  logic start_i,
   input  descent_t descent_i,
   output logic busy_o,
-  output descent_t descent_o,
   // the whole search key was loaded
   input  logic key_loaded_i,
 
@@ -33,52 +29,53 @@ module memory_access_generator
   output line_read_t read_o,
   input  logic beat_valid_i,
   output logic beat_ready_o,
-  // The generator ignores whether a beat is the last one: memory accepts the next read after it.
+  // The generator counts the beats of a read itself.
   // verilator lint_off UNUSEDSIGNAL
   input  line_beat_t beat_i,
   // verilator lint_on UNUSEDSIGNAL
 
-  output logic grant_valid_o,
-  input  logic grant_ready_i,
-  input  logic has_grant_i,
-  output logic grant_ends_o,
+  // a read of the head of the search key, and its result
+  output logic key_valid_o,
+  input  logic key_ready_i,
+  output head_read_t key_o,
+  input  logic head_valid_i,
+  input  head_t head_i,
 
-  // the ports of the child_finder, valid while the descent has the grant
-  input  line_count_t first_lines_i,
+  // lines for the head_counter or the rest_comparer, and the result of the head_counter
   output logic line_valid_o,
   input  logic line_ready_i,
-  input  logic header_valid_i,
-  // The generator uses only some fields of the header.
-  // verilator lint_off UNUSEDSIGNAL
-  input  node_header_t header_i,
-  // verilator lint_on UNUSEDSIGNAL
-  output logic find_o,
-  input  logic segment_valid_i,
-  output logic segment_ready_o,
-  input  line_count_t segment_first_i,
-  input  line_count_t segment_count_i,
-  input  logic child_valid_i,
-  input  lid_t child_i,
+  output column_line_t line_o,
+  output logic line_last_o,
+  input  logic counts_valid_i,
+  input  column_counts_t counts_i,
+
+  // a comparison by the rest_comparer, which requests the lines of the item, and its result
+  output logic rest_valid_o,
+  input  logic rest_ready_i,
+  output rest_read_t rest_o,
+  input  logic rest_wants_line_i,
+  input  logic rest_done_i,
+  input  logic rest_less_i,
+  input  logic rest_equal_i,
 
   output logic leaf_valid_o,
   input  logic leaf_ready_i,
   output leaf_t leaf_o,
 
-  // for the counters: lines, and steps to a previous version
-  output logic line_o,
+  // for the counters: lines, interior nodes that are searched, and steps to a previous version
+  output logic line_taken_o,
+  output logic node_o,
   output logic version_step_o,
   output event_t event_o
 );
 
   typedef enum logic [2:0] {
     StateIdle,
-    // requests header and shortcuts of a node; when they arrive, it requests the grant
-    StateRead,
-    StateGrant,
-    // waits for the header
+    // waits for the header and examines it
     StateHeader,
-    // waits for the child, and requests the lines that are needed to find it
-    StateChild,
+    StateNode,
+    // searches the node
+    StateSearch,
     StateLeaf
   } state_e;
 
@@ -92,91 +89,157 @@ module memory_access_generator
   // The buffer was replaced, so caching it is useless.
   logic is_past_d, is_past_q;
   logic failed_d, failed_q;
+  node_header_t header_q;
+  logic is_too_new, goes_down, start_search, search_done;
+  lid_t child;
+  key_length_t key_length;
 
-  // beat: a beat is accepted; beat_counts: the descent needs the beats of this read.
-  logic beat, beat_counts, read_fails;
-  logic header_valid, is_too_new, is_child_known, reads_segment;
+  // The search key of the first and the last leaf is empty.
+  assign key_length = descent_q.by_upper ? descent_q.request.upper_length : descent_q.request.lower_length;
+  assign is_too_new = header_q.node_version > descent_q.request.read_version;
+  assign version_step_o = state_q == StateNode && is_too_new && header_q.previous_version != '0;
+  assign start_search = state_q == StateNode && !is_too_new && header_q.level != '0 && key_loaded_i;
 
-  assign header_valid = state_q == StateHeader && has_grant_i && header_valid_i;
-  assign is_too_new = header_i.node_version > descent_q.request.read_version;
-  assign is_child_known = state_q == StateChild && child_valid_i;
-  assign reads_segment = state_q == StateChild && segment_valid_i;
+  // ---- the read that is offered, and its lines: first some to skip, then some to pass on
 
-  // Remaining beats of a read that the descent does not need are discarded.
-  assign beat_counts =
-      state_q == StateHeader || (state_q == StateChild && !child_valid_i && !segment_valid_i);
-  always_comb begin
-    beat_ready_o = state_q != StateGrant;
-    if (beat_counts) beat_ready_o = has_grant_i && (beat_i.error || line_ready_i);
-  end
+  logic reads_d, reads_q, holds, passes, skips, beat, error, passed, search_reads, search_passes;
+  // Lines are to be skipped, or passed; the next line to pass is the last one.
+  logic skips_d, skips_q, passes_d, passes_q, is_last_d, is_last_q;
+  column_read_t column_read_d, column_read_q, search_read;
+  group_lines_t skip_d, skip_q, pass_d, pass_q, search_skip, search_pass;
+  column_use_t line_use;
+
+  // Lines that the descent may still need wait. Others are discarded, before the next read is accepted.
+  assign holds = !(reads_q && !column_read_q.follows) && !(state_q inside {StateIdle, StateLeaf});
+  assign skips = holds && skips_q;
+  assign passes = holds && !skips_q && passes_q;
+  assign beat_ready_o = !holds || skips || (passes && line_ready_i) || state_q == StateHeader;
   assign beat = beat_valid_i && beat_ready_o;
-  assign read_fails = beat_valid_i && beat_counts && has_grant_i && beat_i.error;
+  assign error = beat && beat_i.error && holds;
+
+  // After a failure the descent passes zeros on, so that the shared parts end their work.
+  assign line_valid_o = passes && (beat_valid_i || failed_q);
+  assign line_last_o = is_last_q;
+  assign line_o = '{use_as: line_use, data: failed_q || beat_i.error ? '0 : beat_i.data};
+  assign passed = line_valid_o && line_ready_i;
+
+  column_search u_column_search (
+    .clk_i,
+    .rst_i,
+    .start_i(start_search),
+    .direction_i(descent_q.direction),
+    .key_length_i(key_length),
+    .header_i(header_q),
+    .done_o(search_done),
+    .child_o(child),
+    .read_o(search_reads),
+    .column_read_o(search_read),
+    .read_waits_i(reads_q),
+    .accepted_i(reads_q && read_ready_i),
+    .pass_o(search_passes),
+    .pass_skip_o(search_skip),
+    .pass_count_o(search_pass),
+    .passed_i(passed),
+    .last_i(line_last_o),
+    .failed_i(failed_q),
+    .use_o(line_use),
+    .key_valid_o,
+    .key_ready_i,
+    .key_o,
+    .head_valid_i,
+    .head_i,
+    .counts_valid_i,
+    .counts_i,
+    .rest_valid_o,
+    .rest_ready_i,
+    .rest_o,
+    .rest_wants_line_i,
+    .rest_done_i,
+    .rest_less_i,
+    .rest_equal_i
+  );
 
   always_comb begin
     state_d = state_q;
-    {lid_d, address_d, by_lid_d, is_past_d, failed_d} = {lid_q, address_q, by_lid_q, is_past_q, failed_q};
-    {find_o, version_step_o} = '0;
+    {lid_d, address_d, by_lid_d, is_past_d} = {lid_q, address_q, by_lid_q, is_past_q};
+    {reads_d, column_read_d} = {reads_q && !read_ready_i, column_read_q};
+    {skip_d, pass_d, failed_d} = {skip_q, pass_q, failed_q || error};
+    goes_down = 1'b0;
+    if (beat && skips) skip_d = skip_q - 1'b1;
+    if (error) skip_d = '0;
+    {passes_d, is_last_d} = {passes_q, is_last_q};
+    if (passed) {pass_d, passes_d, is_last_d} = {pass_q - 1'b1, !is_last_q, pass_q == 2};
+    if (search_reads) {reads_d, column_read_d} = {1'b1, search_read};
+    if (search_passes) begin
+      {skip_d, pass_d} = {search_skip, search_pass};
+      {passes_d, is_last_d} = {1'b1, search_pass == 1};
+    end
     case (state_q)
       StateIdle: begin
         {lid_d, by_lid_d, is_past_d, failed_d} = {descent_i.request.root, 3'b100};
-        if (start_i) state_d = StateRead;
+        {skip_d, pass_d, passes_d, is_last_d} = '0;
+        if (start_i) state_d = StateHeader;
       end
-      StateRead: if (read_valid_o && read_ready_i) state_d = StateGrant;
-      StateGrant: if (grant_valid_o && grant_ready_i) state_d = StateHeader;
-      StateHeader: begin
-        if (beat_valid_i) address_d = beat_i.address;
-        if (header_valid && is_too_new && header_i.previous_version != '0) begin
-          version_step_o = 1'b1;
-          {address_d, by_lid_d, is_past_d} = {bus_address_t'(header_i.previous_version), 2'b01};
-          state_d = StateRead;
-        end else if (header_valid && (is_too_new || header_i.level == '0)) begin
+      StateHeader: if (beat && holds) begin
+        {address_d, by_lid_d} = {beat_i.address, 1'b0};
+        state_d = beat_i.error ? StateLeaf : StateNode;
+      end
+      StateNode: begin
+        if (version_step_o) begin
+          {address_d, is_past_d, state_d} = {bus_address_t'(header_q.previous_version), 1'b1, StateHeader};
+        end else if (is_too_new || header_q.level == '0) begin
           state_d = StateLeaf;
-        end else if (header_valid && key_loaded_i) begin
-          find_o = 1'b1;
-          state_d = StateChild;
+        end else if (start_search) begin
+          state_d = StateSearch;
         end
       end
-      StateChild: begin
-        if (is_child_known) begin
-          {lid_d, address_d, by_lid_d, is_past_d} = {child_i, bus_address_t'(0), 2'b10};
-          state_d = header_i.level == 8'd1 ? StateLeaf : StateRead;
-        end
+      StateSearch: begin
+        goes_down = search_done && !failed_q;
+        if (goes_down) {lid_d, address_d, by_lid_d, is_past_d} = {child, bus_address_t'(0), 2'b10};
+        if (search_done) state_d = failed_q || header_q.level == 8'd1 ? StateLeaf : StateHeader;
       end
       StateLeaf: if (leaf_valid_o && leaf_ready_i) state_d = StateIdle;
       default: state_d = StateIdle;
     endcase
-    if (read_fails) begin
-      failed_d = 1'b1;
-      state_d = StateLeaf;
+    skips_d = skip_d != '0;
+    if (state_d == StateHeader && state_q != StateHeader) begin
+      {reads_d, column_read_d} =
+          {1'b1, column_read_t'{follows: 1'b0, first: '0, count: line_count_t'(HeadsLine)}};
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (start_i) descent_q <= descent_i;
     {lid_q, address_q, by_lid_q, is_past_q, failed_q} <= {lid_d, address_d, by_lid_d, is_past_d, failed_d};
+    column_read_q <= column_read_d;
+    if (state_q == StateHeader && beat) header_q <= beat_i.data;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= StateIdle;
-    else state_q <= state_d;
+    if (rst_i) begin
+      state_q <= StateIdle;
+      {reads_q, skip_q, pass_q, skips_q, passes_q, is_last_q} <= '0;
+    end else begin
+      state_q <= state_d;
+      {reads_q, skip_q, pass_q} <= {reads_d, skip_d, pass_d};
+      {skips_q, passes_q, is_last_q} <= {skips_d, passes_d, is_last_d};
+    end
   end
 
-  assign read_valid_o = state_q == StateRead || reads_segment;
+  // ---- outputs
+
+  assign read_valid_o = reads_q;
   assign read_o = '{
-      by_lid: by_lid_q && !reads_segment,
+      by_lid: by_lid_q,
       cacheable: !is_past_q,
-      follows: 1'b0,
+      follows: column_read_q.follows,
       lid: lid_q,
-      address: by_lid_q && !reads_segment ? '0 : address_q,
-      first: reads_segment ? segment_first_i : '0,
-      count: reads_segment ? segment_count_i : first_lines_i
+      address: by_lid_q ? '0 : address_q,
+      first: column_read_q.first,
+      count: column_read_q.count
   };
-  assign grant_valid_o = state_q == StateGrant && beat_valid_i;
-  assign grant_ends_o = has_grant_i && !(state_d inside {StateHeader, StateChild});
-  assign line_valid_o = beat_valid_i && beat_counts && !beat_i.error;
-  assign segment_ready_o = read_ready_i && reads_segment;
   // The unit requests no further line of the key after the leaf was accepted.
-  assign leaf_valid_o = state_q == StateLeaf && key_loaded_i;
+  assign leaf_valid_o = state_q == StateLeaf && key_loaded_i && !reads_q;
   assign leaf_o = '{
       failed: failed_q,
       repeated: descent_q.repeated,
@@ -185,34 +248,36 @@ module memory_access_generator
       request: descent_q.request
   };
   assign busy_o = state_q != StateIdle;
-  assign descent_o = descent_q;
-  assign line_o = beat;
+  assign line_taken_o = beat;
+  assign node_o = start_search;
 
   always_comb begin
     event_o = event_if(1'b0, 0, descent_q.request.slot, '0, '0);
     if (start_i) event_o = event_if(1'b1, EventDescent, descent_i.request.slot, '0, 64'(lid_d));
     if (version_step_o)
       event_o = event_if(1'b1, EventVersionStep, descent_q.request.slot, '0, 64'(address_d));
-    if (find_o) begin
+    if (node_o) begin
       event_o = event_if(1'b1, EventHeader, descent_q.request.slot, '0, 64'(lid_q));
-      event_o.detail = 32'({header_i.shortcut_count, header_i.level});
+      event_o.detail = 32'({header_q.sorted_count, header_q.level});
     end
-    if (is_child_known)
-      event_o = event_if(1'b1, EventChild, descent_q.request.slot, '0, 64'(child_i));
+    if (goes_down) event_o = event_if(1'b1, EventChild, descent_q.request.slot, '0, 64'(child));
     if (leaf_valid_o && leaf_ready_i)
       event_o = event_if(1'b1, EventLeaf, descent_q.request.slot, 32'(failed_q), 64'(lid_q));
   end
 
   `ASSERT(StartsWhenIdle, !start_i || !busy_o)
-  `ASSERT(GrantWasRequested, !has_grant_i || state_q inside {StateHeader, StateChild})
-  `ASSERT(SearchesWithGrant, state_q != StateChild || has_grant_i)
+  `ASSERT(ReadHasLines, !read_valid_o || read_o.count != '0)
+  `ASSERT(FlagsMatchCounts,
+      {skips_q, passes_q, is_last_q} == {skip_q != '0, pass_q != '0, pass_q == group_lines_t'(1)})
+  `ASSERT(ReadsOneAtATime, !search_reads || !reads_q || read_ready_i)
+  `ASSERT(SearchEndsInSearch, !search_done || state_q == StateSearch)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
   `COVER(VersionStep, version_step_o)
-  `COVER(TooNewWithoutPrevious, header_valid && is_too_new && !version_step_o)
-  `COVER(RootIsLeaf, header_valid && !is_too_new && header_i.level == '0)
-  `COVER(KeyArrivesLate, header_valid && !key_loaded_i)
-  `COVER(ReadFails, read_fails)
+  `COVER(TooNewWithoutPrevious, state_q == StateNode && is_too_new && !version_step_o)
+  `COVER(RootIsLeaf, state_q == StateNode && !is_too_new && header_q.level == '0)
+  `COVER(KeyArrivesLate, state_q == StateNode && header_q.level != '0 && !is_too_new && !key_loaded_i)
+  `COVER(ReadFails, error)
 
 endmodule
 

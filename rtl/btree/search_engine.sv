@@ -23,9 +23,6 @@ module search_engine
   input logic clk_i,
   input logic rst_i,
 
-  // see geometry_t
-  input logic [7:0] shortcut_capacity_i,
-
   // descents of requests, and their leaves
   input  logic descent_valid_i,
   output logic descent_ready_o,
@@ -65,9 +62,9 @@ module search_engine
 
   localparam int unsigned LeafCountBits = $clog2(Leaves + 1);
 
-  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, searches, node;
+  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, searches;
   logic [Units-1:0] is_repeated;
-  logic [Units-1:0][Descents-1:0] busy, line, version_step;
+  logic [Units-1:0][Descents-1:0] busy, line, node, version_step;
   leaf_t [Units-1:0] leaf;
   // Descents of requests in flight, plus their leaves that wait for a range scan unit.
   logic [LeafCountBits-1:0] leaves_q;
@@ -91,7 +88,6 @@ module search_engine
     ) u_unit (
       .clk_i,
       .rst_i,
-      .shortcut_capacity_i,
       .descent_valid_i((start || starts_repeated) && starts[unit]),
       .descent_ready_o(has_place[unit]),
       .descent_i(repeated_valid_i ? repeated_i : descent_i),

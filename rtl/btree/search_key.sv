@@ -1,14 +1,11 @@
-// Stores search keys and outputs one of them chunk by chunk, without the prefix of a node, as often as
-// there are items to compare.
+// Stores search keys and returns any eight bytes of one of them as a head: a big-endian number, with zeros
+// after the end of the key.
 //
-// The lines of a key can be written in any order, even while another key is output. aim_i selects a key,
-// the number of bytes to skip (the prefix of the node), and the length of the whole key. The first chunk
-// is valid two cycles later. next_i continues with the next chunk, rewind_i returns to the first one. If
-// the key is not longer than the skipped bytes, its chunk has no bytes.
+// The lines of a key can be written in any order, even while another key is read. A read can begin in every
+// cycle; its result follows after four cycles.
 //
-//   line 0                           line 1                     of the key
-//   | half 0: even | half 1: odd     | half 2: even | ...
-//          |<----- chunk ---->|  a half from each of two memories, wherever it begins
+//   lanes | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |    a line has eight bytes in each lane
+//         |   |   |  <------>  |   |   |  |    the result comes from two adjacent lanes
 
 `default_nettype none
 
@@ -16,9 +13,12 @@
 
 module search_key
   import accelerator_pkg::*;
+  import search_pkg::*;
 #(
   // number of keys
   parameter int unsigned Keys = 1,
+  // bits of the tag of a read
+  parameter int unsigned TagBits = 1,
   localparam int unsigned KeyIndexBits = Keys > 1 ? $clog2(Keys) : 1
 ) (
   input logic clk_i,
@@ -29,123 +29,96 @@ module search_key
   input key_line_t write_line_i,
   input line_t write_data_i,
 
-  // the key to output; constant until the next aim_i
-  input logic [KeyIndexBits-1:0] key_i,
-  input logic aim_i,
-  // number of bytes to skip
-  input key_length_t skip_i,
-  // length of the whole key
-  input key_length_t length_i,
+  input logic read_valid_i,
+  input logic [KeyIndexBits-1:0] read_key_i,
+  input head_read_t read_i,
+  input logic [TagBits-1:0] read_tag_i,
 
-  input logic next_i,
-  input logic rewind_i,
-
-  output logic chunk_valid_o,
-  output chunk_t chunk_o,
-  // number of bytes of the chunk that belong to the key; the others are undefined
-  output chunk_count_t chunk_count_o,
-  // head of the first chunk: its first eight bytes as a big-endian number, padded with zeros
-  output head_t head_o
+  output logic head_valid_o,
+  output head_t head_o,
+  output logic [TagBits-1:0] head_tag_o
 );
 
   if (Keys < 1) $fatal(1, "Keys must be at least 1");
 
-  localparam int unsigned HalfBits = $clog2(ChunkBytes);
-  localparam int unsigned Lines = Keys * KeyLines;
+  localparam int unsigned Lanes = LineBytes / 8;
+  localparam int unsigned LaneBits = $clog2(Lanes);
+  localparam int unsigned Stages = 4;
 
-  typedef logic [$clog2(Lines)-1:0] address_t;
+  typedef logic [LaneBits-1:0] lane_t;
+  typedef logic [$clog2(Keys * KeyLines)-1:0] address_t;
 
-  // The offset of the chunk that was read last, and the number of bytes of the key from there on.
-  key_length_t offset_d, offset_q, left_d, left_q;
-  // The same for the first chunk.
-  key_length_t first_offset_q, first_left_q;
-  logic read;
-  logic [1:0] valid_q;
-  chunk_t even, odd, chunk_q;
-
-  always_comb begin
-    read = aim_i || next_i || rewind_i;
-    offset_d = offset_q;
-    left_d = left_q;
-    if (aim_i) begin
-      offset_d = skip_i;
-      left_d = length_i > skip_i ? length_i - skip_i : '0;
-    end else if (rewind_i) begin
-      offset_d = first_offset_q;
-      left_d = first_left_q;
-    end else if (next_i) begin
-      offset_d = offset_q + key_length_t'(ChunkBytes);
-      left_d = left_q > key_length_t'(ChunkBytes) ? left_q - key_length_t'(ChunkBytes) : '0;
-    end
-  end
-
-  // The parity of a half selects its memory, so both halves of any chunk are read in one cycle.
-  key_line_t even_line, odd_line;
-
-  assign odd_line = offset_d[KeyLengthBits-1-:KeyLineBits];
-  assign even_line = odd_line + key_line_t'(offset_d[HalfBits]);
-
-  ram #(
-    .Width(ChunkBits),
-    .Depth(Lines)
-  ) u_even_halves (
-    .clk_i,
-    .rst_i,
-    .write_i,
-    .write_address_i(address_t'({write_key_i, write_line_i})),
-    .write_data_i(write_data_i[ChunkBits-1:0]),
-    .read_i(read),
-    .read_address_i(address_t'({key_i, even_line})),
-    .read_data_o(even)
-  );
-
-  ram #(
-    .Width(ChunkBits),
-    .Depth(Lines)
-  ) u_odd_halves (
-    .clk_i,
-    .rst_i,
-    .write_i,
-    .write_address_i(address_t'({write_key_i, write_line_i})),
-    .write_data_i(write_data_i[LineBits-1:ChunkBits]),
-    .read_i(read),
-    .read_address_i(address_t'({key_i, odd_line})),
-    .read_data_o(odd)
-  );
-
-  line_t halves;
-
-  assign halves = offset_q[HalfBits] ? {even, odd} : {odd, even};
+  // A bit for each cycle of a read, and its tag.
+  logic [Stages-1:0] valid_q;
+  logic [Stages-1:0][TagBits-1:0] tags_q;
 
   always_ff @(posedge clk_i) begin
-    offset_q <= offset_d;
-    left_q <= left_d;
-    if (aim_i) begin
-      first_offset_q <= offset_d;
-      first_left_q <= left_d;
-    end
-    if (valid_q[0]) chunk_q <= ChunkBits'(halves >> {offset_q[HalfBits-1:0], 3'b0});
+    if (rst_i) valid_q <= '0;
+    else valid_q <= {valid_q[Stages-2:0], read_valid_i};
+    tags_q <= {tags_q[Stages-2:0], read_tag_i};
   end
 
-  // Bit 0: the halves are valid; bit 1: the chunk is valid.
+  // ---- cycle 1: the lanes; those before the first one are read from the next line
+
+  lane_t first;
+  key_line_t line;
+  logic [Lanes-1:0][63:0] lanes;
+
+  assign first = read_i.offset[LineIndexBits-1-:LaneBits];
+  assign line = read_i.offset[KeyLengthBits-1-:KeyLineBits];
+
+  for (genvar lane = 0; lane < Lanes; lane++) begin : gen_lanes
+    key_line_t lane_line;
+    assign lane_line = line + key_line_t'(lane_t'(lane) < first);
+
+    ram #(
+      .Width(64),
+      .Depth(Keys * KeyLines)
+    ) u_ram (
+      .clk_i,
+      .rst_i,
+      .write_i,
+      .write_address_i(address_t'({write_key_i, write_line_i})),
+      .write_data_i(write_data_i[64*lane+:64]),
+      .read_i(read_valid_i),
+      .read_address_i(address_t'({read_key_i, lane_line})),
+      .read_data_o(lanes[lane])
+    );
+  end
+
+  // ---- cycles 2 and 3: two lanes, and the bytes after the first ones; cycle 4: the bytes of the key
+
+  lane_t first_q;
+  logic [1:0][2:0] skip_q;
+  logic [2:0][3:0] count_q;
+  logic [127:0] pair_q;
+  logic [63:0] bytes_q;
+  head_t head_d, head_q;
+  key_length_t left;
+
+  assign left = read_i.length > read_i.offset ? read_i.length - read_i.offset : '0;
+
+  for (genvar i = 0; i < 8; i++) begin : gen_bytes
+    assign head_d[8*(7-i)+:8] = 4'(i) < count_q[2] ? bytes_q[8*i+:8] : '0;
+  end
+
   always_ff @(posedge clk_i) begin
-    if (rst_i || read) valid_q <= {1'b0, read && !rst_i};
-    else if (valid_q[0]) valid_q <= 2'b10;
+    first_q <= first;
+    skip_q <= {skip_q[0], read_i.offset[2:0]};
+    count_q <= {count_q[1:0], left > 8 ? 4'd8 : 4'(left)};
+    pair_q <= {lanes[lane_t'(first_q + 1'b1)], lanes[first_q]};
+    bytes_q <= 64'(pair_q >> {skip_q[1], 3'b0});
+    head_q <= head_d;
   end
 
-  assign chunk_valid_o = valid_q[1];
-  assign chunk_o = chunk_q;
-  assign chunk_count_o =
-      left_q > key_length_t'(ChunkBytes) ? chunk_count_t'(ChunkBytes) : chunk_count_t'(left_q);
+  assign head_valid_o = valid_q[Stages-1];
+  assign head_tag_o = tags_q[Stages-1];
+  assign head_o = head_q;
 
-  for (genvar i = 0; i < 8; i++) begin : gen_head
-    assign head_o[8*(7-i)+:8] = key_length_t'(i) < left_q ? chunk_q[8*i+:8] : '0;
-  end
-
-  `ASSERT(ContinuesAfterChunk, !next_i || chunk_valid_o)
-  `ASSERT(NextExcludesRewind, !(next_i && rewind_i))
-  `ASSERT(KeyIndexIsValid, (!read || 32'(key_i) < Keys) && (!write_i || 32'(write_key_i) < Keys))
-  `ASSERT(KeyLengthIsValid, !aim_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
+  `ASSERT(KeyIndexIsValid,
+      (!read_valid_i || 32'(read_key_i) < Keys) && (!write_i || 32'(write_key_i) < Keys))
+  `ASSERT(KeyLengthIsValid, !read_valid_i || read_i.length <= key_length_t'(layout_pkg::KeyBytesMax))
+  `COVER(CrossesLines, read_valid_i && first == '1 && read_i.length > read_i.offset + 9'd8)
 
 endmodule
 

@@ -155,8 +155,9 @@ module client_port
 
   `ASSERT(ReadIsAllowed, !read_valid_i || read_i.count != '0)
   `ASSERT(ResultFollowsLookup, !found_valid_i || state_q == Waits)
-  `ASSERT(FollowingReadIsByAddress, !read_valid_i || !read_i.follows || !(read_i.by_lid || read_i.cacheable))
-  `ASSERT(FollowingReadIsOfSameBuffer, !takes || open_q == '0 || read_i.address == address_q)
+  `ASSERT(FollowingReadIsByAddress, !read_valid_i || !read_i.follows || !read_i.by_lid)
+  `ASSERT(FollowingReadIsOfSameBuffer, !takes || open_q == '0 || (read_i.address == address_q &&
+      read_i.cacheable == cacheable_q && (read_i.lid == lid_q || !cacheable_q)))
   `ASSERT(LinesOnlyWhileReading, !line_valid_i || open_q != '0 || drains)
   `ASSERT(NoBurstIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid))
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))

@@ -4,8 +4,10 @@ contains them."""
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
 
+from columns import Interior, head
 from honeycomb_layout import (
     ALLOCATION_UNIT_BYTES,
+    COLUMN_HEADS_OFFSET,
     INLINE_VALUE_BYTES_MAX,
     KEY_BYTES_MAX,
     LOG_ENTRIES_MAX,
@@ -23,12 +25,10 @@ from honeycomb_layout import (
     ValueReference,
 )
 
-HEAD_BYTES = 8
-
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of the nodes of a store."""
+    """The sizes of the nodes of a store whose leaves are in rows. Interior nodes are in columns."""
 
     node_bytes: int = NODE_BYTES_DEFAULT
     shortcut_block_bytes: int = SHORTCUT_BLOCK_BYTES_DEFAULT
@@ -48,7 +48,8 @@ class Shape:
     @property
     def key_bytes_max(self) -> int:
         """The maximum length of a key: a node has room for two fence keys and two items."""
-        return min((self.node_bytes - self.sorted_start) // 7, KEY_BYTES_MAX)
+        start = max(self.sorted_start, COLUMN_HEADS_OFFSET)
+        return min((self.node_bytes - start) // 7, KEY_BYTES_MAX)
 
     @property
     def inline_value_bytes_max(self) -> int:
@@ -65,11 +66,6 @@ ODD = Shape(node_bytes=2048, shortcut_block_bytes=192, segment_bytes_min=48, log
 # The maximum number of shortcuts. Nodes do not use the last ones.
 WIDE = Shape(node_bytes=8192, shortcut_block_bytes=2624, segment_bytes_min=32)
 SHAPES = {"default": DEFAULT, "tiny": TINY, "odd": ODD, "wide": WIDE}
-
-
-def head(suffix: bytes) -> int:
-    """Returns the first eight bytes as a big-endian number, padded with zeros."""
-    return int.from_bytes(suffix[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0"), "big")
 
 
 def crc32c(data: bytes) -> int:
@@ -141,6 +137,18 @@ class Plan:
 
     def build(self, shape: Shape) -> bytes | None:
         """Returns the bytes of the node. A node that does not fit has none."""
+        return self.build_interior(shape) if self.level else self.build_leaf(shape)
+
+    def build_interior(self, shape: Shape) -> bytes | None:
+        suffixes = [item.key[self.prefix_length:] for item in self.items]
+        columns = Interior(suffixes, [child_lid(item) for item in self.items], self.fences())
+        body = columns.body()
+        size = NodeHeader.SIZE + len(body)
+        if size > shape.node_bytes:
+            return None
+        return (self.header(size, size, columns.group_bits).pack() + body).ljust(shape.node_bytes, b"\xa5")
+
+    def build_leaf(self, shape: Shape) -> bytes | None:
         packed = [item.pack(self.prefix_length) for item in self.items]
         start = shape.sorted_start + len(self.fences())
         offsets = [start]

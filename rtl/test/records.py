@@ -6,7 +6,7 @@ from pathlib import Path
 from pyslang.driver import Driver
 
 RTL = Path(__file__).resolve().parents[1]
-PACKAGES = ("accelerator_pkg", "axi_pkg", "scan_pkg", "layout_pkg", "memory_pkg")
+PACKAGES = ("accelerator_pkg", "axi_pkg", "search_pkg", "scan_pkg", "layout_pkg", "memory_pkg")
 
 
 class Record:

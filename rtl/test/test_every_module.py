@@ -6,7 +6,7 @@ from runner import RTL, modules
 
 # Modules without their own test, by the module whose test exercises them most: internal parts of a unit.
 PARTS = {
-    "key_search_unit": ["child_finder", "memory_access_generator"],
+    "key_search_unit": ["column_search", "memory_access_generator"],
     "range_scan_unit": [
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "leaf_buffer",
         "chunk_mover", "leaf_cursor", "leaf_navigator", "leaf_opener", "leaf_pairs", "leaf_view",

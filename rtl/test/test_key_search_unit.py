@@ -25,7 +25,7 @@ class Bench:
         self.leaves = Sink(dut, "leaf", stall=stall)
 
     async def start(self):
-        await start(self.dut, shortcut_capacity_i=self.memory.shape.capacity)
+        await start(self.dut)
 
     async def find_leaf(self, descent: Descent) -> dict[str, int]:
         """Executes a single descent and returns its leaf."""
@@ -119,51 +119,107 @@ def parent_of(keys: list[bytes], shape: str, version: int = 1) -> tuple[Memory, 
     return memory, root
 
 
+async def check_around(bench: Bench, root: int, keys: list[bytes]):
+    """Searches for keys and for keys close to them, and for the leaves before them."""
+    node = bench.memory.current(root)
+    for key in keys:
+        for search_key in around(key):
+            assert await bench.lid("key", search_key, root) == child_for(node, search_key)
+        assert await bench.lid("before", key, root) == child_for(node, key, before=True)
+
+
 @cocotb.test()
-async def bisects_segments_with_equal_heads(dut):
-    """If segments have equal heads, a binary search over their first keys finds the segment."""
+async def halves_separators_with_equal_heads(dut):
+    """If separators have equal heads, their items are compared, in a binary search over these separators."""
     keys = sorted(b"one head" + random.randbytes(9) for _ in range(90))
     memory, root = parent_of(keys, "default")
     bench = Bench(dut, memory)
     await bench.start()
-    segments = memory.buffers[memory.lids[root]][46]
-    # Reads: header and shortcuts, first keys, and the segment unless its own first key was read last.
-    most = 1 + segments.bit_length() + 1
-    assert most < segments
+    # Reads: header, heads and children, the heads of the group before, and a child and an item for each step.
+    most = 4 + 2 * (1 + len(keys).bit_length())
     for at in range(0, len(keys), 3):
         bench.ports.reads.clear()
         assert await bench.lid("key", keys[at], root) == 1001 + at
-        assert 2 <= len(bench.ports.reads) <= most
+        assert 3 < len(bench.ports.reads) <= most
         assert await bench.lid("before", keys[at], root) == 1000 + at
     bench.ports.reads.clear()
     assert await bench.lid("key", b"one heae", root) == 1000 + len(keys)
-    assert len(bench.ports.reads) == 2
+    assert len(bench.ports.reads) == 3
     assert await bench.lid("key", b"one head", root) == 1000
 
 
 @cocotb.test()
-async def keys_have_the_length_of_chunks(dut):
-    """Only the length of the longer key decides, where chunks begin or end."""
-    keys = nested_keys(8, 32, 64, 96)
+async def separators_have_the_length_of_words(dut):
+    """Only the length of the longer key decides, where words or lines of items begin or end."""
+    keys = nested_keys(8, 12, 16, 64, 68, 128)
     memory, root = parent_of(keys, "default")
     bench = Bench(dut, memory)
     await bench.start()
-    for key in keys:
-        for search_key in around(key):
-            assert await bench.lid("key", search_key, root) == child_for(memory.current(root), search_key)
+    await check_around(bench, root, keys)
+
+
+@cocotb.test()
+async def items_end_with_the_node(dut):
+    """The items of separators are in the last line of the node, and the search key is longer than the rest of
+    this line."""
+    keys = sorted(b"one head" + number.to_bytes(2, "big") for number in random.sample(range(1 << 16), 32))
+    memory, root = parent_of(keys, "tiny")
+    node = memory.current(root)
+    bench = Bench(dut, memory)
+    await bench.start()
+    for key in keys[-4:]:
+        for search_key in (key + bytes(400), key[:-1] + bytes([key[-1] ^ 1]) + bytes(400)):
+            assert await bench.lid("key", search_key, root) == child_for(node, search_key)
+
+
+@cocotb.test()
+async def separators_end_with_zeros(dut):
+    """Heads do not show zeros at the end of a key."""
+    keys = [b"a" + bytes(count) for count in range(11)] + [bytes(count) for count in (1, 2, 8, 9)]
+    memory, root = parent_of(sorted(keys), "default")
+    bench = Bench(dut, memory)
+    await bench.start()
+    await check_around(bench, root, keys)
+
+
+@cocotb.test()
+async def heads_are_the_greatest_number(dut):
+    """Missing samples are the greatest number, so they equal the head of such keys."""
+    keys = [b"\xff" * count for count in range(1, 21)]
+    memory, root = parent_of(keys, "default")
+    bench = Bench(dut, memory)
+    await bench.start()
+    await check_around(bench, root, keys)
+
+
+@cocotb.test()
+@cocotb.parametrize(count=(1, 15, 16, 17, 127, 128, 129, 255, 256, 257, 484))
+async def groups_end_at_edges(dut, count):
+    """The last group of a node has one head, all but one, or all; a group has 16 heads, or 32 of many."""
+    numbers = random.sample(range(1, 1 << 24), count)
+    keys = sorted(number.to_bytes(3, "big") for number in numbers if number % 256)
+    memory, root = parent_of(keys, "default")
+    bench = Bench(dut, memory)
+    await bench.start()
+    edges = {at + more for at in (0, 8, 16, 32, 240, 256) for more in (-1, 0, 1)} | {len(keys) - 1}
+    await check_around(bench, root, [keys[at] for at in sorted(edges) if 0 <= at < len(keys)])
+    bench.ports.reads.clear()
+    assert await bench.lid("last", b"", root) == 1000 + len(keys)
+    assert [read["count"] for read in bench.ports.reads] == [3, 1]
 
 
 @cocotb.test()
 @cocotb.parametrize(children=(0, 3))
-async def finds_the_leftmost_child_without_a_segment(dut, children):
-    """For a node without items, or whose heads are all greater, header and shortcuts are sufficient."""
+async def finds_the_leftmost_child(dut, children):
+    """For a node without separators, or for the first leaf, the header is sufficient."""
     memory, root = parent_of([b"middle", b"of", b"the alphabet"][:children], "default")
     bench = Bench(dut, memory)
     await bench.start()
+    assert await bench.lid("first", b"", root) == 1000
+    assert len(bench.ports.reads) == 1
     assert await bench.lid("key", b"a", root) == 1000
     assert await bench.lid("before", b"a", root) == 1000
-    assert await bench.lid("first", b"", root) == 1000
-    assert len(bench.ports.reads) == 3
+    assert len(bench.ports.reads) == (7 if children else 3)
     assert await bench.lid("last", b"", root) == 1000 + children
 
 
@@ -178,11 +234,16 @@ async def a_tree_that_is_too_new_ends_at_its_root(dut):
         assert (leaf["failed"], leaf["lid"], leaf["address"]) == (0, lid, address)
 
 
+def full_node() -> tuple[list[bytes], Memory, int]:
+    """Returns the keys of a full node of 8 KiB, and its memory and its LID."""
+    keys = sorted({random.randbytes(5) + b"x" for _ in range(484)})
+    return keys, *parent_of(keys, "default")
+
+
 @cocotb.test()
 async def needs_few_cycles_per_level(dut):
-    """Cycles in addition to memory latency, for a full node of 8 KiB with keys of 16 bytes."""
-    keys = sorted(random.randbytes(16) for _ in range(290))
-    memory, root = parent_of(keys, "default")
+    """Cycles in addition to memory latency, for a full node."""
+    keys, memory, root = full_node()
     bench, busy = Bench(dut, memory, latency=100), Busy(dut)
     await bench.start()
     descents = 100
@@ -191,15 +252,13 @@ async def needs_few_cycles_per_level(dut):
         assert await bench.lid("key", key, root) == child_for(memory.current(root), key)
     cycles = (busy.cycles - bench.ports.waited) / descents
     dut._log.info("%.1f cycles a level beyond memory latency", cycles)
-    assert cycles <= 30
+    assert cycles <= 34
 
 
 @cocotb.test()
 async def searches_while_others_wait(dut):
-    """A descent waits 30 of its 87 cycles for its node; meanwhile the unit searches the node of another
-    descent."""
-    keys = sorted(random.randbytes(16) for _ in range(290))
-    memory, root = parent_of(keys, "default")
+    """Descents share the logic that compares for a line each, so that their number hardly matters."""
+    keys, memory, root = full_node()
     bench, busy = Bench(dut, memory, latency=30), Busy(dut)
     descents = [Descent("key", key, root, 1, slot) for slot, key in enumerate(random.sample(keys, 60))]
     await bench.start()
@@ -209,9 +268,9 @@ async def searches_while_others_wait(dut):
     await bench.find_leaves(descents)
     gain = one_by_one / (busy.cycles - one_by_one)
     dut._log.info("%.2f times as fast", gain)
-    assert gain >= 1.4
+    assert gain >= 0.85 * int(dut.Descents.value)
 
 
 def test_key_search_unit():
-    for descents in (2, 3):
+    for descents in (2, 5):
         simulate("key_search_unit", Descents=descents)

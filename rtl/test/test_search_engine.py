@@ -30,7 +30,7 @@ class Bench:
         self.requested: dict[int, Descent] = {}
 
     async def start(self):
-        await start(self.dut, shortcut_capacity_i=self.memory.shape.capacity)
+        await start(self.dut)
 
     def request(self, repeated: int, count: int):
         """Offers this number of descents."""
@@ -65,7 +65,7 @@ async def finds_all_leaves(dut, stall):
     steps = [read for read in reads if not read["cacheable"] and read["first"] == 0]
     assert counts["version_steps"] == len(steps)
     assert counts["lines"] == sum(read["count"] for read in reads)
-    assert 0 < counts["nodes"] < counts["lines"] < counts["busy"] < counts["descents"]
+    assert 0 < counts["nodes"] < counts["busy"] < counts["lines"] < counts["descents"]
 
 
 @cocotb.test()

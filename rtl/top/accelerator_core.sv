@@ -124,7 +124,6 @@ module accelerator_core
   ) u_search_engine (
     .clk_i,
     .rst_i,
-    .shortcut_capacity_i(geometry_i.shortcut_capacity),
     .descent_valid_i(descent_valid),
     .descent_ready_o(descent_ready),
     .descent_i(descent),

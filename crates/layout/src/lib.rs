@@ -209,7 +209,7 @@ pub const EVENT_DONE: usize = 5;
 pub const EVENT_DESCENT: usize = 6;
 
 /// Event: a node is searched; argument: its LID; detail: its level and, from bit 8 on, its count of
-/// shortcuts.
+/// separators.
 pub const EVENT_HEADER: usize = 7;
 
 /// Event: a node is too new; argument: the address of its previous version.

@@ -89,13 +89,6 @@ impl ItemHeader {
         HEADER_BYTES + self.suffix_bytes() + self.value_bytes()
     }
 
-    /// Like [`ItemHeader::item_bytes`], but only for items of interior nodes. It takes fewer instructions.
-    #[inline]
-    pub(crate) fn child_item_bytes(self) -> usize {
-        debug_assert_eq!(self.value_bytes(), child::SIZE);
-        HEADER_BYTES + self.suffix_bytes() + child::SIZE
-    }
-
     #[inline]
     pub(crate) fn overflow(self) -> bool {
         item_word::overflow(self.bits()) != 0
@@ -191,14 +184,6 @@ impl<'a> Item<'a> {
         bytes[..child::LID_BYTES].copy_from_slice(self.value);
         Lid::new(u64::from_le_bytes(bytes)).expect("a child's LID is never zero")
     }
-}
-
-/// Returns the LID of an interior node's item in rows that ends with these bytes. One load is enough because
-/// no item is shorter.
-#[inline(always)]
-pub(crate) fn last_lid(bytes: [u8; 8]) -> Lid {
-    const _: () = assert!(child::SIZE == child::LID_BYTES && HEADER_BYTES + child::SIZE >= 8);
-    Lid::new(u64::from_le_bytes(bytes) >> (8 * (8 - child::LID_BYTES))).expect("a child's LID is never zero")
 }
 
 /// The location of an overflow value.

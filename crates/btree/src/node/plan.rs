@@ -43,6 +43,10 @@ impl<'a> Plan<'a> {
         Plan { kind, fences: Fences::NONE, left: None, right: None, item_runs: &[], size: Size::default() }
     }
 
+    pub(crate) fn level(&self) -> usize {
+        self.kind.level
+    }
+
     /// Returns the bytes of the sorted block.
     pub(crate) fn sorted_bytes(&self) -> usize {
         self.kind.block_bytes(self.size, self.fences)

@@ -1,13 +1,12 @@
 //! Searches for a key inside one node of either layout, in steps between which a descent can prefetch.
 //!
 //! 1. `find_near` reads the header and the samples or shortcuts after it. It returns a first estimate.
-//! 2. A descent refines the estimate with the heads of a group of a node in columns. A node in rows needs no
+//! 2. A descent refines the estimate with the heads of a group of a node in columns. A leaf in rows needs no
 //!    such step.
 //! 3. `lower_bound_in`, `find_in` and `child_in` find the item or the child.
 //!
 //! Search keys are suffixes, without the node's prefix. The *child position* of the leftmost child, which has
-//! no item, is 0; that of another child is the index of its item plus 1 in columns, and the offset of its
-//! item in rows.
+//! no item, is 0; that of another child is the index of its item plus 1.
 
 use std::ops::Range;
 
@@ -15,6 +14,7 @@ use honeycomb_layout::COLUMN_HEADS_OFFSET;
 use honeycomb_memory::Lid;
 use honeycomb_memory::heads::Detected;
 
+use crate::node::columns::Columns;
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
 use crate::node::rows;
@@ -139,67 +139,33 @@ pub(crate) fn child_for(view: View<'_>, search_key: &SearchKey<'_>) -> (usize, L
 /// Returns the child to which `search_key` is routed, and its child position. `find_near` returned `near`.
 #[inline(always)]
 pub(crate) fn child_in(view: View<'_>, search_key: &SearchKey<'_>, near: Near) -> (usize, Lid) {
-    let Some(columns) = view.columns() else {
-        return rows::search::child_in(view, search_key, near.start()).unwrap_or((LEFTMOST, view.leftmost()));
-    };
-    match columns.separators_not_greater(Detected, search_key, near.start()) {
-        0 => (LEFTMOST, view.leftmost()),
-        number => (number, columns.child(number - 1)),
-    }
+    let number = columns_of(view).separators_not_greater(Detected, search_key, near.start());
+    (number, child_at(view, number))
+}
+
+/// Returns the columns of an interior node.
+#[inline(always)]
+fn columns_of(view: View<'_>) -> Columns<'_> {
+    view.columns().expect("an interior node is in columns")
 }
 
 /// Returns the child of an interior node at a child position.
 #[inline]
 pub(crate) fn child_at(view: View<'_>, position: usize) -> Lid {
-    match position.checked_sub(1) {
-        None => view.leftmost(),
-        Some(index) => match view.columns() {
-            Some(columns) => columns.child(index),
-            None => view.item(position).child(),
-        },
-    }
+    position.checked_sub(1).map_or_else(|| view.leftmost(), |index| columns_of(view).child(index))
 }
 
 /// Returns the next child position after `position`.
 pub(crate) fn child_after(view: View<'_>, position: usize) -> Option<usize> {
-    let next = end_of_child(view, position);
-    (next < view.end()).then(|| child_position(view, next))
-}
-
-/// Returns the position of the first item after the child at a child position.
-pub(crate) fn end_of_child(view: View<'_>, position: usize) -> usize {
-    match position {
-        LEFTMOST => view.first(),
-        _ if view.geometry().is_columns() => position,
-        _ => view.after(position),
-    }
-}
-
-/// Returns the position of the item of the child at a child position; the first item for the leftmost child.
-pub(crate) fn start_of_child(view: View<'_>, position: usize) -> usize {
-    match position {
-        LEFTMOST => view.first(),
-        _ if view.geometry().is_columns() => position - 1,
-        _ => position,
-    }
+    (position < last_child(view)).then(|| position + 1)
 }
 
 /// Returns the last child position before `position`.
-pub(crate) fn child_before(view: View<'_>, position: usize) -> Option<usize> {
-    (position != LEFTMOST).then(|| last_child_before(view, start_of_child(view, position)))
-}
-
-/// Returns the position of the last child whose item is before a position.
-pub(crate) fn last_child_before(view: View<'_>, position: usize) -> usize {
-    view.before(position).map_or(LEFTMOST, |item| child_position(view, item))
+pub(crate) fn child_before(position: usize) -> Option<usize> {
+    position.checked_sub(1)
 }
 
 /// Returns the position of the last child.
 pub(crate) fn last_child(view: View<'_>) -> usize {
-    last_child_before(view, view.end())
-}
-
-/// Returns the child position of the child with the item at a position.
-fn child_position(view: View<'_>, item: usize) -> usize {
-    if view.geometry().is_columns() { item + 1 } else { item }
+    view.sorted_count()
 }

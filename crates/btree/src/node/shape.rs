@@ -30,12 +30,12 @@ pub enum NodeLayout {
     /// Samples, heads, offsets or children, items. A search compares heads and goes to one item.
     #[default]
     Columns,
-    /// Shortcuts and items of varying length, which a search walks. The simulated accelerator reads only
-    /// these.
+    /// Leaves have shortcuts and items of varying length, which a search walks; interior nodes are in
+    /// columns. The simulated accelerator reads only this layout.
     Rows(RowShape),
 }
 
-/// The parameters of nodes in rows.
+/// The parameters of leaves in rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowShape {
     /// Minimum size of a segment. Default 128.
@@ -112,29 +112,27 @@ impl Shape {
     /// fence keys and two items.
     #[must_use]
     pub fn key_bytes_max(&self) -> usize {
-        (self.block_bytes() / 7).min(layout::KEY_BYTES_MAX)
+        let smaller = self.block_bytes(LEAF).min(self.block_bytes(LEAF + 1));
+        (smaller / 7).min(layout::KEY_BYTES_MAX)
     }
 
     /// Returns the maximum length of an inline value: 469 bytes, or less in small nodes. Longer values are
     /// overflow values.
     #[must_use]
     pub fn inline_value_bytes_max(&self) -> usize {
-        let rest = self.block_bytes() - 4 * self.key_bytes_max() - 18;
+        let rest = self.block_bytes(LEAF) - 4 * self.key_bytes_max() - 18;
         (rest / 2).min(layout::INLINE_VALUE_BYTES_MAX)
     }
 
-    /// Returns the bytes that the sorted block and the log block of a node share.
-    pub(crate) fn block_bytes(&self) -> usize {
-        self.node_bytes - self.geometry().block_start()
+    /// Returns the bytes that the sorted block and the log block of a node of a level share.
+    pub(crate) fn block_bytes(&self, level: usize) -> usize {
+        self.node_bytes - self.geometry().at(level).block_start()
     }
 
+    /// Returns the geometry of leaves.
     pub(crate) fn geometry(&self) -> Geometry {
         match self.layout {
-            NodeLayout::Columns => Geometry {
-                block_start: layout::COLUMN_HEADS_OFFSET as u16,
-                shortcut_capacity: 0,
-                is_columns: true,
-            },
+            NodeLayout::Columns => COLUMNS,
             NodeLayout::Rows(rows) => Geometry {
                 block_start: (layout::node_header::SIZE + rows.shortcut_block_bytes) as u16,
                 shortcut_capacity: (rows.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255) as u8,
@@ -160,10 +158,20 @@ pub(crate) struct Geometry {
     is_columns: bool,
 }
 
+/// The geometry of nodes in columns.
+const COLUMNS: Geometry =
+    Geometry { block_start: layout::COLUMN_HEADS_OFFSET as u16, shortcut_capacity: 0, is_columns: true };
+
 /// The level of leaves.
 pub(crate) const LEAF: usize = 0;
 
 impl Geometry {
+    /// Returns the geometry of the nodes of a level, given that of leaves. All interior nodes are in columns.
+    #[inline(always)]
+    pub(crate) fn at(self, level: usize) -> Self {
+        if level == LEAF { self } else { COLUMNS }
+    }
+
     #[inline]
     pub(crate) fn is_columns(self) -> bool {
         self.is_columns
@@ -257,8 +265,9 @@ mod tests {
                 // In columns an item has a head, an offset or a child, a word, and up to three bytes of
                 // padding; the children begin at a line.
                 let columns = 8 + 8 + 4 + 3;
-                assert!(64 + 4 + 2 * key + 2 * (key + columns) <= shape.block_bytes() + 64, "{shape:?}");
-                assert!(4 + 2 * key + (columns + key + value) <= shape.block_bytes(), "{shape:?}");
+                let [leaf, parent] = [LEAF, LEAF + 1].map(|level| shape.block_bytes(level));
+                assert!(64 + 4 + 2 * key + 2 * (key + columns) <= leaf.min(parent) + 64, "{shape:?}");
+                assert!(4 + 2 * key + (columns + key + value) <= leaf, "{shape:?}");
             }
         }
     }

@@ -51,11 +51,12 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn published(geometry: Geometry, published: Published<'a>) -> Self {
         let node = published.node();
+        let counts = Counts(node.word(node_header::SORTED_END_OFFSET));
         Self {
-            geometry,
+            geometry: geometry.at(counts.level()),
             words: Words::Published(node, published.log_words()),
             body: published.bytes(),
-            counts: Counts(node.word(node_header::SORTED_END_OFFSET)),
+            counts,
             log_count: published.state().log_count(),
         }
     }
@@ -71,6 +72,7 @@ impl<'a> View<'a> {
         let node = locked.node();
         let counts = Counts(node.word(node_header::SORTED_END_OFFSET));
         let words = Words::Published(node, locked.log_words(log_count));
+        let geometry = geometry.at(counts.level());
         Self { geometry, words, body: locked.bytes_up_to(size), counts, log_count }
     }
 
@@ -79,11 +81,12 @@ impl<'a> View<'a> {
     pub(crate) fn private(geometry: Geometry, buffer: &'a [u8]) -> Self {
         let word = |offset| read_word(buffer, offset);
         let state = LockAndSize::from(word(node_header::LOCK_AND_SIZE_OFFSET));
+        let counts = Counts(word(node_header::SORTED_END_OFFSET));
         Self {
-            geometry,
+            geometry: geometry.at(counts.level()),
             words: Words::Private(buffer),
             body: &buffer[node_header::SIZE..state.size()],
-            counts: Counts(word(node_header::SORTED_END_OFFSET)),
+            counts,
             log_count: state.log_count(),
         }
     }

@@ -10,7 +10,7 @@ use honeycomb_memory::{LeaseUse, Lid, Node, Pin, Published, Version};
 use crate::forest::{Forest, Root};
 use crate::node::item::{Item, ValueReference};
 use crate::node::key::SearchKey;
-use crate::node::search::{LEFTMOST, child_at, child_for, last_child, last_child_before, lower_bound};
+use crate::node::search::{LEFTMOST, child_at, child_for, last_child, lower_bound};
 use crate::node::view::View;
 use crate::read::access_stats::AccessStats;
 
@@ -184,5 +184,5 @@ pub(crate) fn child_toward(view: View<'_>, toward: LeafPosition<'_>) -> (usize, 
 fn position_before(view: View<'_>, fence: &[u8]) -> usize {
     // The high fence may lack the prefix. Then all children are before it.
     let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
-    last_child_before(view, lower_bound(view, &SearchKey::new(suffix)).position)
+    lower_bound(view, &SearchKey::new(suffix)).position
 }

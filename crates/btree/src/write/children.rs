@@ -6,7 +6,7 @@ use honeycomb_memory::Lid;
 use crate::node::fences::{Fences, OwnedFences};
 use crate::node::item::{ItemBytes, encode_child};
 use crate::node::item_run::{ItemRun, Items};
-use crate::node::search::{LEFTMOST, end_of_child, start_of_child};
+use crate::node::search::{LEFTMOST, child_before};
 use crate::node::shape::Geometry;
 use crate::node::view::View;
 use crate::write::divide::NodeRun;
@@ -47,7 +47,7 @@ impl Children {
     pub(crate) fn before(view: View<'_>, position: usize, leftmost: Lid, fences: Fences<'_>) -> Self {
         let leftmost = if position == LEFTMOST { leftmost } else { view.leftmost() };
         let mut children = Self::new(view.geometry(), view.level(), fences, leftmost);
-        children.copy(view, view.first(), start_of_child(view, position));
+        children.copy(view, view.first(), child_before(position).unwrap_or(LEFTMOST));
         children
     }
 
@@ -67,7 +67,7 @@ impl Children {
 
     /// Adds the children of a node after a child position.
     pub(crate) fn push_after(&mut self, view: View<'_>, position: usize) {
-        self.copy(view, end_of_child(view, position), view.end());
+        self.copy(view, position, view.end());
     }
 
     fn copy(&mut self, view: View<'_>, start: usize, end: usize) {

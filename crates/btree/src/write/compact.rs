@@ -164,7 +164,7 @@ impl WriteTransaction<'_> {
         let Some(&parent) = path.last() else { return Ok(Vec::new()) };
         let view = self.above_leaves(parent)?;
         let position = child_toward(view, LeafPosition::Key(key)).0;
-        let left = child_before(view, position).unwrap_or(position);
+        let left = child_before(position).unwrap_or(position);
         Ok(self.view_of(child_at(view, left)).low_fence().to_vec())
     }
 
@@ -220,7 +220,7 @@ impl WriteTransaction<'_> {
                 return Err(Abort::Conflict);
             }
             let position = child_toward(parent, LeafPosition::Key(node.low_fence())).0;
-            if let Some(left) = child_before(parent, position) {
+            if let Some(left) = child_before(position) {
                 let (left, goal) =
                     (child_at(parent, left), merged_bytes_max(self.forest.shape(), node.level()));
                 if merged_bytes(self.view_of(left), node) <= goal {
@@ -242,12 +242,12 @@ impl WriteTransaction<'_> {
 
 /// Returns the maximum bytes of a merged block: the fill factor of a bulk load.
 fn merged_bytes_max(shape: &Shape, level: usize) -> usize {
-    (shape.block_bytes() * 9 / 10).min(block_bytes_max(shape, level))
+    (shape.block_bytes(level) * 9 / 10).min(block_bytes_max(shape, level))
 }
 
 /// Returns the maximum bytes of a block, also after a merge with an empty leaf.
 fn block_bytes_max(shape: &Shape, level: usize) -> usize {
-    shape.block_bytes() - log_room(shape, level)
+    shape.block_bytes(level) - log_room(shape, level)
 }
 
 /// Returns the bytes of the sorted block of two merged interior nodes. The fence key between them becomes the

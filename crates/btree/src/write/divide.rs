@@ -105,7 +105,8 @@ impl<'a> NodeRun<'a> {
 
     /// Returns the kind of one node with all items.
     fn kind(&self, shape: &Shape) -> NodeKind {
-        NodeKind { geometry: shape.geometry(), level: self.level, prefix: self.fences.prefix_length() }
+        let (geometry, prefix) = (shape.geometry().at(self.level), self.fences.prefix_length());
+        NodeKind { geometry, level: self.level, prefix }
     }
 
     fn item_run(&self, cut: Cut) -> ItemRun<'a> {
@@ -200,10 +201,10 @@ impl<'a> NodeRun<'a> {
 /// Returns the bytes that a new leaf reserves for its log block. It is less than the log threshold, so that
 /// leaves can be fuller; in return the fullest leaves are consolidated more often.
 pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
-    if level == 0 { shape.log_threshold_bytes.min(shape.block_bytes() / 40) } else { 0 }
+    if level == LEAF { shape.log_threshold_bytes.min(shape.block_bytes(LEAF) / 40) } else { 0 }
 }
 
 /// Returns whether a plan fits a node with `room` bytes reserved for its log block.
 pub(crate) fn fits(shape: &Shape, plan: &Plan<'_>, room: usize) -> bool {
-    plan.sorted_bytes() + room <= shape.block_bytes()
+    plan.sorted_bytes() + room <= shape.block_bytes(plan.level())
 }

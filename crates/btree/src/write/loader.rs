@@ -152,7 +152,7 @@ impl<'f> Loader<'f> {
     /// key of the next item.
     fn close_if_full(&mut self, height: usize, next: &[u8]) -> Result<(), Error> {
         let (level, shape) = (&mut self.levels[height], self.forest.shape());
-        let block = shape.block_bytes();
+        let block = shape.block_bytes(height);
         let goal = (block * self.fill_percent / 100).min(block - log_room(shape, height));
         if level.count < 2 || level.bytes_at_most(next) <= goal || level.bytes_before(next) <= goal {
             return Ok(());
@@ -257,7 +257,7 @@ impl<'f> Loader<'f> {
 impl<'f> LevelBuilder<'f> {
     fn new(geometry: Geometry, level: usize, lid: LidReservation<'f>, leftmost: Option<Lid>) -> Self {
         let (low, items) = (Vec::new(), Vec::new());
-        let (kind, size) = (NodeKind { geometry, level, prefix: 0 }, Size::default());
+        let (kind, size) = (NodeKind { geometry: geometry.at(level), level, prefix: 0 }, Size::default());
         Self { closed: Vec::new(), lid, left: None, low, leftmost, items, count: 0, kind, size, last: [0; 2] }
     }
 

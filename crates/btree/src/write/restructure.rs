@@ -127,7 +127,7 @@ impl<'f> WriteTransaction<'f> {
                 return self.replace_consolidated(first, buffer);
             }
         }
-        let block = self.forest.shape().block_bytes();
+        let block = self.forest.shape().block_bytes(LEAF);
         let new_nodes = self.create_leaves(ends, &edit, |bytes| {
             if append { Distribution::LastApart } else { distribution(block, ends, bytes, full) }
         })?;
@@ -165,7 +165,7 @@ impl<'f> WriteTransaction<'f> {
     /// Returns whether a sorted block of this size is too large for a leaf, and whether it is so small that
     /// the leaf should be merged.
     fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
-        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes());
+        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
@@ -274,7 +274,7 @@ impl<'f> WriteTransaction<'f> {
         let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Abort::Conflict) };
         let used = |lid: &Lid| self.view_of(*lid).used_bytes();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
-        if !full && bytes + used(&lid) > self.forest.shape().block_bytes() * 3 / 4 {
+        if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
             return Ok(alone);
         }
         Ok(match self.lock(lid) {
@@ -290,7 +290,7 @@ impl<'f> WriteTransaction<'f> {
         let view = self.view_of(parent);
         let position = self.position_of(view, child)?;
         let at = |position: Option<usize>| position.map(|position| child_at(view, position));
-        Some((at(child_before(view, position)), at(child_after(view, position))))
+        Some((at(child_before(position)), at(child_after(view, position))))
     }
 
     /// Returns the position of a locked node among the children of a node.
@@ -478,7 +478,8 @@ impl<'f> WriteTransaction<'f> {
     }
 
     fn is_small(&self, children: &Children) -> bool {
-        children.run().bytes(self.forest.shape()) < self.forest.shape().block_bytes() / 4
+        let shape = self.forest.shape();
+        children.run().bytes(shape) < shape.block_bytes(children.level()) / 4
     }
 
     /// Replaces interior nodes by new ones: `parents` and all nodes between them. A single small node is
@@ -596,7 +597,7 @@ impl<'f> WriteTransaction<'f> {
             let sparse = Some((root, self.view(first).low_fence().to_vec()));
             self.rebuild(root, first, last, Edit::Remove(range))?;
             // The leaves at both ends together have at most one block of unused space.
-            self.note_shrunk(self.forest.shape().block_bytes(), sparse);
+            self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
         }
         Ok(count)
     }

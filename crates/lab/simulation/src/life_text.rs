@@ -57,8 +57,8 @@ fn search_text(event: &Event) -> String {
     let Event { kind, detail, argument, .. } = *event;
     match kind {
         layout::EVENT_HEADER => {
-            let (level, shortcuts) = (detail & 0xff, detail >> 8 & 0xff);
-            format!("searches LID {argument}: level {level}, {shortcuts} shortcuts")
+            let (level, separators) = (detail & 0xff, detail >> 8 & 0xffff);
+            format!("searches LID {argument}: level {level}, {separators} separators")
         }
         layout::EVENT_VERSION_STEP => format!("too new; the previous version is at {argument:#x}"),
         layout::EVENT_CHILD => format!("the child is LID {argument}"),

@@ -1,15 +1,21 @@
-//! The fields and items of a node, decoded from its bytes.
+//! The fields and items of a node, decoded from its bytes: a leaf in rows, or an interior node in columns.
 
 use honeycomb_accelerator::HostMemory;
 use honeycomb_btree::{RowShape, Version};
 use honeycomb_layout as layout;
-use honeycomb_layout::{fences, item_header, lock_and_size, node_header as header, value_reference};
+use honeycomb_layout::{
+    COLUMN_HEADS_OFFSET, column_child, fences, item_header, item_word, lock_and_size, node_header as header,
+    value_reference,
+};
 
 use crate::device_model::{Fault, number, slice};
 
 const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
+const HEAD_BYTES: usize = 8;
+const CHILD_BYTES: usize = column_child::BITS as usize / 8;
+const ITEM_WORD_BYTES: usize = item_word::BITS as usize / 8;
 
-/// The offsets that are equal in all nodes.
+/// The offsets that are equal in all leaves.
 #[derive(Clone, Copy)]
 pub(super) struct Geometry {
     node_bytes: usize,
@@ -56,9 +62,25 @@ impl Header {
         self.field(header::PREVIOUS_VERSION_OFFSET, header::PREVIOUS_VERSION_BYTES) as u64
     }
 
-    /// The offset of the sorted block.
-    fn sorted_start(&self) -> usize {
-        self.geometry.shortcuts_end
+    fn level(&self) -> usize {
+        self.field(header::LEVEL_OFFSET, header::LEVEL_BYTES)
+    }
+
+    fn sorted_count(&self) -> usize {
+        self.field(header::SORTED_COUNT_OFFSET, header::SORTED_COUNT_BYTES)
+    }
+
+    /// The offset of the children of an interior node.
+    fn children_start(&self) -> usize {
+        COLUMN_HEADS_OFFSET + HEAD_BYTES * self.sorted_count().next_multiple_of(16)
+    }
+
+    /// The offset of the fence keys: after the shortcuts of a leaf, after the children of an interior node.
+    fn fences_start(&self) -> usize {
+        match self.level() {
+            0 => self.geometry.shortcuts_end,
+            _ => self.children_start() + CHILD_BYTES * self.sorted_count(),
+        }
     }
 
     fn word(&self) -> u64 {
@@ -70,8 +92,9 @@ impl Header {
         let size = lock_and_size::size(self.word()) as usize;
         let sorted_end = self.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
         let shortcuts = self.field(header::SHORTCUT_COUNT_OFFSET, header::SHORTCUT_COUNT_BYTES);
-        let ends = [self.sorted_start() + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
-        if !ends.is_sorted() || shortcuts > self.geometry.shortcut_capacity {
+        let ends = [self.fences_start() + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
+        let has_room = self.level() > 0 || shortcuts <= self.geometry.shortcut_capacity;
+        if !ends.is_sorted() || !has_room {
             return Err(Fault);
         }
         let mut bytes = self.bytes.to_vec();
@@ -154,7 +177,7 @@ impl Node {
 
     /// The height above the leaves.
     pub(super) fn level(&self) -> usize {
-        self.header.field(header::LEVEL_OFFSET, header::LEVEL_BYTES)
+        self.header.level()
     }
 
     /// The LID of a leaf's left sibling, or 0; the LID of an interior node's leftmost child.
@@ -187,19 +210,19 @@ impl Node {
 
     /// The low fence key; empty at the left edge of the tree.
     pub(super) fn low_fence(&self) -> Result<&[u8], Fault> {
-        let start = self.header.sorted_start();
+        let start = self.header.fences_start();
         let length = number(&self.bytes, start + fences::LOW_LENGTH_OFFSET, fences::LOW_LENGTH_BYTES)?;
         slice(&self.bytes, start + fences::SIZE, start + fences::SIZE + length as usize)
     }
 
     /// The high fence key without the prefix, as the node stores it; `None` at the right edge of the tree.
     fn high_fence_suffix(&self) -> Result<Option<&[u8]>, Fault> {
-        let field = self.header.sorted_start() + fences::HIGH_LENGTH_OFFSET;
+        let field = self.header.fences_start() + fences::HIGH_LENGTH_OFFSET;
         let length = number(&self.bytes, field, fences::HIGH_LENGTH_BYTES)? as usize;
         if length == 0 {
             return Ok(None);
         }
-        let start = self.header.sorted_start() + fences::SIZE + self.low_fence()?.len();
+        let start = self.header.fences_start() + fences::SIZE + self.low_fence()?.len();
         let rest = length.checked_sub(self.prefix_length()).ok_or(Fault)?;
         slice(&self.bytes, start, start + rest).map(Some)
     }
@@ -218,7 +241,7 @@ impl Node {
     /// The offset of the first item.
     pub(super) fn items_start(&self) -> Result<usize, Fault> {
         let high = self.high_fence_suffix()?.map_or(0, <[u8]>::len);
-        Ok(self.header.sorted_start() + fences::SIZE + self.low_fence()?.len() + high)
+        Ok(self.header.fences_start() + fences::SIZE + self.low_fence()?.len() + high)
     }
 
     /// Decodes the item at an offset, which must end at or before `limit`.
@@ -246,6 +269,30 @@ impl Node {
             offset = item.as_ref().map_or(self.sorted_end, |item| item.end);
             Some(item.map(|item| (at, item)))
         })
+    }
+
+    /// Iterates over the separators of an interior node, without the prefix, each with the LID of the child
+    /// after it.
+    pub(super) fn children(&self) -> impl Iterator<Item = Result<(Vec<u8>, u64), Fault>> {
+        (0..self.header.sorted_count()).map(|index| {
+            let at = self.header.children_start() + CHILD_BYTES * index;
+            let child = number(&self.bytes, at, CHILD_BYTES)?;
+            Ok((self.separator(index, 4 * column_child::rest(child) as usize)?, column_child::lid(child)))
+        })
+    }
+
+    /// The separator whose item is at an offset; without an item, at offset 0, it is its head up to the last
+    /// byte that is not zero.
+    fn separator(&self, index: usize, item: usize) -> Result<Vec<u8>, Fault> {
+        let head = number(&self.bytes, COLUMN_HEADS_OFFSET + HEAD_BYTES * index, HEAD_BYTES)?.to_be_bytes();
+        if item == 0 {
+            let length = head.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            return Ok(head[..length].to_vec());
+        }
+        let length = item_word::suffix_length(number(&self.bytes, item, ITEM_WORD_BYTES)?) as usize;
+        let rest = item + ITEM_WORD_BYTES;
+        let rest = slice(&self.bytes, rest, rest + length.saturating_sub(HEAD_BYTES))?;
+        Ok([&head[..length.min(HEAD_BYTES)], rest].concat())
     }
 
     fn head(&self, shortcut: usize) -> Result<u64, Fault> {

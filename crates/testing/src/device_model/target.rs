@@ -1,9 +1,7 @@
 //! The choice of a child in an interior node.
 
-use honeycomb_layout::child;
-
-use crate::device_model::node::{Item, Node};
-use crate::device_model::{Fault, number};
+use crate::device_model::Fault;
+use crate::device_model::node::Node;
 
 /// The leaf that a descent searches.
 #[derive(Clone)]
@@ -21,29 +19,29 @@ impl LeafTarget {
     pub(super) fn child(&self, node: &Node) -> Result<u64, Fault> {
         match self {
             Self::First => Ok(node.left()),
-            Self::Last => last(node, node.items_start()?, |_| true),
+            Self::Last => last(node, |_| true),
             Self::Key(key) => {
                 let suffix = key.strip_prefix(node.prefix()?).ok_or(Fault)?;
-                last(node, node.segment_of(suffix)?, |item| item.suffix <= suffix)
+                last(node, |separator| separator <= suffix)
             }
             Self::Before(fence) => {
                 let prefix = node.prefix()?;
-                last(node, node.items_start()?, |item| [prefix, item.suffix].concat() < *fence)
+                last(node, |separator| [prefix, separator].concat() < *fence)
             }
         }
     }
 }
 
-/// Returns the child of the last item, from an offset on, that satisfies a monotone condition; the leftmost
-/// child if the first item does not satisfy it.
-fn last(node: &Node, start: usize, condition: impl Fn(&Item<'_>) -> bool) -> Result<u64, Fault> {
+/// Returns the child after the last separator that satisfies a monotone condition; the leftmost child if none
+/// does.
+fn last(node: &Node, condition: impl Fn(&[u8]) -> bool) -> Result<u64, Fault> {
     let mut lid = node.left();
-    for item in node.items(start) {
-        let (_, item) = item?;
-        if !condition(&item) {
+    for child in node.children() {
+        let (separator, after) = child?;
+        if !condition(&separator) {
             break;
         }
-        lid = number(item.value, child::LID_OFFSET, child::LID_BYTES)?;
+        lid = after;
     }
     Ok(lid)
 }

@@ -1,4 +1,4 @@
-//! Builds the sorted block of a node in rows in a private buffer: fence keys, items, segments, shortcuts.
+//! Builds the sorted block of a leaf in rows in a private buffer: fence keys, items, segments, shortcuts.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::node::key::head;
 use crate::node::shape::{Geometry, NodeLayout, Shape};
 use crate::node::suffix::KeyParts;
 
-/// Writes the sorted block of a node with a prefix of `prefix_length` bytes. Returns the offset of its end
+/// Writes the sorted block of a leaf with a prefix of `prefix_length` bytes. Returns the offset of its end
 /// and the number of shortcuts.
 pub(crate) fn build(
     shape: &Shape,

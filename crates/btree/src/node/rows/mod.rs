@@ -1,5 +1,5 @@
-//! Nodes in rows: shortcuts to segments of items of varying length (section 3.1 of the Honeycomb paper). Only
-//! the simulated accelerator needs them.
+//! Leaves in rows: shortcuts to segments of items of varying length (section 3.1 of the Honeycomb paper).
+//! Only the simulated accelerator needs them.
 
 pub(crate) mod build;
 pub(crate) mod check;

@@ -1,12 +1,11 @@
-//! Searches in a node in rows. The heads of the shortcuts select a segment; the items of the segment
+//! Searches in a leaf in rows. The heads of the shortcuts select a segment; the items of the segment
 //! determine the position.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
-use honeycomb_memory::{Lid, heads as vector};
+use honeycomb_memory::heads as vector;
 
-use crate::node::item::{HEADER_BYTES, Item, ItemHeader, last_lid};
+use crate::node::item::{HEADER_BYTES, Item, ItemHeader};
 use crate::node::key::{SearchKey, head};
 use crate::node::rows::{self, heads, segment};
 use crate::node::suffix::HEAD_BYTES;
@@ -51,7 +50,7 @@ fn refine_segment(view: View<'_>, search_key: &SearchKey<'_>, found: usize) -> u
 pub(crate) fn lower_bound(view: View<'_>, search_key: &SearchKey<'_>, found: usize) -> (usize, bool) {
     let start = segment(view, refine_segment(view, search_key, found));
     let items = view.bytes(start..view.sorted_end());
-    let mut at = skip_smaller(search_key, items, ItemHeader::item_bytes).end;
+    let mut at = skip_smaller(search_key, items);
     while at < items.len() {
         match compare_item(search_key, &items[at..]) {
             (Ordering::Less, bytes) => at += bytes,
@@ -68,25 +67,6 @@ pub(crate) fn find<'a>(view: View<'a>, search_key: &SearchKey<'_>, found: usize)
     is_equal.then(|| view.item(position))
 }
 
-/// Returns the offset of the item of the child to which `search_key` is routed, and the child; `None` if it
-/// is the leftmost child. `find_segment` returned `found`.
-#[inline(never)]
-pub(crate) fn child_in(view: View<'_>, search_key: &SearchKey<'_>, found: usize) -> Option<(usize, Lid)> {
-    let start = segment(view, refine_segment(view, search_key, found));
-    let items = view.bytes(start..view.sorted_end());
-    let smaller = skip_smaller(search_key, items, ItemHeader::child_item_bytes);
-    let Range { start: mut last, end: mut at } = smaller;
-    while at < items.len() {
-        let (order, bytes) = compare_item(search_key, &items[at..]);
-        if order.is_gt() {
-            break;
-        }
-        (last, at) = (at, at + bytes);
-    }
-    // The child is in the last bytes before the first greater item.
-    items[..at].last_chunk().map(|child_at_end| (start + last, last_lid(*child_at_end)))
-}
-
 /// Compares the key of the item that starts `bytes` with a search key, and returns the bytes of the item. The
 /// first eight bytes usually decide.
 #[inline(always)]
@@ -98,27 +78,22 @@ fn compare_item(search_key: &SearchKey<'_>, bytes: &[u8]) -> (Ordering, usize) {
     (order.then_with(|| search_key.compare_rest(suffix.len(), rest)), header.item_bytes())
 }
 
-/// Skips items while their heads show that their keys are smaller. Returns the range of the last skipped
-/// item; an empty range at 0 if there is none. The next item may still be smaller. `bytes_of` returns the
-/// bytes of an item, which determine the offset of the next one.
+/// Returns the offset of the first item whose head shows no longer that its key is smaller. Its key may still
+/// be smaller.
 #[inline(always)]
-fn skip_smaller(
-    search_key: &SearchKey<'_>,
-    items: &[u8],
-    bytes_of: impl Fn(ItemHeader) -> usize,
-) -> Range<usize> {
-    let mut smaller = 0..0;
+fn skip_smaller(search_key: &SearchKey<'_>, items: &[u8]) -> usize {
+    let mut at = 0;
     while let Some(chunk) =
-        items.get(smaller.end..).and_then(|rest| rest.first_chunk::<{ HEADER_BYTES + HEAD_BYTES }>())
+        items.get(at..).and_then(|rest| rest.first_chunk::<{ HEADER_BYTES + HEAD_BYTES }>())
     {
         let next = *chunk.last_chunk().expect("eight bytes");
         // Bytes after a short suffix can only increase the number, so it needs no mask.
         if u64::from_be_bytes(next) >= search_key.head {
             break;
         }
-        smaller = smaller.end..smaller.end + bytes_of(ItemHeader::read(chunk));
+        at += ItemHeader::read(chunk).item_bytes();
     }
-    smaller
+    at
 }
 
 #[cfg(test)]

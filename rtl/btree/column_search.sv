@@ -1,0 +1,295 @@
+// Finds the child of an interior node in columns for one descent. It requests the lines that it needs and
+// uses the parts that the descents of a unit share: they compare a line that has arrived and return the
+// result some cycles later, so they never wait for memory.
+//
+//   samples | group | heads, children | number of separators, child |
+//
+// The child follows from the number of separators that are not greater than the search key (toward the leaf
+// before a fence key: less). Heads determine it unless a separator has the head of the search key. Then the
+// last one of these decides if it has no item, and otherwise the items decide, by halving the range
+// low_q..high_q of possible numbers.
+
+`default_nettype none
+
+`include "assertions.svh"
+
+module column_search
+  import accelerator_pkg::*;
+  import layout_pkg::*;
+  import search_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // begins a search; these inputs are constant until done_o
+  input logic start_i,
+  input direction_e direction_i,
+  input key_length_t key_length_i,
+  // The search uses only some fields of the header.
+  // verilator lint_off UNUSEDSIGNAL
+  input node_header_t header_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  // In the last cycle of the search. After a failure there is no child.
+  output logic done_o,
+  output lid_t child_o,
+
+  // A read of lines begins. The previous one was accepted unless read_waits_i is set; accepted_i: it is
+  // accepted in this cycle. The next lines to skip and to pass to the parts follow.
+  output logic read_o,
+  output column_read_t column_read_o,
+  input  logic read_waits_i,
+  input  logic accepted_i,
+  output logic pass_o,
+  output group_lines_t pass_skip_o,
+  output group_lines_t pass_count_o,
+  // passed_i: a line is passed; last_i: the last one. failed_i: a line was missing, and zeros took its place
+  input  logic passed_i,
+  input  logic last_i,
+  input  logic failed_i,
+  // the use of the line that is passed, without its data
+  output column_use_t use_o,
+
+  // a read of the head of the search key, and its result
+  output logic key_valid_o,
+  input  logic key_ready_i,
+  output head_read_t key_o,
+  input  logic head_valid_i,
+  input  head_t head_i,
+
+  input logic counts_valid_i,
+  input column_counts_t counts_i,
+
+  // a comparison by the rest_comparer, which requests the lines of the item, and its result
+  output logic rest_valid_o,
+  input  logic rest_ready_i,
+  output rest_read_t rest_o,
+  input  logic rest_wants_line_i,
+  input  logic rest_done_i,
+  input  logic rest_less_i,
+  input  logic rest_equal_i
+);
+
+  typedef enum logic [3:0] {
+    StateIdle,
+    // waits for the head of the search key and for the group that the samples select, computes its place and
+    // its lines
+    StateHead,
+    StateSamples,
+    StateGroup,
+    StateLines,
+    // waits for the heads of the group, and computes the range of the number of separators
+    StateHeads,
+    StateRange,
+    // waits for a child, and examines its separator
+    StateChild,
+    StateSeparator,
+    // computes the lines of the separator's item, and waits for their comparison
+    StateItem,
+    StateRest,
+    // ends or halves the range
+    StateHalve
+  } state_e;
+
+  state_e state_d, state_q;
+  head_t head_q;
+  // The lengths of a separator that the head determines, of the search key without the prefix, and of its
+  // bytes after the head.
+  key_length_t determined_q, suffix_length_q, rest_bytes_q;
+  // The groups of the last heads that are not greater, and of the last ones that are less.
+  group_t last_group, group_d, group_q, low_group_q;
+  logic reads_low_group_d, reads_low_group_q, counted_q;
+  number_t count, start, start_q, left_q, low_d, low_q, high_d, high_q, index_d, index_q;
+  head_count_t less_q, not_greater_q;
+  // The separator at index_q has the head of the search key.
+  logic is_tie_d, is_tie_q;
+  // The child at index_q; the child before the range, if has_best_q.
+  column_child_t child_q;
+  lid_t best_d, best_q;
+  logic has_best_d, has_best_q, knows_low_d, knows_low_q;
+  logic asks_d, asks_q, counts_separator, decides;
+
+  // The first line of the children, and the lines of a group. The children of the group were requested.
+  line_count_t children_line_q, lines_q;
+  logic follows_q;
+
+  logic [2:0] group_bits;
+  group_lines_t group_lines;
+  line_count_t item_first, item_last, key_last, sorted_last;
+
+  assign count = number_t'(header_i.sorted_count);
+  assign group_bits = header_i.shortcut_count[2:0];
+  assign start = number_t'(group_q) << group_bits;
+  assign last_group = group_t'((count - 1'b1) >> group_bits);
+  assign group_lines = lines_of(left_q, group_bits);
+  // The lines of an item up to the end of the search key, or to the end of the sorted block.
+  assign item_first = line_count_t'(child_q.rest >> 4);
+  assign key_last = line_count_t'(
+      (offset_t'({child_q.rest, 2'b0}) + offset_t'(rest_bytes_q) + offset_t'(3)) >> LineIndexBits);
+  assign sorted_last = line_count_t'((header_i.sorted_end - 1'b1) >> LineIndexBits);
+  assign item_last = key_last < sorted_last ? key_last : sorted_last;
+
+  // Whether the separator counts that was compared. One without an item begins the search key.
+  always_comb begin
+    counts_separator = state_q == StateRest ? rest_less_i : suffix_length_q > determined_q;
+    if (direction_i == DirectionKey)
+      counts_separator = state_q == StateRest ? rest_less_i || rest_equal_i : 1'b1;
+  end
+
+  always_comb begin
+    state_d = state_q;
+    {group_d, reads_low_group_d, knows_low_d} = {group_q, reads_low_group_q, knows_low_q};
+    {low_d, high_d, index_d, is_tie_d, asks_d} = {low_q, high_q, index_q, is_tie_q, asks_q};
+    {best_d, has_best_d} = {best_q, has_best_q};
+    {read_o, pass_o, done_o, decides} = '0;
+    {column_read_o, pass_skip_o} = '0;
+    pass_count_o = group_lines_t'(1);
+    child_o = has_best_q ? best_q : lid_t'(header_i.left);
+    case (state_q)
+      StateIdle: begin
+        {has_best_d, is_tie_d, reads_low_group_d, knows_low_d} = 4'b0001;
+        {low_d, high_d} = direction_i == DirectionLast ? {2{count}} : '0;
+        if (start_i) begin
+          asks_d = direction_i inside {DirectionKey, DirectionBefore} && count != '0;
+          state_d = asks_d ? StateHead : StateHalve;
+        end
+      end
+      StateHead: begin
+        if (key_ready_i) asks_d = 1'b0;
+        pass_count_o = group_lines_t'(HeadsLine - 1);
+        if (head_valid_i) {state_d, pass_o} = {StateSamples, 1'b1};
+      end
+      StateSamples: begin
+        group_d = group_t'(counts_i.not_greater);
+        if (counts_i.not_greater > head_count_t'(last_group)) group_d = last_group;
+        if (counts_valid_i) state_d = StateGroup;
+      end
+      StateGroup: state_d = StateLines;
+      StateLines: begin
+        {state_d, read_o, pass_o, pass_count_o} = {StateHeads, 2'b11, group_lines};
+        column_read_o.first = line_count_t'(HeadsLine) + line_of(start_q);
+        column_read_o.count = line_count_t'(group_lines);
+      end
+      StateHeads: begin
+        // The children follow the heads. left_q counts down meanwhile, but not before the read is accepted.
+        read_o = accepted_i && !follows_q && !reads_low_group_q;
+        column_read_o = '{follows: 1'b1, first: children_line_q + line_of(start_q), count: lines_q};
+        if (counted_q && !read_waits_i) state_d = StateRange;
+      end
+      StateRange: begin
+        low_d = start_q + number_t'(less_q);
+        knows_low_d = reads_low_group_q || group_q == low_group_q;
+        state_d = StateHalve;
+        if (!reads_low_group_q) begin
+          high_d = start_q + number_t'(not_greater_q);
+          index_d = high_d - 1'b1;
+          is_tie_d = less_q != not_greater_q;
+          // The line with the last child that the heads allow is one of those that were read.
+          pass_skip_o = group_lines_t'(line_of(number_t'(not_greater_q) - 1'b1));
+          if (high_d != '0) {state_d, pass_o} = {StateChild, 1'b1};
+        end
+      end
+      StateChild: if (counts_valid_i) state_d = StateSeparator;
+      StateSeparator: begin
+        child_o = child_q.lid;
+        if (!is_tie_q) done_o = 1'b1;
+        else if (child_q.rest == '0) decides = 1'b1;
+        else state_d = StateItem;
+      end
+      StateItem: begin
+        {state_d, read_o, asks_d} = {StateRest, 2'b11};
+        {column_read_o.first, column_read_o.count} = {item_first, item_last - item_first + 1'b1};
+      end
+      StateRest: begin
+        if (rest_ready_i) asks_d = 1'b0;
+        pass_o = rest_wants_line_i;
+        decides = rest_done_i;
+      end
+      StateHalve: begin
+        is_tie_d = low_q != high_q;
+        index_d = is_tie_d ? number_t'((NumberBits+1)'({1'b0, low_q} + {1'b0, high_q}) >> 1) : low_q - 1'b1;
+        {column_read_o.first, column_read_o.count} = {children_line_q + line_of(index_d), line_count_t'(1)};
+        if (!is_tie_d && (has_best_q || (knows_low_q && low_q == '0))) done_o = 1'b1;
+        else if (knows_low_q) {state_d, read_o, pass_o} = {StateChild, 2'b11};
+        else {state_d, group_d, reads_low_group_d} = {StateGroup, low_group_q, 1'b1};
+      end
+      default: state_d = StateIdle;
+    endcase
+    // The separator at index_q is compared.
+    if (decides) begin
+      state_d = StateHalve;
+      if (counts_separator) {low_d, best_d, has_best_d} = {index_q + 1'b1, lid_t'(child_q.lid), 1'b1};
+      else high_d = index_q;
+    end
+    // After a failure the parts have ended their work.
+    if (failed_i && state_d != state_q && state_q inside {StateSamples, StateHeads, StateChild, StateRest})
+      done_o = 1'b1;
+    if (done_o) state_d = StateIdle;
+  end
+
+  always_ff @(posedge clk_i) begin
+    {group_q, reads_low_group_q, knows_low_q} <= {group_d, reads_low_group_d, knows_low_d};
+    {low_q, high_q, index_q, is_tie_q} <= {low_d, high_d, index_d, is_tie_d};
+    {best_q, has_best_q} <= {best_d, has_best_d};
+    // The column of the heads has room for whole groups of 16.
+    children_line_q <= line_count_t'(HeadsLine) + line_count_t'({(count + 11'd15) >> 4, 1'b0});
+    suffix_length_q <= key_length_i - key_length_t'(header_i.prefix_length);
+    rest_bytes_q <= suffix_length_q > 8 ? suffix_length_q - 9'd8 : '0;
+    if (head_valid_i) head_q <= head_i;
+    determined_q <= determined(head_q);
+    if (counts_valid_i) {less_q, not_greater_q} <= {counts_i.less, counts_i.not_greater};
+    if (state_q == StateSamples) low_group_q <= group_t'(counts_i.less);
+    if (state_q == StateChild) child_q <= counts_i.element;
+    if (state_q == StateLines) lines_q <= line_count_t'(group_lines);
+    if (state_q == StateGroup) {start_q, left_q} <= {start, count - start};
+    else if (state_q == StateHeads && passed_i) left_q <= left_q - number_t'(Elements);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= StateIdle;
+      {asks_q, counted_q, follows_q} <= '0;
+    end else begin
+      state_q <= state_d;
+      asks_q <= asks_d;
+      counted_q <= state_q == StateHeads && (counts_valid_i || counted_q);
+      follows_q <= state_q == StateHeads && (read_o || follows_q);
+    end
+  end
+
+  // ---- outputs
+
+  assign key_valid_o = state_q == StateHead && asks_q;
+  assign key_o = '{offset: key_length_t'(header_i.prefix_length), length: key_length_i};
+  always_comb begin
+    use_o = '{
+        is_rest: state_q == StateRest,
+        head: head_q,
+        heads: '0,
+        skips_first: state_q == StateSamples && !last_i,
+        element: element_t'(index_q)
+    };
+    if (state_q == StateSamples || (state_q == StateHeads && left_q > number_t'(Elements)))
+      use_o.heads = (ElementBits+1)'(Elements);
+    else if (state_q == StateHeads) use_o.heads = (ElementBits+1)'(left_q);
+  end
+  assign rest_valid_o = state_q == StateRest && asks_q;
+  assign rest_o = '{
+      suffix_length: suffix_length_q,
+      prefix_length: key_length_t'(header_i.prefix_length),
+      place: child_q.rest[3:0]
+  };
+
+  `ASSERT(StartsWhenIdle, !start_i || state_q == StateIdle)
+  `ASSERT(CountsOnRequest, !counts_valid_i || state_q inside {StateSamples, StateHeads, StateChild})
+  `ASSERT(ChildrenAreRead, !pass_o || state_q != StateRange || line_count_t'(pass_skip_o) < lines_q)
+  `ASSERT(RangeIsOrdered, state_q != StateHalve || low_q <= high_q)
+  `ASSERT(KeyHasPrefix, state_q != StateHead || 16'(key_length_i) >= header_i.prefix_length)
+  `ASSERT(NodeIsValid, state_q != StateHead || header_i.shortcut_count inside {8'd4, 8'd5, 8'd6})
+  `COVER(TieWithoutItem, state_q == StateSeparator && is_tie_q && child_q.rest == '0)
+  `COVER(HalvesEqualHeads, state_q == StateHalve && high_q - low_q > 2)
+  `COVER(EqualHeadsBeginInOtherGroup, state_q == StateRange && reads_low_group_q)
+
+endmodule
+
+`default_nettype wire
