@@ -22,7 +22,7 @@ use crate::error::Error;
 /// The file that a process locks while it uses the directory.
 const LOCK_FILE: &str = "lock";
 
-/// How long an open waits for the lock: a store that was just dropped may still complete a checkpoint.
+/// How long an open waits for the lock: a thread or a process that is about to end may still have it.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 
 /// Bytes that one request writes at most.

@@ -29,7 +29,7 @@ use super::config::{DurabilityConfig, SyncPolicy};
 use super::newest_writes::NewestWrites;
 use super::queue::Queue;
 use super::recent::Recent;
-use super::statistics::LogCounters;
+use super::statistics::{LogCounters, LogPosition};
 use super::table_ids::TableIds;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -86,13 +86,13 @@ impl LogState {
         config: &DurabilityConfig,
         clock: Arc<dyn Clock>,
         writer: LogWriter,
-        (version, table_ids): (Version, TableIds),
+        (version, table_ids, replayed): (Version, TableIds, LogPosition),
     ) -> Self {
         Self {
             clock,
             queue: Queue::new(),
             newest_writes: NewestWrites::new(),
-            counters: LogCounters::default(),
+            counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
