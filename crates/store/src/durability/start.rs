@@ -23,7 +23,8 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let directory = Directory::open(durability.storage.clone())?;
     let manifest = directory.manifest();
     let table_ids = TableIds::default();
-    let (recovery, replayed, tails) = recovery::recover(state, &directory, (durability, &table_ids))?;
+    let (recovery, replayed, tails) =
+        recovery::recover(state, &directory, (durability, config.memory_bytes), &table_ids)?;
     let forest = &state.forest;
     forest.skip_to(recovery.version);
     let (version, position) =
