@@ -28,6 +28,7 @@ mod numbers;
 mod object;
 mod ordered;
 mod persistence;
+mod pubsub;
 pub(crate) mod query;
 mod random;
 pub(crate) mod range;
@@ -51,7 +52,7 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 34] = [
+    let groups: [&'static [Command]; 35] = [
         acl::COMMANDS,
         backup::COMMANDS,
         bitfield::COMMANDS,
@@ -77,6 +78,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         object::COMMANDS,
         ordered::COMMANDS,
         persistence::COMMANDS,
+        pubsub::COMMANDS,
         random::COMMANDS,
         server::COMMANDS,
         set::COMMANDS,

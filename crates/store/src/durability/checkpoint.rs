@@ -13,7 +13,7 @@ use honeycomb_hashtable::WalkedPairs;
 use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
 use honeycomb_memory::sync::Ordering;
 
-use super::checkpoints::{Checkpoint, Checkpoints, Current, lock};
+use super::checkpoints::{Checkpoint, Checkpoints, Current, Source, lock};
 use crate::directory::Entry;
 use crate::error::Error;
 use crate::lease::ActiveLease;
@@ -49,9 +49,9 @@ impl Checkpoints {
         *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
         let counter = if written.is_ok() { &self.completed } else { &self.failed };
         counter.fetch_add(1, Ordering::Release);
-        *lock(&self.ended_at) = self.leases.now();
+        *lock(&self.ended_at) = self.source.leases.now();
         if written.is_ok() {
-            *lock(&self.succeeded_at) = self.leases.now();
+            *lock(&self.succeeded_at) = self.source.leases.now();
         }
         self.is_running.store(false, Ordering::Release);
         written
@@ -68,24 +68,24 @@ impl Checkpoints {
     }
 
     fn attempt(&self, current: &mut Current) -> Result<Checkpoint, Error> {
-        let begun_at = self.log.counters.position();
+        let begun_at = self.source.log.counters.position();
         let number = current.next;
         current.next += 1;
         let (lease, tables) = self.begin()?;
         let written = self.write_file(number, &lease, &tables);
-        self.leases.end(&lease);
+        self.source.leases.end(&lease);
         let pairs = written.inspect_err(|_| {
             // No manifest names the file. Its room may be needed.
             let _ = self.storage.remove(&checkpoint_file(number));
         })?;
-        let archived = self.archiver.as_ref().map_or(u64::MAX, |archiver| archiver.advance(&self.log));
-        let mut writer = self.log.lock_writer();
+        let archived = self.archiver.as_ref().map_or(u64::MAX, |archiver| archiver.advance(&self.source.log));
+        let mut writer = self.source.log.lock_writer();
         let first_file = writer.first_file_after(lease.version).min(archived);
         let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
         manifest.replace(&current.manifest, &*self.storage)?;
         current.manifest = manifest;
         writer.recycle(first_file)?;
-        self.log.counters.set_files(writer.files());
+        self.source.log.counters.set_files(writer.files());
         self.version.store(lease.version, Ordering::Relaxed);
         *lock(&self.begun_at) = begun_at;
         Ok(Checkpoint { version: lease.version, pairs })
@@ -94,7 +94,7 @@ impl Checkpoints {
     /// Takes a lease, and the tables of its version: their creation has a version, and happens under the
     /// lock.
     fn begin(&self) -> Result<(Arc<ActiveLease>, CheckpointTables), Error> {
-        let directory = self.directory.read();
+        let directory = self.source.directory.read();
         let mut tables = CheckpointTables::default();
         for entry in directory.values() {
             match entry {
@@ -104,19 +104,23 @@ impl Checkpoints {
                 Entry::Unordered(entry) => tables.unordered.push(entry.clone()),
             }
         }
-        Ok((self.leases.acquire(&self.forest, self.lease)?, tables))
+        Ok((self.source.leases.acquire(&self.source.forest, self.lease)?, tables))
     }
 
     fn write_file(&self, number: u64, lease: &ActiveLease, tables: &CheckpointTables) -> Result<u64, Error> {
-        let mut writer =
-            CheckpointWriter::create(&*self.storage, number, lease.version, self.log.clock.milliseconds())?;
+        let mut writer = CheckpointWriter::create(
+            &*self.storage,
+            number,
+            lease.version,
+            self.source.log.clock.milliseconds(),
+        )?;
         let mut page = Page::default();
         for table in &tables.ordered {
             writer.table(table.root.lid().get(), &table.name)?;
             page.clear();
-            while page.read(self, lease, table.root)? {
+            while page.read(&self.source, lease, table.root)? {
                 page.pairs().try_for_each(|(key, value)| writer.push(key, value))?;
-                self.leases.renew(lease, self.forest.memory())?;
+                self.source.leases.renew(lease, self.source.forest.memory())?;
                 self.check_stop()?;
             }
         }
@@ -148,8 +152,8 @@ impl Checkpoints {
     /// Waits until all writes that the pairs of unordered tables may contain are durable. Otherwise a
     /// recovery could have such a write without an earlier one.
     fn wait_for_later_writes(&self) -> Result<(), Error> {
-        self.forest.catch_up();
-        self.log.wait_durable(self.forest.read_version())
+        self.source.forest.catch_up();
+        self.source.log.wait_durable(self.source.forest.read_version())
     }
 
     fn check_stop(&self) -> Result<(), Error> {
@@ -175,7 +179,7 @@ impl Page {
     }
 
     /// Reads the pairs after the last one of this page. Returns false if there are none.
-    fn read(&mut self, source: &Checkpoints, lease: &ActiveLease, root: Root) -> Result<bool, Error> {
+    fn read(&mut self, source: &Source, lease: &ActiveLease, root: Root) -> Result<bool, Error> {
         if let Some((key, _)) = self.pairs().last() {
             self.last = key.to_vec();
         }

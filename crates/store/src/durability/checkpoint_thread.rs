@@ -10,7 +10,7 @@ impl Checkpoints {
             let is_requested = self.requests.wait();
             let _in_use = lock(&self.requests.in_use);
             if let Some(archiver) = &self.archiver {
-                archiver.advance(&self.log);
+                archiver.advance(&self.source.log);
             }
             if is_requested || self.is_due() {
                 // The statistics have the error. The next checkpoint is due after the next interval.
@@ -21,10 +21,10 @@ impl Checkpoints {
 
     fn is_due(&self) -> bool {
         let grown = self.growth().bytes;
-        let age = self.leases.now().saturating_sub(self.ended_at());
+        let age = self.source.leases.now().saturating_sub(self.ended_at());
         let is_time = lock(&self.requests.interval).is_some_and(|interval| age >= interval);
         // Many starts leave many files with few records.
-        let has_many = self.log.counters.files() > SHORT_FILES_MAX + grown / self.requests.file_room
+        let has_many = self.source.log.counters.files() > SHORT_FILES_MAX + grown / self.requests.file_room
             // A checkpoint would not remove files that are not in the archive.
             && self.archiver.as_ref().and_then(Archiver::error).is_none();
         // After a failure these conditions would make it due at once, again and again.

@@ -15,7 +15,6 @@ use super::statistics::LogPosition;
 use crate::config::LeaseLimits;
 use crate::directory::Directory;
 use crate::lease::Leases;
-use crate::store_state::StoreState;
 
 /// The share of the memory that a checkpoint may pin: a tenth.
 const PINNED_SHARE: u64 = 10;
@@ -31,14 +30,10 @@ pub struct Checkpoint {
     pub pairs: u64,
 }
 
-/// The checkpoints of a store, and the parts of the store that they read. Their thread has no handle to the
-/// store, so the drop of the last one can wait for the thread.
+/// The checkpoints of a store.
 pub(crate) struct Checkpoints {
     pub(super) storage: Arc<dyn Storage>,
-    pub(super) forest: Arc<Forest>,
-    pub(super) directory: Arc<Directory>,
-    pub(super) leases: Arc<Leases>,
-    pub(super) log: Arc<LogState>,
+    pub(super) source: Source,
     pub(super) archiver: Option<Archiver>,
     pub(crate) requests: Checkpointer,
     pub(super) lease: LeaseLimits,
@@ -57,6 +52,15 @@ pub(crate) struct Checkpoints {
     pub(super) error: Mutex<Option<String>>,
 }
 
+/// The parts of a store that checkpoints read. Their thread has no handle to the store, so the drop of the
+/// last one can wait for the thread.
+pub(crate) struct Source {
+    pub(super) forest: Arc<Forest>,
+    pub(super) directory: Arc<Directory>,
+    pub(super) leases: Arc<Leases>,
+    pub(super) log: Arc<LogState>,
+}
+
 pub(super) struct Current {
     pub(super) manifest: Manifest,
     /// The number of the next checkpoint. Each attempt has its own, because a failed swap of the manifest may
@@ -66,20 +70,17 @@ pub(super) struct Current {
 
 impl Checkpoints {
     pub(crate) fn new(
-        state: &StoreState,
         config: &DurabilityConfig,
-        (log, manifest): (Arc<LogState>, Manifest),
+        source: Source,
+        manifest: Manifest,
         memory_bytes: usize,
     ) -> Self {
         let bytes = memory_bytes as u64 / PINNED_SHARE;
-        let now = state.leases.now();
+        let now = source.leases.now();
         let archive = config.archive.clone();
         Self {
             storage: config.storage.clone(),
-            forest: state.forest.clone(),
-            directory: state.directory.clone(),
-            leases: state.leases.clone(),
-            log,
+            source,
             archiver: archive.map(|archive| Archiver::new(config.storage.clone(), archive)),
             requests: Checkpointer::new(config),
             lease: LeaseLimits { bytes, ..LeaseLimits::default() },
@@ -98,7 +99,7 @@ impl Checkpoints {
 
     /// The growth of the log since the last checkpoint began.
     pub(crate) fn growth(&self) -> LogPosition {
-        self.log.counters.position().since(*lock(&self.begun_at))
+        self.source.log.counters.position().since(*lock(&self.begun_at))
     }
 
     /// The error of the last checkpoint, if it failed.

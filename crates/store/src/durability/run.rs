@@ -1,7 +1,7 @@
 //! A run: changes of the log in memory, which a recovery applies in the order of their keys.
 //!
-//! Nobody reads during a recovery, so the changes of different keys need no order among each other, and of the
-//! changes of one key only the last counts. Adjacent keys are in the same leaf, which is then in the cache. A
+//! Nobody reads during a recovery, so the changes of different keys need no order among each other, and only
+//! the last change of each key counts. Adjacent keys are in the same leaf, which is then in the cache. A
 //! table without pairs is bulk loaded. Deletions precede puts, so that a run needs no more memory than the
 //! store needed before it or needs after it.
 

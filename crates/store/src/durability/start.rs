@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use honeycomb_btree::Forest;
 use honeycomb_log::{Changes, Directory};
 
-use super::checkpoints::Checkpoints;
+use super::checkpoints::{Checkpoints, Source};
 use super::log_state::LogState;
 use super::state::Durability;
 use super::statistics::LogPosition;
@@ -33,8 +33,13 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let clock = config.clock.clone();
     let log = Arc::new(LogState::new(durability, clock, writer, (version, table_ids, position)));
     forest.set_journal(log.clone());
-    let log_and_manifest = (log.clone(), manifest);
-    let checkpoints = Arc::new(Checkpoints::new(state, durability, log_and_manifest, config.memory_bytes));
+    let source = Source {
+        forest: state.forest.clone(),
+        directory: state.directory.clone(),
+        leases: state.leases.clone(),
+        log: log.clone(),
+    };
+    let checkpoints = Arc::new(Checkpoints::new(durability, source, manifest, config.memory_bytes));
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
         spare_thread: Some(spawn_spare_thread(&log)?),

@@ -218,8 +218,8 @@ fn a_checkpoint_is_written_when_the_log_has_grown_or_on_request() {
     wait_until(|| checkpoints() > before);
 }
 
-/// A restart continues with the files of the log, which are full. They are no reason for a checkpoint, and
-/// change streams need them.
+/// A restart continues with the files of the log, which are full. They cause no checkpoint, and change
+/// streams need them.
 #[test]
 fn full_files_of_an_earlier_start_cause_no_checkpoint() {
     let disk = SimulatedDisk::default();
