@@ -91,7 +91,8 @@ impl Store {
     /// # Errors
     /// [`Error::NoDirectory`].
     pub fn set_sync_policy(&self, policy: SyncPolicy) -> Result<(), Error> {
-        self.state().log().ok_or(Error::NoDirectory)?.set_policy(policy);
+        let (state, newest) = (self.state(), || self.state().forest.newest_version());
+        state.log().ok_or(Error::NoDirectory)?.set_policy(policy, newest);
         Ok(())
     }
 
