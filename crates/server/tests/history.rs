@@ -145,7 +145,7 @@ fn lines(operation: &Operation) -> Vec<String> {
         Operation::Delete(key) => format!("DEL {}", KEYS[*key]),
         Operation::Increment(key) => format!("INCR {}", KEYS[*key]),
         Operation::Range => "RI.RANGE - +".to_owned(),
-        Operation::Connect => unreachable!("it is no command"),
+        Operation::Connect => unreachable!("the client connects again"),
         Operation::Watch(key) => format!("WATCH {}", KEYS[*key]),
         Operation::Execute(queued) => {
             let queued = queued.iter().flat_map(lines);

@@ -67,8 +67,8 @@ fn serve(disk: &SimulatedDisk) -> Running {
     start_with_store(config, Store::open(store).unwrap())
 }
 
-/// Sends pipelines from all clients until `is_cut`. Then no answer counts: the server, which runs on, may have
-/// sent it after the power cut.
+/// Sends pipelines from all clients until `is_cut`. Then no answer counts: the server, which runs on, may
+/// have sent it after the power cut.
 fn concurrently(
     running: &Running,
     (seed, clock): (u64, &AtomicU64),
