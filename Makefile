@@ -58,6 +58,7 @@ neon: ## compare the vector code of 64-bit ARM with plain code, on an emulator
 soak: ## random concurrent histories, checked for linearizability, half an hour each: indexes, reads, simulation, server
 	for package in btree hashtable accelerator simulator server; do HONEYCOMB_SOAK_SECONDS=1800 \
 		cargo test --release -p honeycomb-$$package --test history -- --nocapture || exit 1; done
+	HONEYCOMB_SOAK_RESTARTS=5000 cargo test --release -p honeycomb-server --test history -- --nocapture restarts
 	HONEYCOMB_SOAK_ROUNDS=200 cargo test --release -p honeycomb-cli --test kill -- --nocapture killed
 	HONEYCOMB_MODEL_STEPS=10000000 cargo test --release -p honeycomb-hashtable --test model -- --nocapture
 	HONEYCOMB_SOAK_SECONDS=60 cargo test --release -p honeycomb-server --test expiry -- --nocapture

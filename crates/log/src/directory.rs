@@ -11,7 +11,7 @@ use crate::names::{
     MANIFEST_FILE, NEW_LOG_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, checkpoint_file, checkpoint_number,
     log_file, log_file_number,
 };
-use crate::record::Record;
+use crate::record::{Record, record_bytes};
 use crate::storage::{Storage, read_up_to};
 use crate::tail::{Tail, read_records};
 use crate::writer::{ClosedFile, LogWriter};
@@ -31,6 +31,8 @@ pub struct Directory {
 pub struct Replayed {
     /// The records that were later than the checkpoint.
     pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
     /// The version of the last record, or of the checkpoint.
     pub version: u64,
     /// The bytes of the torn tail.
@@ -128,6 +130,7 @@ impl Directory {
                     return Ok(());
                 }
                 replayed.records += 1;
+                replayed.bytes += record_bytes(record.changes.len()) as u64;
                 use_record(number, record)
             })?;
             (version, replayed.end) = (tail.version, tail.end);

@@ -28,6 +28,7 @@ mod numbers;
 mod object;
 mod ordered;
 mod persistence;
+mod pubsub;
 pub(crate) mod query;
 mod random;
 pub(crate) mod range;
@@ -79,6 +80,7 @@ pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| 
         object::COMMANDS,
         ordered::COMMANDS,
         persistence::COMMANDS,
+        pubsub::COMMANDS,
         random::COMMANDS,
         server::COMMANDS,
         set::COMMANDS,

@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::held::{Held, Hold};
 use crate::monitors::Monitoring;
-use crate::notifications::Subscriber;
+use crate::notifications::{Kind, Subscriber};
 use crate::session::{Queue, Session};
 use crate::task::Running;
 use crate::watches::Watching;
@@ -391,6 +391,8 @@ impl Connection {
     /// Returns the activity that `CLIENT LIST` shows.
     pub(crate) fn activity(&self) -> Activity {
         let session = &self.session;
+        let subscriptions =
+            |kind| session.subscriber.as_ref().map_or(0, |subscriber| subscriber.count_of(kind));
         Activity {
             database: session.database,
             request_bytes: self.requests.len(),
@@ -399,6 +401,8 @@ impl Connection {
             memory_bytes: self.memory_bytes(),
             queued: session.queue.as_ref().map_or(0, |queue| queue.len() + 1),
             watched: session.watched.len(),
+            channels: subscriptions(Kind::Channel),
+            patterns: subscriptions(Kind::Pattern),
             protocol: if self.replies.version() == Version::Resp3 { 3 } else { 2 },
         }
     }

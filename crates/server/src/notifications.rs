@@ -1,7 +1,7 @@
-//! Keyspace notifications: clients that subscribe to channels named after keys and events.
+//! Messages of clients, and keyspace notifications, whose channels are named after keys and events.
 //!
-//! 1. The thread that has changed pairs appends messages to the queue of each client with a channel or a
-//!    pattern that matches, and wakes the core of the client.
+//! 1. The thread that publishes a message, or has changed pairs, appends messages to the queue of each client
+//!    with a channel or a pattern that matches, and wakes the core of the client.
 //! 2. The core of a client moves messages from the queue to the replies as far as these have space. The
 //!    server disconnects a client whose queue is full, so no client waits for another.
 
@@ -95,6 +95,28 @@ impl Notifications {
         }
         cores
     }
+
+    /// Appends a message to the queues of all clients with a subscription that matches its channel. Returns
+    /// the cores to wake.
+    pub(crate) fn send(&self, channel: &[u8], content: &[u8]) -> BTreeSet<usize> {
+        let feeds = self.0.members();
+        feeds.iter().filter(|feed| feed.offer(channel, content)).map(|feed| feed.client.core).collect()
+    }
+
+    /// Returns the number of subscriptions that match a channel.
+    pub(crate) fn receivers(&self, channel: &[u8]) -> usize {
+        self.0.members().iter().map(|feed| feed.lock().matching(channel).count()).sum()
+    }
+
+    /// Returns the number of clients that have subscribed to a channel, apart from patterns.
+    pub(crate) fn subscribers(&self, channel: &[u8]) -> usize {
+        self.0.members().iter().filter(|feed| feed.lock().channels.contains(channel)).count()
+    }
+
+    /// Returns all subscriptions of a kind, each once.
+    pub(crate) fn all(&self, kind: Kind) -> BTreeSet<Vec<u8>> {
+        self.0.members().iter().flat_map(|feed| feed.lock().of(kind).clone()).collect()
+    }
 }
 
 impl Feed {
@@ -108,9 +130,7 @@ impl Feed {
         if self.client.is(Flag::Killed) {
             return false;
         }
-        let exact = state.channels.contains(channel).then_some(None);
-        let matching = state.patterns.iter().filter(|pattern| glob::matches(pattern, channel));
-        let found: Vec<_> = exact.into_iter().chain(matching.map(|pattern| Some(pattern.clone()))).collect();
+        let found: Vec<_> = state.matching(channel).map(|pattern| pattern.cloned()).collect();
         let any = !found.is_empty();
         for pattern in found {
             state.push(Message { pattern, channel: channel.to_vec(), content: content.to_vec() });
@@ -124,6 +144,13 @@ impl Feed {
 }
 
 impl State {
+    /// Returns the subscriptions that match a channel: a pattern, or `None` for the channel itself.
+    fn matching<'s>(&'s self, channel: &'s [u8]) -> impl Iterator<Item = Option<&'s Vec<u8>>> {
+        let exact = self.channels.contains(channel).then_some(None);
+        let patterns = self.patterns.iter().filter(|pattern| glob::matches(pattern, channel));
+        exact.into_iter().chain(patterns.map(Some))
+    }
+
     fn push(&mut self, message: Message) {
         self.message_bytes += message.bytes();
         self.messages.push_back(message);
@@ -178,6 +205,11 @@ impl Subscriber {
     /// Returns the number of subscriptions.
     pub(crate) fn count(&self) -> usize {
         self.0.lock().count()
+    }
+
+    /// Returns the number of subscriptions of a kind.
+    pub(crate) fn count_of(&self, kind: Kind) -> usize {
+        self.0.lock().of(kind).len()
     }
 
     /// Returns all subscriptions of a kind.

@@ -251,6 +251,12 @@ impl ServerState {
         cores.into_iter().for_each(|core| self.wake(core));
     }
 
+    /// Sends a message to the clients that have subscribed to its channel.
+    pub(crate) fn send_message(&self, channel: &[u8], content: &[u8]) {
+        let cores = self.notifications.send(channel, content);
+        cores.into_iter().for_each(|core| self.wake(core));
+    }
+
     /// Sets the function that stops the server on the request of a client.
     pub(crate) fn set_shutdown_hook(&self, hook: impl Fn() + Send + 'static) {
         *self.shutdown_hook.lock().unwrap_or_else(PoisonError::into_inner) =

@@ -57,6 +57,8 @@ pub(crate) struct OptimisticTransaction {
     names: Option<EventNames>,
     /// The events that the commit reports.
     events: Vec<Event>,
+    /// Channels and contents of the messages that the commit sends.
+    messages: Vec<(Vec<u8>, Vec<u8>)>,
     /// Numbers of tables that the commit swaps.
     pub(crate) swaps: Swaps,
 }
@@ -112,6 +114,7 @@ impl OptimisticTransaction {
             budget: Budget::UNLIMITED,
             names: None,
             events: Vec::new(),
+            messages: Vec::new(),
             swaps: Swaps::default(),
         }
     }
@@ -134,6 +137,12 @@ impl OptimisticTransaction {
     /// Notes the events of the writes of the command with this name, if clients want them.
     pub(crate) fn begin_events(&mut self, shared: &ServerState, command: &[u8]) {
         self.names = shared.notifies().then(|| EventNames::of(command));
+    }
+
+    /// Sends a message at the commit. Its bytes count as those of a change.
+    pub(crate) fn send_message(&mut self, channel: &[u8], content: &[u8]) {
+        self.changed_bytes += channel.len() + content.len();
+        self.messages.push((channel.to_vec(), content.to_vec()));
     }
 
     /// Notes the events of a put to a key of a numbered table.
@@ -312,8 +321,11 @@ impl OptimisticTransaction {
                 shared.databases.write_places(&self.swaps, batch);
             })
         })?;
-        if committed && !self.events.is_empty() {
-            shared.notify(&self.events);
+        if committed {
+            if !self.events.is_empty() {
+                shared.notify(&self.events);
+            }
+            self.messages.iter().for_each(|(channel, content)| shared.send_message(channel, content));
         }
         Ok(committed)
     }

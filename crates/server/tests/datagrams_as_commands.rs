@@ -63,3 +63,30 @@ fn format_outcome(outcome: &Outcome<'_>) -> String {
         other => format!("{other:?}"),
     }
 }
+
+#[test]
+fn writes_have_keyspace_notifications() {
+    let (running, mut client) = start();
+    let (mut redis, mut watcher) = (RedisClient::connect(&running), RedisClient::connect(&running));
+    redis.reply_to("CONFIG SET notify-keyspace-events EA");
+    watcher.reply_to("PSUBSCRIBE *");
+    let operations = [
+        Operation::Put { key: b"a", value: b"1" },
+        Operation::Insert { key: b"a", value: b"2" },
+        Operation::Insert { key: b"b", value: b"2" },
+        Operation::Update { key: b"b", value: b"3" },
+        Operation::Delete(b"a"),
+        Operation::Delete(b"absent"),
+        Operation::Get(b"b"),
+    ];
+    client.call(&operations, |_, _| {}).unwrap();
+    client.put(b"last", b"").unwrap();
+    let events: Vec<_> = (0..5).map(|_| common::show(&watcher.receive())).collect();
+    let event = |name, key| format!("['pmessage' '*' '__keyevent@0__:{name}' '{key}']");
+    let expected = [("set", "a"), ("set", "b"), ("set", "b"), ("del", "a"), ("set", "last")];
+    let (mut found, mut expected) = (events, expected.map(|(name, key)| event(name, key)).to_vec());
+    // Independent operations of a packet have no order.
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}

@@ -250,6 +250,26 @@ fn a_get_waits_only_for_writes_to_its_keys() {
     running.server.stop().unwrap();
 }
 
+/// Writes note their keys only under `always`, so a get after a change to it waits for all writes before.
+#[test]
+fn a_get_waits_for_writes_before_a_change_of_the_policy() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Never);
+    let _opened = OpenAtTheEnd(disk.clone());
+    let mut client = Client::connect(&running);
+    disk.close();
+    dialogue(&mut client, &[("SET a 1", "OK"), ("GET a", "'1'")]);
+    client.send(&[b"CONFIG", b"SET", b"appendfsync", b"always"]);
+    assert!(is_silent(&mut client), "the reply waits as well");
+    let mut reader = Client::connect(&running);
+    reader.send(&[b"GET", b"a"]);
+    assert!(is_silent(&mut reader));
+    disk.open_gate();
+    assert_eq!(common::show(&reader.receive()), "'1'");
+    assert_eq!(common::show(&client.receive()), "OK");
+    running.server.stop().unwrap();
+}
+
 #[test]
 fn replies_leave_in_order_while_others_write() {
     let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);

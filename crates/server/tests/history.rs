@@ -5,6 +5,8 @@
 mod common;
 #[path = "history/keyspace.rs"]
 mod keyspace;
+#[path = "history/restarts.rs"]
+mod restarts;
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,6 +145,7 @@ fn lines(operation: &Operation) -> Vec<String> {
         Operation::Delete(key) => format!("DEL {}", KEYS[*key]),
         Operation::Increment(key) => format!("INCR {}", KEYS[*key]),
         Operation::Range => "RI.RANGE - +".to_owned(),
+        Operation::Connect => unreachable!("the client connects again"),
         Operation::Watch(key) => format!("WATCH {}", KEYS[*key]),
         Operation::Execute(queued) => {
             let queued = queued.iter().flat_map(lines);

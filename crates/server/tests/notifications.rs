@@ -173,3 +173,52 @@ fn a_client_that_does_not_read_is_disconnected() {
         assert!(start.elapsed() < Duration::from_secs(60), "the client stays connected");
     }
 }
+
+/// Messages of clients reach channels and patterns, in a transaction after its commit.
+#[test]
+fn messages_reach_channels_and_patterns() {
+    let running = start("");
+    let [mut by_name, mut by_pattern, mut client] = [(); 3].map(|()| Client::connect(&running));
+    by_name.reply_to("SUBSCRIBE news other");
+    by_name.receive();
+    by_pattern.reply_to("PSUBSCRIBE n* ne?s");
+    by_pattern.receive();
+    dialogue(
+        &mut client,
+        &[
+            ("PUBLISH x nobody", "0"),
+            ("PUBLISH news hello", "3"),
+            ("MULTI", "OK"),
+            ("PUBLISH other inside", "QUEUED"),
+            ("SET a 1", "QUEUED"),
+            ("EXEC", "[1 OK]"),
+            ("PUBSUB CHANNELS", "['news' 'other']"),
+            ("PUBSUB CHANNELS o*", "['other']"),
+            ("PUBSUB NUMSUB news x", "['news' 1 'x' 0]"),
+            ("PUBSUB NUMSUB", "[]"),
+            ("PUBSUB NUMPAT", "2"),
+            ("PUBSUB CHANNELS a b", "!ERR wrong number of arguments for 'pubsub|channels' command"),
+            ("PUBSUB WRONG", "!ERR unknown subcommand 'WRONG'. Try PUBSUB HELP."),
+            ("PUBLISH news", "!ERR wrong number of arguments for 'publish' command"),
+        ],
+    );
+    let received = |client: &mut Client| show(&client.receive());
+    assert_eq!(received(&mut by_name), "['message' 'news' 'hello']");
+    assert_eq!(received(&mut by_name), "['message' 'other' 'inside']");
+    let mut patterns = [received(&mut by_pattern), received(&mut by_pattern)];
+    patterns.sort();
+    assert_eq!(patterns, ["['pmessage' 'n*' 'news' 'hello']", "['pmessage' 'ne?s' 'news' 'hello']"]);
+    let list = client.reply_text("CLIENT LIST TYPE pubsub");
+    assert_eq!(list.matches("flags=P").count(), 2, "{list}");
+    assert!(list.contains("sub=2 psub=0") && list.contains("sub=0 psub=2"), "{list}");
+    assert!(!client.reply_text("CLIENT LIST TYPE normal").contains("flags=P"));
+    let info = client.reply_text("INFO stats");
+    assert!(info.contains("pubsub_channels:2") && info.contains("pubsub_patterns:2"), "{info}");
+    // A transaction that was not committed sends nothing.
+    let mut other = Client::connect(&running);
+    dialogue(&mut client, &[("WATCH a", "OK"), ("MULTI", "OK"), ("PUBLISH news lost", "QUEUED")]);
+    other.reply_to("SET a 2");
+    assert_eq!(client.reply_text("EXEC"), "nil");
+    assert_eq!(client.reply_text("PUBLISH news kept"), "3");
+    assert_eq!(received(&mut by_name), "['message' 'news' 'kept']");
+}

@@ -2,7 +2,6 @@
 //!
 //! `docs/design/log.md` describes the files, `docs/design/durability.md` the threads.
 
-mod appliers;
 mod archiver;
 mod backup;
 mod change_stream;
@@ -20,6 +19,8 @@ mod queue;
 mod read_only;
 mod recent;
 mod recovery;
+mod run;
+mod runs;
 mod spare_thread;
 pub(crate) mod start;
 pub(crate) mod state;

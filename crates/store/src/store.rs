@@ -261,7 +261,7 @@ impl Store {
     /// [`Error::InUse`] unless this is the only handle; [`Error::Corrupt`] describes the violated invariant.
     pub fn verify(&mut self) -> Result<Verified, Error> {
         let state = &self.state;
-        let _paused = state.durability().map(|durability| durability.checkpointer.pause());
+        let _paused = state.durability().map(|durability| durability.checkpoints.requests.pause());
         let others = Arc::strong_count(state) - 1;
         if others > 0 {
             return Err(Error::InUse { others });

@@ -91,7 +91,8 @@ impl Store {
     /// # Errors
     /// [`Error::NoDirectory`].
     pub fn set_sync_policy(&self, policy: SyncPolicy) -> Result<(), Error> {
-        self.state().log().ok_or(Error::NoDirectory)?.set_policy(policy);
+        let (state, newest) = (self.state(), || self.state().forest.newest_version());
+        state.log().ok_or(Error::NoDirectory)?.set_policy(policy, newest);
         Ok(())
     }
 
@@ -112,7 +113,7 @@ impl Store {
     /// its lease several times.
     pub fn checkpoint(&self) -> Result<Checkpoint, Error> {
         let durability = self.state().durability().ok_or(Error::NoDirectory)?;
-        durability.checkpoints.write(self.state())
+        durability.checkpoints.write()
     }
 
     /// Starts a checkpoint on a thread of the store. [`DurabilityStatistics`] has its result.
@@ -120,7 +121,7 @@ impl Store {
     /// # Errors
     /// [`Error::NoDirectory`].
     pub fn request_checkpoint(&self) -> Result<(), Error> {
-        self.state().durability().ok_or(Error::NoDirectory)?.checkpointer.request();
+        self.state().durability().ok_or(Error::NoDirectory)?.checkpoints.requests.request();
         Ok(())
     }
 
@@ -129,7 +130,7 @@ impl Store {
     /// # Errors
     /// [`Error::NoDirectory`].
     pub fn set_checkpoint_interval(&self, interval: Option<Duration>) -> Result<(), Error> {
-        self.state().durability().ok_or(Error::NoDirectory)?.checkpointer.set_interval(interval);
+        self.state().durability().ok_or(Error::NoDirectory)?.checkpoints.requests.set_interval(interval);
         Ok(())
     }
 
@@ -143,11 +144,6 @@ impl Store {
 impl StoreState {
     pub(crate) fn log(&self) -> Option<&Arc<LogState>> {
         self.durability().map(|durability| &durability.log)
-    }
-
-    /// Whether the store is being dropped.
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.durability().is_some_and(|durability| durability.checkpointer.is_stopping())
     }
 
     /// Returns when the log accepts a record, or the error with which it refuses writes.

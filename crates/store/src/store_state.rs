@@ -29,8 +29,8 @@ pub(crate) struct StoreState {
     pub(crate) forest: Arc<Forest>,
     pub(crate) lanes: Lanes,
     pub(crate) numbers: Arc<TableNumbers>,
-    pub(crate) directory: Directory,
-    pub(crate) leases: Leases,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) leases: Arc<Leases>,
     pub(crate) reserve: Reserve,
     pub(crate) compaction: Compaction,
     pub(crate) unordered: UnorderedEntries,
@@ -66,10 +66,10 @@ impl StoreState {
         let forest = Arc::new(Forest::new(config.forest())?);
         let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest)?.into();
         Ok(Self {
-            directory: Directory::default(),
+            directory: Arc::default(),
             numbers: TableNumbers::new(accelerator.clone()),
             lanes: Lanes::new(accelerator.clone()),
-            leases: Leases::new(config, accelerator),
+            leases: Arc::new(Leases::new(config, accelerator)),
             reserve: Reserve::new(forest.memory())?,
             compaction: Compaction::new(&forest),
             unordered: UnorderedEntries::new(config),

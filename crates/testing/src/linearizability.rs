@@ -14,6 +14,12 @@ pub trait Sequential: Clone + Eq + Hash {
 
     /// Applies an operation of a client, and returns its answer.
     fn apply(&mut self, client: usize, operation: &Self::Operation) -> Self::Answer;
+
+    /// Returns whether an answer stands for none, after a crash for example: then the operation has had its
+    /// effect or has had none.
+    fn is_missing(_: &Self::Answer) -> bool {
+        false
+    }
 }
 
 /// An operation of a client, its interval and its answer. A shared clock defines `began` and `ended`.
@@ -54,13 +60,17 @@ fn search<S: Sequential>(
     }
     for &(client, event) in &pending {
         let must_follow = pending.iter().any(|(_, other)| other.ended < event.began);
-        let mut after = state.clone();
-        if must_follow || after.apply(client, &event.operation) != event.answer {
+        if must_follow {
             continue;
         }
         let mut done_after = done.clone();
         done_after[client] += 1;
-        if search(history, done_after, after, unsolvable) {
+        let mut after = state.clone();
+        let answer = after.apply(client, &event.operation);
+        let is_missing = S::is_missing(&event.answer);
+        let states =
+            [(is_missing || answer == event.answer).then_some(after), is_missing.then(|| state.clone())];
+        if states.into_iter().flatten().any(|state| search(history, done_after.clone(), state, unsolvable)) {
             return true;
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Client {
     commands: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
-    activity: [AtomicUsize; 8],
+    activity: [AtomicUsize; 10],
 }
 
 /// A client that has not read any of its waiting replies for this number of milliseconds is stalled.
@@ -79,6 +79,9 @@ pub(crate) struct Activity {
     /// The number of commands since `MULTI`, plus one; 0 without `MULTI`.
     pub(crate) queued: usize,
     pub(crate) watched: usize,
+    /// Subscriptions to channels and to patterns.
+    pub(crate) channels: usize,
+    pub(crate) patterns: usize,
     /// The version of the protocol.
     pub(crate) protocol: usize,
 }
@@ -116,8 +119,10 @@ impl Client {
         let mut line = format!("id={} addr={} laddr={} fd={}", self.id, self.address, self.local, self.file);
         let (age, idle) = (self.age(now), self.silence(now) / 1000);
         let _ = write!(line, " name={name} age={age} idle={idle} flags={}", self.letters(&activity));
+        let Activity { channels, patterns, .. } = activity;
         let queued = activity.queued as i64 - 1;
-        let _ = write!(line, " db={} sub=0 psub=0 ssub=0 multi={queued}", activity.database);
+        let _ =
+            write!(line, " db={} sub={channels} psub={patterns} ssub=0 multi={queued}", activity.database);
         let (received, free) = (activity.request_bytes, activity.request_room);
         let _ = write!(line, " watch={} qbuf={received} qbuf-free={free}", activity.watched);
         let (waiting, memory) = (activity.reply_bytes, activity.memory_bytes);
@@ -243,6 +248,7 @@ impl Client {
         let is = |flag| self.is(flag);
         let letters = [
             (is(Flag::Monitor), 'O'),
+            (activity.is_subscriber(), 'P'),
             (activity.queued > 0, 'x'),
             (is(Flag::Killed), 'A'),
             (is(Flag::NoEvict), 'e'),
@@ -255,21 +261,48 @@ impl Client {
 
 impl Default for Activity {
     fn default() -> Self {
-        Self { protocol: 2, ..Self::of([0; 8]) }
+        Self { protocol: 2, ..Self::of([0; 10]) }
     }
 }
 
 impl Activity {
-    fn words(self) -> [usize; 8] {
-        let Self { database, request_bytes, request_room, reply_bytes, .. } = self;
-        let Self { memory_bytes, queued, watched, protocol, .. } = self;
-        [database, request_bytes, request_room, reply_bytes, memory_bytes, queued, watched, protocol]
+    /// Whether the client has subscriptions.
+    pub(crate) fn is_subscriber(&self) -> bool {
+        self.channels + self.patterns > 0
     }
 
-    fn of(words: [usize; 8]) -> Self {
-        let [database, request_bytes, request_room, reply_bytes, memory_bytes, queued, watched, protocol] =
-            words;
-        Self { database, request_bytes, request_room, reply_bytes, memory_bytes, queued, watched, protocol }
+    fn words(self) -> [usize; 10] {
+        let Self { database, request_bytes, request_room, reply_bytes, memory_bytes, .. } = self;
+        let Self { queued, watched, channels, patterns, protocol, .. } = self;
+        [
+            database,
+            request_bytes,
+            request_room,
+            reply_bytes,
+            memory_bytes,
+            queued,
+            watched,
+            channels,
+            patterns,
+            protocol,
+        ]
+    }
+
+    fn of(words: [usize; 10]) -> Self {
+        let [database, request_bytes, request_room, reply_bytes, memory_bytes, rest @ ..] = words;
+        let [queued, watched, channels, patterns, protocol] = rest;
+        Self {
+            database,
+            request_bytes,
+            request_room,
+            reply_bytes,
+            memory_bytes,
+            queued,
+            watched,
+            channels,
+            patterns,
+            protocol,
+        }
     }
 }
 

@@ -51,7 +51,7 @@ const KEYSPACE: &[&str] = &[
 const CONNECTION: &[&str] =
     &["auth", "client", "command", "echo", "hello", "ping", "quit", "reset", "select", "wait", "waitaof"];
 const TRANSACTION: &[&str] = &["multi", "exec", "discard", "watch", "unwatch"];
-const PUBSUB: &[&str] = &["psubscribe", "punsubscribe", "subscribe", "unsubscribe"];
+const PUBSUB: &[&str] = &["psubscribe", "publish", "pubsub", "punsubscribe", "subscribe", "unsubscribe"];
 /// Commands that administer the server.
 const ADMIN: &[&str] = &[
     "acl",

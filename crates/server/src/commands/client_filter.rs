@@ -10,12 +10,30 @@ pub(super) struct Filter<'a> {
     ids: Vec<u64>,
     address: Option<&'a [u8]>,
     local: Option<&'a [u8]>,
-    /// A type other than `normal` was requested. No connection has such a type.
-    matches_none: bool,
+    /// The requested type.
+    kind: Option<ClientKind>,
     skip_me: bool,
     /// In seconds.
     age_min: Option<u64>,
 }
+
+/// The types of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ClientKind {
+    Normal,
+    /// It has subscriptions.
+    Subscriber,
+    /// A type that no connection has.
+    Replication,
+}
+
+const KINDS: [(&str, ClientKind); 5] = [
+    ("normal", ClientKind::Normal),
+    ("pubsub", ClientKind::Subscriber),
+    ("master", ClientKind::Replication),
+    ("replica", ClientKind::Replication),
+    ("slave", ClientKind::Replication),
+];
 
 impl<'a> Filter<'a> {
     /// Returns a filter for the client at this address.
@@ -50,7 +68,9 @@ impl<'a> Filter<'a> {
         let is_address = |required: Option<&[u8]>, actual: &str| {
             required.is_none_or(|required| required == actual.as_bytes())
         };
-        !self.matches_none
+        let is_subscriber = client.activity().is_subscriber();
+        let kind = if is_subscriber { ClientKind::Subscriber } else { ClientKind::Normal };
+        self.kind.is_none_or(|required| required == kind)
             && (self.ids.is_empty() || self.ids.contains(&client.id))
             && is_address(self.address, &client.address)
             && is_address(self.local, &client.local)
@@ -61,11 +81,9 @@ impl<'a> Filter<'a> {
     fn option(&mut self, word: &[u8], value: &'a [u8]) -> Result<(), Failure> {
         let text = || String::from_utf8_lossy(value).into_owned();
         if is(word, "type") {
-            let others = ["master", "replica", "slave", "pubsub"];
-            self.matches_none |= others.iter().any(|other| is(value, other));
-            if !self.matches_none && !is(value, "normal") {
-                return Err(Failure::other(format!("Unknown client type '{}'", text())));
-            }
+            let known = KINDS.iter().find(|(name, _)| is(value, name));
+            let unknown = || Failure::other(format!("Unknown client type '{}'", text()));
+            self.kind = Some(known.ok_or_else(unknown)?.1);
         } else if is(word, "user") {
             if value != b"default" {
                 return Err(Failure::other(format!("No such user '{}'", text())));

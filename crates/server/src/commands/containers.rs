@@ -1,7 +1,7 @@
 //! The container commands: commands that have subcommands.
 
 use crate::commands::subcommands::Subcommand;
-use crate::commands::{BY_NUMBER, acl, client, command, config, latency, memory, slow_log};
+use crate::commands::{BY_NUMBER, acl, client, command, config, latency, memory, pubsub, slow_log};
 
 /// The containers by name. `object` is missing because it reads pairs in batches and parses its subcommands
 /// itself.
@@ -12,6 +12,7 @@ const CONTAINERS: &[(&str, &[Subcommand])] = &[
     ("config", config::SUBCOMMANDS),
     ("latency", latency::SUBCOMMANDS),
     ("memory", memory::SUBCOMMANDS),
+    ("pubsub", pubsub::SUBCOMMANDS),
     ("slowlog", slow_log::SUBCOMMANDS),
 ];
 

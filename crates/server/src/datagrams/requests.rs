@@ -10,6 +10,7 @@ use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
 use crate::datagrams::replies::{Replier, range};
 use crate::datagrams::writes::{Write, Writes};
+use crate::notifications::events::EventNames;
 use crate::recency;
 use crate::server_state::ServerState;
 
@@ -31,6 +32,8 @@ pub(super) struct PacketRequest<'a> {
     pub(super) form: ReplyFormat<'a>,
     /// The table, or `None` if it does not exist. Then all operations fail.
     pub(super) table: Option<&'a TableHandle>,
+    /// The number of the table.
+    database: usize,
     /// The steps of its operations.
     pub(super) steps: Range<usize>,
 }
@@ -143,6 +146,7 @@ impl<'a> PacketRequests<'a> {
             route: arrived.route,
             form: ReplyFormat::Ocsm(packet),
             table,
+            database: usize::from(header.table),
             steps,
         });
     }
@@ -200,6 +204,7 @@ impl<'a> PacketRequests<'a> {
             route,
             form: ReplyFormat::Batch(*header),
             table: Some(table),
+            database: usize::from(header.table),
             steps,
         });
         Ok(())
@@ -238,9 +243,29 @@ impl<'a> PacketRequests<'a> {
             }
         }
         writes.flush(&mut done);
+        if self.shared.notifies() {
+            self.notify(&outcomes);
+        }
         for (index, outcome) in outcomes {
             self.steps[index].outcome = Some(outcome);
         }
+    }
+
+    /// Reports the pairs that were written, in order.
+    #[cold]
+    fn notify(&self, outcomes: &[(usize, Outcome)]) {
+        let names = EventNames::of(b"set");
+        let event = |index| {
+            let request = self.requests.iter().find(|request| request.steps.contains(&index))?;
+            let (database, operation) = (request.database, self.steps[index].operation);
+            match operation {
+                Operation::Delete(key) => Some(names.delete(database, key)),
+                _ => names.put(database, operation.key(), false).next(),
+            }
+        };
+        let done = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
+        let events: Vec<_> = done.filter_map(|&(index, _)| event(index)).collect();
+        self.shared.notify(&events);
     }
 }
 

@@ -25,9 +25,14 @@ pub(crate) enum Operation {
     /// All pairs.
     Range,
     Watch(usize),
+    /// The client connects again, so it watches nothing.
+    Connect,
     /// A transaction.
     Execute(Vec<Operation>),
 }
+
+/// The answer to an operation that got none.
+pub(crate) const NO_ANSWER: &str = "(no answer)";
 
 /// An operation and its answer, formatted as `common::show` does.
 pub(crate) type Event = linearizability::Event<Operation, String>;
@@ -52,6 +57,10 @@ impl Sequential for Keyspace {
     type Operation = Operation;
     type Answer = String;
 
+    fn is_missing(answer: &String) -> bool {
+        answer == NO_ANSWER
+    }
+
     fn apply(&mut self, client: usize, operation: &Operation) -> String {
         let text = |value: Value| value.map_or("nil".to_owned(), |value| format!("'{value}'"));
         match *operation {
@@ -74,6 +83,10 @@ impl Sequential for Keyspace {
             Operation::Watch(key) => {
                 self.watched[client].push((key, self.values[key]));
                 "OK".to_owned()
+            }
+            Operation::Connect => {
+                self.watched[client].clear();
+                String::new()
             }
             Operation::Execute(ref operations) => self.execute(client, operations),
         }

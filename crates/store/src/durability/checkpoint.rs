@@ -13,11 +13,10 @@ use honeycomb_hashtable::WalkedPairs;
 use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
 use honeycomb_memory::sync::Ordering;
 
-use super::checkpoints::{Checkpoint, Checkpoints, Current, lock};
+use super::checkpoints::{Checkpoint, Checkpoints, Current, Source, lock};
 use crate::directory::Entry;
 use crate::error::Error;
 use crate::lease::ActiveLease;
-use crate::store_state::StoreState;
 use crate::unordered::entry::UnorderedEntry;
 
 /// Attempts of a checkpoint whose lease ends.
@@ -42,64 +41,60 @@ struct CheckpointTables {
 
 impl Checkpoints {
     /// Writes a checkpoint of the current state. Waits for one that is in progress.
-    pub(crate) fn write(&self, state: &StoreState) -> Result<Checkpoint, Error> {
+    pub(crate) fn write(&self) -> Result<Checkpoint, Error> {
         let mut current = lock(&self.current);
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.is_running.store(true, Ordering::Release);
-        let written = self.attempt_until_done(state, &mut current);
+        let written = self.attempt_until_done(&mut current);
         *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
         let counter = if written.is_ok() { &self.completed } else { &self.failed };
         counter.fetch_add(1, Ordering::Release);
-        *lock(&self.ended_at) = state.leases.now();
+        *lock(&self.ended_at) = self.source.leases.now();
         if written.is_ok() {
-            *lock(&self.succeeded_at) = state.leases.now();
+            *lock(&self.succeeded_at) = self.source.leases.now();
         }
         self.is_running.store(false, Ordering::Release);
         written
     }
 
-    fn attempt_until_done(&self, state: &StoreState, current: &mut Current) -> Result<Checkpoint, Error> {
+    fn attempt_until_done(&self, current: &mut Current) -> Result<Checkpoint, Error> {
         for _ in 1..ATTEMPTS {
-            match self.attempt(state, current) {
+            match self.attempt(current) {
                 Err(Error::SnapshotTooOld) => {}
                 done => return done,
             }
         }
-        self.attempt(state, current)
+        self.attempt(current)
     }
 
-    fn attempt(&self, state: &StoreState, current: &mut Current) -> Result<Checkpoint, Error> {
-        let log = state.log().ok_or(Error::NoDirectory)?;
-        let log_bytes = log.counters.bytes.load(Ordering::Relaxed);
-        let log_records = log.counters.records.load(Ordering::Relaxed);
+    fn attempt(&self, current: &mut Current) -> Result<Checkpoint, Error> {
+        let begun_at = self.source.log.counters.position();
         let number = current.next;
         current.next += 1;
-        let (lease, tables) = self.begin(state)?;
-        let written = self.write_file(state, number, &lease, &tables);
-        state.leases.end(&lease);
+        let (lease, tables) = self.begin()?;
+        let written = self.write_file(number, &lease, &tables);
+        self.source.leases.end(&lease);
         let pairs = written.inspect_err(|_| {
             // No manifest names the file. Its room may be needed.
             let _ = self.storage.remove(&checkpoint_file(number));
         })?;
-        let archived = state.durability().and_then(|durability| durability.archiver.as_ref());
-        let archived = archived.map_or(u64::MAX, |archiver| archiver.advance(log));
-        let mut writer = log.lock_writer();
+        let archived = self.archiver.as_ref().map_or(u64::MAX, |archiver| archiver.advance(&self.source.log));
+        let mut writer = self.source.log.lock_writer();
         let first_file = writer.first_file_after(lease.version).min(archived);
         let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
         manifest.replace(&current.manifest, &*self.storage)?;
         current.manifest = manifest;
         writer.recycle(first_file)?;
-        log.counters.set_files(writer.files());
+        self.source.log.counters.set_files(writer.files());
         self.version.store(lease.version, Ordering::Relaxed);
-        self.log_bytes.store(log_bytes, Ordering::Relaxed);
-        self.log_records.store(log_records, Ordering::Relaxed);
+        *lock(&self.begun_at) = begun_at;
         Ok(Checkpoint { version: lease.version, pairs })
     }
 
     /// Takes a lease, and the tables of its version: their creation has a version, and happens under the
     /// lock.
-    fn begin(&self, state: &StoreState) -> Result<(Arc<ActiveLease>, CheckpointTables), Error> {
-        let directory = state.directory.read();
+    fn begin(&self) -> Result<(Arc<ActiveLease>, CheckpointTables), Error> {
+        let directory = self.source.directory.read();
         let mut tables = CheckpointTables::default();
         for entry in directory.values() {
             match entry {
@@ -109,67 +104,61 @@ impl Checkpoints {
                 Entry::Unordered(entry) => tables.unordered.push(entry.clone()),
             }
         }
-        Ok((state.leases.acquire(&state.forest, self.lease)?, tables))
+        Ok((self.source.leases.acquire(&self.source.forest, self.lease)?, tables))
     }
 
-    fn write_file(
-        &self,
-        state: &StoreState,
-        number: u64,
-        lease: &ActiveLease,
-        tables: &CheckpointTables,
-    ) -> Result<u64, Error> {
-        let time = state.log().map_or(0, |log| log.clock.milliseconds());
-        let mut writer = CheckpointWriter::create(&*self.storage, number, lease.version, time)?;
+    fn write_file(&self, number: u64, lease: &ActiveLease, tables: &CheckpointTables) -> Result<u64, Error> {
+        let mut writer = CheckpointWriter::create(
+            &*self.storage,
+            number,
+            lease.version,
+            self.source.log.clock.milliseconds(),
+        )?;
         let mut page = Page::default();
         for table in &tables.ordered {
             writer.table(table.root.lid().get(), &table.name)?;
             page.clear();
-            while page.read(state, lease, table.root)? {
+            while page.read(&self.source, lease, table.root)? {
                 page.pairs().try_for_each(|(key, value)| writer.push(key, value))?;
-                state.leases.renew(lease, state.forest.memory())?;
-                if state.is_stopping() {
-                    return Err(Error::Stopping);
-                }
+                self.source.leases.renew(lease, self.source.forest.memory())?;
+                self.check_stop()?;
             }
         }
         for table in &tables.unordered {
-            write_unordered(state, table, &mut writer)?;
+            self.write_unordered(table, &mut writer)?;
         }
         let pairs = writer.finish(&*self.storage)?;
         if !tables.unordered.is_empty() {
-            wait_for_later_writes(state)?;
+            self.wait_for_later_writes()?;
         }
         Ok(pairs)
     }
-}
 
-/// Writes the pairs of an unordered table, each as it is at some moment after the version of the checkpoint.
-/// The log has all later effects, so its replay leads to the right state.
-fn write_unordered(
-    state: &StoreState,
-    table: &UnorderedEntry,
-    writer: &mut CheckpointWriter,
-) -> Result<(), Error> {
-    writer.unordered_table(table.tree, &table.name, &table.config().encode())?;
-    let (mut pairs, mut cursor) = (WalkedPairs::default(), 0);
-    loop {
-        cursor = table.walk(cursor, usize::MAX, usize::MAX, &mut pairs);
-        pairs.iter().try_for_each(|(key, value)| writer.push(key, value))?;
-        if state.is_stopping() {
-            return Err(Error::Stopping);
-        }
-        if cursor == 0 {
-            return Ok(());
+    /// Writes the pairs of an unordered table, each as it is at some moment after the version of the
+    /// checkpoint. The log has all later effects, so its replay leads to the right state.
+    fn write_unordered(&self, table: &UnorderedEntry, writer: &mut CheckpointWriter) -> Result<(), Error> {
+        writer.unordered_table(table.tree, &table.name, &table.config().encode())?;
+        let (mut pairs, mut cursor) = (WalkedPairs::default(), 0);
+        loop {
+            cursor = table.walk(cursor, usize::MAX, usize::MAX, &mut pairs);
+            pairs.iter().try_for_each(|(key, value)| writer.push(key, value))?;
+            self.check_stop()?;
+            if cursor == 0 {
+                return Ok(());
+            }
         }
     }
-}
 
-/// Waits until all writes that the pairs of unordered tables may contain are durable. Otherwise a recovery
-/// could have such a write without an earlier one.
-fn wait_for_later_writes(state: &StoreState) -> Result<(), Error> {
-    state.forest.catch_up();
-    state.log().map_or(Ok(()), |log| log.wait_durable(state.forest.read_version()))
+    /// Waits until all writes that the pairs of unordered tables may contain are durable. Otherwise a
+    /// recovery could have such a write without an earlier one.
+    fn wait_for_later_writes(&self) -> Result<(), Error> {
+        self.source.forest.catch_up();
+        self.source.log.wait_durable(self.source.forest.read_version())
+    }
+
+    fn check_stop(&self) -> Result<(), Error> {
+        if self.requests.is_stopping() { Err(Error::Stopping) } else { Ok(()) }
+    }
 }
 
 /// Some pairs of a table.
@@ -190,17 +179,17 @@ impl Page {
     }
 
     /// Reads the pairs after the last one of this page. Returns false if there are none.
-    fn read(&mut self, state: &StoreState, lease: &ActiveLease, root: Root) -> Result<bool, Error> {
+    fn read(&mut self, source: &Source, lease: &ActiveLease, root: Root) -> Result<bool, Error> {
         if let Some((key, _)) = self.pairs().last() {
             self.last = key.to_vec();
         }
         self.bytes.clear();
         self.ends.clear();
-        let in_use = state.leases.enter(lease, state.forest.memory())?;
+        let in_use = source.leases.enter(lease, source.forest.memory())?;
         let lower = if self.last.is_empty() { Bound::Unbounded } else { Bound::Excluded(&self.last[..]) };
         let scan = Scan { lower, limit: PAGE_PAIRS, ..Scan::default() };
         let (bytes, ends) = (&mut self.bytes, &mut self.ends);
-        state.forest.reader_at(&in_use, lease.version).scan(root, &scan, |pair| {
+        source.forest.reader_at(&in_use, lease.version).scan(root, &scan, |pair| {
             pair.copy_key_into(bytes);
             let key_end = bytes.len();
             bytes.extend_from_slice(pair.value());

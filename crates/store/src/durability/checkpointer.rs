@@ -3,6 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use honeycomb_layout::WAL_BLOCK_BYTES;
 use honeycomb_memory::sync::{AtomicBool, Ordering};
 
 use super::config::DurabilityConfig;
@@ -12,13 +13,14 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) struct Checkpointer {
     pub(super) log_bytes: u64,
-    pub(super) file_bytes: u64,
+    /// The bytes of records that a log file has room for.
+    pub(super) file_room: u64,
     /// The interval, if there is one; it can change.
     pub(super) interval: Mutex<Option<Duration>>,
     is_requested: Mutex<bool>,
     changed: Condvar,
     is_stopping: AtomicBool,
-    /// Held while the thread has a handle to the store, so that [`Checkpointer::pause`] can wait for it.
+    /// Held while the thread reads the store, so that [`Checkpointer::pause`] can wait for it.
     pub(super) in_use: Mutex<()>,
 }
 
@@ -29,7 +31,7 @@ impl Checkpointer {
     pub(crate) fn new(config: &DurabilityConfig) -> Self {
         Self {
             log_bytes: config.checkpoint_log_bytes,
-            file_bytes: config.log_file_bytes,
+            file_room: config.log_file_bytes - WAL_BLOCK_BYTES as u64,
             interval: Mutex::new(config.checkpoint_interval),
             is_requested: Mutex::default(),
             changed: Condvar::new(),

@@ -3,11 +3,18 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use honeycomb_btree::Version;
+use honeycomb_btree::{Forest, Version};
 use honeycomb_log::{Manifest, Storage};
 use honeycomb_memory::sync::{AtomicBool, AtomicU64};
 
+use super::archiver::Archiver;
+use super::checkpointer::Checkpointer;
+use super::config::DurabilityConfig;
+use super::log_state::LogState;
+use super::statistics::LogPosition;
 use crate::config::LeaseLimits;
+use crate::directory::Directory;
+use crate::lease::Leases;
 
 /// The share of the memory that a checkpoint may pin: a tenth.
 const PINNED_SHARE: u64 = 10;
@@ -26,13 +33,15 @@ pub struct Checkpoint {
 /// The checkpoints of a store.
 pub(crate) struct Checkpoints {
     pub(super) storage: Arc<dyn Storage>,
+    pub(super) source: Source,
+    pub(super) archiver: Option<Archiver>,
+    pub(crate) requests: Checkpointer,
     pub(super) lease: LeaseLimits,
     /// One checkpoint at a time.
     pub(super) current: Mutex<Current>,
     pub(crate) version: AtomicU64,
-    /// The bytes and records of the log when the last checkpoint began, and the time of its end.
-    pub(crate) log_bytes: AtomicU64,
-    pub(crate) log_records: AtomicU64,
+    /// The end of the log when the last checkpoint began, and the time of its end.
+    pub(super) begun_at: Mutex<LogPosition>,
     pub(super) ended_at: Mutex<Duration>,
     /// The time of the end of the last checkpoint that did not fail, or of the open.
     pub(super) succeeded_at: Mutex<Duration>,
@@ -41,6 +50,15 @@ pub(crate) struct Checkpoints {
     pub(crate) completed: AtomicU64,
     pub(crate) failed: AtomicU64,
     pub(super) error: Mutex<Option<String>>,
+}
+
+/// The parts of a store that checkpoints read. Their thread has no handle to the store, so the drop of the
+/// last one can wait for the thread.
+pub(crate) struct Source {
+    pub(super) forest: Arc<Forest>,
+    pub(super) directory: Arc<Directory>,
+    pub(super) leases: Arc<Leases>,
+    pub(super) log: Arc<LogState>,
 }
 
 pub(super) struct Current {
@@ -52,19 +70,23 @@ pub(super) struct Current {
 
 impl Checkpoints {
     pub(crate) fn new(
-        storage: Arc<dyn Storage>,
+        config: &DurabilityConfig,
+        source: Source,
         manifest: Manifest,
         memory_bytes: usize,
-        now: Duration,
     ) -> Self {
         let bytes = memory_bytes as u64 / PINNED_SHARE;
+        let now = source.leases.now();
+        let archive = config.archive.clone();
         Self {
-            storage,
+            storage: config.storage.clone(),
+            source,
+            archiver: archive.map(|archive| Archiver::new(config.storage.clone(), archive)),
+            requests: Checkpointer::new(config),
             lease: LeaseLimits { bytes, ..LeaseLimits::default() },
             version: AtomicU64::new(manifest.version),
             current: Mutex::new(Current { manifest, next: manifest.checkpoint + 1 }),
-            log_bytes: AtomicU64::new(0),
-            log_records: AtomicU64::new(0),
+            begun_at: Mutex::default(),
             ended_at: Mutex::new(now),
             succeeded_at: Mutex::new(now),
             is_running: AtomicBool::new(false),
@@ -73,6 +95,11 @@ impl Checkpoints {
             failed: AtomicU64::new(0),
             error: Mutex::default(),
         }
+    }
+
+    /// The growth of the log since the last checkpoint began.
+    pub(crate) fn growth(&self) -> LogPosition {
+        self.source.log.counters.position().since(*lock(&self.begun_at))
     }
 
     /// The error of the last checkpoint, if it failed.

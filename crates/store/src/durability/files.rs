@@ -22,7 +22,7 @@ use crate::error::Error;
 /// The file that a process locks while it uses the directory.
 const LOCK_FILE: &str = "lock";
 
-/// How long an open waits for the lock: a store that was just dropped may still complete a checkpoint.
+/// How long an open waits for the lock: a thread or a process that is about to end may still have it.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
 
 /// Bytes that one request writes at most.
@@ -59,7 +59,7 @@ impl Files {
         Ok(Self { path: path.to_owned(), _lock: lock, is_direct: Arc::new(AtomicBool::new(true)) })
     }
 
-    fn handle(&self, file: File) -> Box<dyn StorageFile> {
+    fn handle(&self, file: File) -> Box<Handle> {
         Box::new(Handle { file, is_direct: self.is_direct.clone(), direct: None, durable: None })
     }
 }
@@ -74,17 +74,17 @@ impl Storage for Files {
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
         let mut options = File::options();
         options.create(true).truncate(true).read(true).write(true);
-        let file = options.open(self.path.join(name))?;
+        let mut handle = self.handle(options.open(self.path.join(name))?);
         let zeros = vec![0; CHUNK_BYTES];
         let mut offset = 0;
         while offset < bytes {
             let chunk = (bytes - offset).min(CHUNK_BYTES as u64);
-            file.write_all_at(&zeros[..chunk as usize], offset)?;
+            handle.write_at(offset, &zeros[..chunk as usize])?;
             offset += chunk;
         }
-        // Direct writes must find the blocks on the disk.
-        file.sync_all()?;
-        Ok(self.handle(file))
+        // Later writes must find the blocks on the disk.
+        handle.file.sync_all()?;
+        Ok(handle)
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {

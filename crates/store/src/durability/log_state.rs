@@ -23,13 +23,13 @@ use std::time::Duration;
 use honeycomb_btree::{Journal, Version};
 use honeycomb_log::{Changes, LogError, LogWriter, Pending};
 use honeycomb_memory::Sleeper;
-use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 use super::config::{DurabilityConfig, SyncPolicy};
 use super::newest_writes::NewestWrites;
 use super::queue::Queue;
 use super::recent::Recent;
-use super::statistics::LogCounters;
+use super::statistics::{LogCounters, LogPosition};
 use super::table_ids::TableIds;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -86,13 +86,13 @@ impl LogState {
         config: &DurabilityConfig,
         clock: Arc<dyn Clock>,
         writer: LogWriter,
-        (version, table_ids): (Version, TableIds),
+        (version, table_ids, replayed): (Version, TableIds, LogPosition),
     ) -> Self {
         Self {
             clock,
             queue: Queue::new(),
             newest_writes: NewestWrites::new(),
-            counters: LogCounters::default(),
+            counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
@@ -123,8 +123,14 @@ impl LogState {
         }
     }
 
-    pub(crate) fn set_policy(&self, policy: SyncPolicy) {
+    /// Changes the policy. A writer notes its keys only under `Always`, so gets depend on all writes up to
+    /// `newest`, the newest version after the change.
+    pub(crate) fn set_policy(&self, policy: SyncPolicy, newest: impl FnOnce() -> Version) {
         self.policy.store(policy as u32, Ordering::Relaxed);
+        // Pairs with the fence of `append`: a writer that has loaded the old policy has taken its version
+        // before, so `newest` is not below it.
+        fence(Ordering::SeqCst);
+        self.newest_writes.note_all(newest());
         self.wake();
     }
 
@@ -268,10 +274,15 @@ impl LogState {
 
 impl Journal for LogState {
     fn append(&self, version: Version, changes: Changes) {
-        self.newest_writes.note(version, &changes);
+        // Pairs with the fence of `set_policy`.
+        fence(Ordering::SeqCst);
+        let is_always = self.policy() == SyncPolicy::Always;
+        if is_always {
+            self.newest_writes.note(version, &changes);
+        }
         self.queue.put(version, changes);
         // Under `Always`, threads that wait request their versions. Until then the records of a batch gather.
-        if self.policy() != SyncPolicy::Always || version.is_multiple_of(GATHERED_VERSIONS) {
+        if !is_always || version.is_multiple_of(GATHERED_VERSIONS) {
             self.wake();
         }
     }

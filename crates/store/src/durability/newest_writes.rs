@@ -1,6 +1,7 @@
 //! The versions of the newest writes, by key: whether a pair that a reader has seen is durable.
 //!
-//! 1. A writer raises the slot of each of its keys to its version before it releases the version, relaxed.
+//! 1. A writer raises the slot of each of its keys to its version before it releases the version, relaxed. It
+//!    does so only under the policy `always`; a change to it raises the version that counts for all keys.
 //! 2. A reader that has acquired a read version loads the slots of its keys afterwards. The release of the
 //!    version orders the stores before that load, so a slot has at least the version of the newest write that
 //!    the reader can have seen.
@@ -31,8 +32,7 @@ impl NewestWrites {
     /// Notes the changes of a version that is not released yet.
     pub(crate) fn note(&self, version: Version, record: &Changes) {
         if record.bytes().len() > RECORD_BYTES_MAX {
-            self.all.fetch_max(version, Ordering::Relaxed);
-            return;
+            return self.note_all(version);
         }
         for change in changes(record.bytes()) {
             let newest = match change {
@@ -41,6 +41,11 @@ impl NewestWrites {
             };
             newest.fetch_max(version, Ordering::Relaxed);
         }
+    }
+
+    /// Notes a write that may concern any key.
+    pub(crate) fn note_all(&self, version: Version) {
+        self.all.fetch_max(version, Ordering::Relaxed);
     }
 
     /// Returns a version that is at or above that of the newest write to a key, among the versions that the

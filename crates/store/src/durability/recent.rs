@@ -71,10 +71,11 @@ impl Recent {
     }
 
     /// Passes the records after a version to `use_record` until it returns false. Returns false, without a
-    /// record, if older ones are not here.
+    /// record, if the next one is not here: newer records may be in the files, because nobody read them.
     pub(crate) fn after(&self, version: Version, mut use_record: impl FnMut(&Pending) -> bool) -> bool {
         let kept = self.lock();
-        if version < kept.start || kept.newest.is_empty() {
+        let newest = kept.newest.back().map_or(0, |record| record.version);
+        if version < kept.start || newest <= version {
             return false;
         }
         let first = kept.newest.partition_point(|record| record.version <= version);
@@ -135,7 +136,7 @@ mod tests {
         recent.add(5, vec![record(7, 10), record(8, 10)]);
         assert_eq!(versions(&recent, 4), None);
         assert_eq!(versions(&recent, 5), Some(vec![7, 8]));
-        assert_eq!(versions(&recent, 7), Some(vec![8]));
+        assert_eq!((versions(&recent, 7), versions(&recent, 8)), (Some(vec![8]), None));
         recent.add(8, vec![record(9, BYTES_MAX)]);
         assert_eq!(versions(&recent, 8), None);
         recent.add(9, vec![record(12, 10)]);
@@ -145,5 +146,14 @@ mod tests {
         assert_eq!((versions(&recent, 12), versions(&recent, 20)), (None, Some(vec![21])));
         drop(reading);
         assert_eq!((recent.readers(), versions(&recent, 20)), (0, None));
+    }
+
+    /// The thread of the log adds records a little after the last reader has ended, and then none.
+    #[test]
+    fn records_that_nobody_read_are_only_in_the_files() {
+        let recent = Arc::new(Recent::default());
+        recent.add(5, vec![record(7, 10)]);
+        let _reading = recent.read(5);
+        assert_eq!((versions(&recent, 6), versions(&recent, 7)), (Some(vec![7]), None));
     }
 }

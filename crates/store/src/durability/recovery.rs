@@ -8,9 +8,9 @@ use std::thread;
 use honeycomb_log::{Change, Directory, LogError, Record, Replayed, Tail, changes};
 use honeycomb_memory::sync::AtomicU64;
 
-use super::appliers::Appliers;
 use super::config::{DurabilityConfig, RecoveryProgress};
 use super::loading::{Loading, create, create_unordered};
+use super::runs::Runs;
 use super::statistics::Recovery;
 use super::table_ids::TableIds;
 use crate::error::Error;
@@ -26,7 +26,8 @@ const REPORT_RECORDS: u64 = 1 << 12;
 pub(crate) fn recover(
     state: &Arc<StoreState>,
     directory: &Directory,
-    (config, table_ids): (&DurabilityConfig, &TableIds),
+    (config, memory_bytes): (&DurabilityConfig, usize),
+    table_ids: &TableIds,
 ) -> Result<(Recovery, Replayed, Vec<Tail>), Error> {
     let version = directory.manifest().version;
     table_ids.begin(version);
@@ -37,12 +38,11 @@ pub(crate) fn recover(
     })?;
     let pairs_total = directory.manifest().pairs;
     let (replayed, tails) = thread::scope(|scope| {
-        let mut appliers = Appliers::start(scope, state);
-        appliers.widen(pairs)?;
+        let runs = Runs::new(scope, state, memory_bytes);
         let progress = RecoveryProgress { pairs, pairs_total, records: 0 };
-        let mut replay = Replay { state, config, table_ids, progress, tables, appliers };
+        let mut replay = Replay { state, config, table_ids, progress, tables, runs };
         let replayed = directory.replay(|number, record| replay.record(number, record))?;
-        replay.appliers.finish()?;
+        replay.runs.finish()?;
         config.report(replay.progress);
         Ok::<_, Error>(replayed)
     })?;
@@ -65,7 +65,7 @@ fn load(
     Ok(pairs.into_inner())
 }
 
-struct Replay<'s> {
+struct Replay<'s, 'scope, 'env> {
     state: &'s Arc<StoreState>,
     config: &'s DurabilityConfig,
     table_ids: &'s TableIds,
@@ -73,7 +73,7 @@ struct Replay<'s> {
     /// The tables by their identifiers in the log.
     tables: HashMap<u64, TableHandle>,
     /// Puts and deletions that are not applied yet.
-    appliers: Appliers,
+    runs: Runs<'scope, 'env>,
 }
 
 /// The rule that a change violates.
@@ -88,7 +88,7 @@ impl From<Error> for Rejected {
     }
 }
 
-impl Replay<'_> {
+impl Replay<'_, '_, '_> {
     fn record(&mut self, number: u64, record: Record<'_>) -> Result<(), Error> {
         self.table_ids.note(record.version, record.changes);
         for change in changes(record.changes) {
@@ -106,8 +106,6 @@ impl Replay<'_> {
         self.progress.records += 1;
         if self.progress.records.is_multiple_of(REPORT_RECORDS) {
             self.config.report(self.progress);
-            let pairs = self.tables.values().map(TableHandle::pair_count).sum();
-            self.appliers.widen(pairs)?;
         }
         Ok(())
     }
@@ -116,14 +114,14 @@ impl Replay<'_> {
         match change {
             Change::Put { tree, key, value } => {
                 let table = find(&self.tables, tree)?;
-                Ok(self.appliers.put((tree, table.as_ref()), key, value)?)
+                Ok(self.runs.add((tree, table.as_ref()), key, Some(value))?)
             }
             Change::Delete { tree, key } => {
                 let table = find(&self.tables, tree)?;
-                Ok(self.appliers.delete((tree, table.as_ref()), key)?)
+                Ok(self.runs.add((tree, table.as_ref()), key, None)?)
             }
             Change::DeleteRange { tree, lower, upper } => {
-                self.appliers.finish()?;
+                self.runs.finish()?;
                 let table = match find(&self.tables, tree)? {
                     TableHandle::Ordered(table) => table,
                     TableHandle::Unordered(table) => return clear(table, (lower, upper)),
@@ -134,24 +132,24 @@ impl Replay<'_> {
                 Ok(())
             }
             Change::Create { tree, name } => {
-                self.appliers.finish()?;
+                self.runs.finish()?;
                 self.tables.insert(tree, create(self.state, name)?);
                 Ok(())
             }
             Change::CreateUnordered { tree, name, parameters } => {
-                self.appliers.finish()?;
+                self.runs.finish()?;
                 self.tables.insert(tree, create_unordered(self.state, name, parameters)?);
                 Ok(())
             }
             Change::Drop { tree } => {
-                self.appliers.finish()?;
+                self.runs.finish()?;
                 let name = find(&self.tables, tree)?.name().to_owned();
                 self.tables.remove(&tree);
                 self.state.drop_table(&name)?;
                 Ok(())
             }
             Change::Restart => {
-                self.appliers.finish()?;
+                self.runs.finish()?;
                 self.tables.clear();
                 Ok(())
             }

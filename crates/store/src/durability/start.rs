@@ -1,16 +1,15 @@
 //! The start of a durable store: recovery, then the log.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use honeycomb_btree::Forest;
 use honeycomb_log::{Changes, Directory};
 
-use super::archiver::Archiver;
-use super::checkpointer::Checkpointer;
-use super::checkpoints::Checkpoints;
+use super::checkpoints::{Checkpoints, Source};
 use super::log_state::LogState;
 use super::state::Durability;
+use super::statistics::LogPosition;
 use super::table_ids::TableIds;
 use super::{log_thread, recovery, spare_thread};
 use crate::config::Config;
@@ -24,27 +23,29 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let directory = Directory::open(durability.storage.clone())?;
     let manifest = directory.manifest();
     let table_ids = TableIds::default();
-    let (recovery, replayed, tails) = recovery::recover(state, &directory, (durability, &table_ids))?;
+    let (recovery, replayed, tails) =
+        recovery::recover(state, &directory, (durability, config.memory_bytes), &table_ids)?;
     let forest = &state.forest;
     forest.skip_to(recovery.version);
-    let version = forest.read_version();
+    let (version, position) =
+        (forest.read_version(), LogPosition { records: replayed.records, bytes: replayed.bytes });
     let writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
     let clock = config.clock.clone();
-    let log = Arc::new(LogState::new(durability, clock.clone(), writer, (version, table_ids)));
+    let log = Arc::new(LogState::new(durability, clock, writer, (version, table_ids, position)));
     forest.set_journal(log.clone());
-    let (storage, now) = (durability.storage.clone(), clock.now());
-    let checkpoints = Checkpoints::new(storage, manifest, config.memory_bytes, now);
-    let archiver = durability.archive.clone();
-    let archiver = archiver.map(|archive| Archiver::new(durability.storage.clone(), archive));
-    let checkpointer = Arc::new(Checkpointer::new(durability));
+    let source = Source {
+        forest: state.forest.clone(),
+        directory: state.directory.clone(),
+        leases: state.leases.clone(),
+        log: log.clone(),
+    };
+    let checkpoints = Arc::new(Checkpoints::new(durability, source, manifest, config.memory_bytes));
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
         spare_thread: Some(spawn_spare_thread(&log)?),
-        checkpoint_thread: Some(spawn_checkpoint_thread(&checkpointer, Arc::downgrade(state))?),
+        checkpoint_thread: Some(spawn_checkpoint_thread(&checkpoints)?),
         log,
         checkpoints,
-        archiver,
-        checkpointer,
         recovery,
         writes_wait: durability.writes_wait,
     };
@@ -68,13 +69,10 @@ fn spawn_spare_thread(log: &Arc<LogState>) -> Result<JoinHandle<()>, Error> {
     Ok(handle)
 }
 
-fn spawn_checkpoint_thread(
-    checkpointer: &Arc<Checkpointer>,
-    state: Weak<StoreState>,
-) -> Result<JoinHandle<()>, Error> {
-    let checkpointer = checkpointer.clone();
+fn spawn_checkpoint_thread(checkpoints: &Arc<Checkpoints>) -> Result<JoinHandle<()>, Error> {
+    let checkpoints = checkpoints.clone();
     let handle = thread::Builder::new().name("honeycomb-ckpt".to_owned());
-    handle.spawn(move || checkpointer.run(&state)).map_err(Error::Thread)
+    handle.spawn(move || checkpoints.run()).map_err(Error::Thread)
 }
 
 /// Writes the identifiers that the tables have now: those of earlier records have no meaning any more.

@@ -7,7 +7,6 @@ use honeycomb_btree::Version;
 use honeycomb_memory::sync::Ordering;
 
 use super::archiver::Archiver;
-use super::checkpointer::Checkpointer;
 use super::checkpoints::Checkpoints;
 use super::config::SyncPolicy;
 use super::log_state::{Health, LogState};
@@ -17,9 +16,7 @@ use crate::error::Error;
 /// The durability of a store. Dropping it writes all records and ends its threads.
 pub(crate) struct Durability {
     pub(crate) log: Arc<LogState>,
-    pub(crate) checkpoints: Checkpoints,
-    pub(crate) archiver: Option<Archiver>,
-    pub(crate) checkpointer: Arc<Checkpointer>,
+    pub(crate) checkpoints: Arc<Checkpoints>,
     pub(crate) recovery: Recovery,
     pub(super) writes_wait: bool,
     pub(super) log_thread: Option<JoinHandle<()>>,
@@ -58,37 +55,34 @@ impl Durability {
                 .recent
                 .slowest()
                 .map_or(0, |slowest| self.log.written_version().saturating_sub(slowest)),
-            archived_files: self.archiver.as_ref().map_or(0, Archiver::archived),
-            archive_error: self.archiver.as_ref().and_then(Archiver::error),
+            archived_files: checkpoints.archiver.as_ref().map_or(0, Archiver::archived),
+            archive_error: checkpoints.archiver.as_ref().and_then(Archiver::error),
             is_full: health == Health::Full,
             failure: if let Health::Failed(reason) = health { Some(reason) } else { None },
             ..DurabilityStatistics::default()
         };
         self.log.counters.fill(&mut statistics);
-        let (bytes, records) = (&checkpoints.log_bytes, &checkpoints.log_records);
-        statistics.bytes_since_checkpoint = statistics.bytes.saturating_sub(bytes.load(Ordering::Relaxed));
-        statistics.records_since_checkpoint =
-            statistics.records.saturating_sub(records.load(Ordering::Relaxed));
+        let since = checkpoints.growth();
+        (statistics.bytes_since_checkpoint, statistics.records_since_checkpoint) =
+            (since.bytes, since.records);
         statistics
     }
 }
 
 impl Drop for Durability {
     fn drop(&mut self) {
-        self.checkpointer.stop();
-        // The last handle to the store may be that of the checkpoint thread itself.
-        if let Some(handle) = self.checkpoint_thread.take()
-            && handle.thread().id() != thread::current().id()
-        {
+        self.checkpoints.requests.stop();
+        // A callback of the log thread may have dropped the last handle to the store. That thread cannot wait
+        // for a checkpoint, which may wait for the log.
+        let is_log_thread =
+            self.log_thread.as_ref().is_some_and(|handle| handle.thread().id() == thread::current().id());
+        if let Some(handle) = self.checkpoint_thread.take().filter(|_| !is_log_thread) {
             let _ = handle.join();
         }
         self.log.stop.store(true, Ordering::Release);
         self.log.wake();
         self.log.wake_spare_thread();
-        // A callback of the log thread may have dropped the last handle to the store.
-        if let Some(handle) = self.log_thread.take()
-            && handle.thread().id() != thread::current().id()
-        {
+        if let Some(handle) = self.log_thread.take().filter(|_| !is_log_thread) {
             handle.thread().unpark();
             let _ = handle.join();
         }

@@ -23,9 +23,9 @@ pub struct DurabilityStatistics {
     pub syncs: u64,
     /// Bytes of the records.
     pub bytes: u64,
-    /// Bytes of records since the last checkpoint.
+    /// Bytes of records since the last checkpoint, also before the store was opened.
     pub bytes_since_checkpoint: u64,
-    /// Records since the last checkpoint.
+    /// Records since the last checkpoint, also before the store was opened.
     pub records_since_checkpoint: u64,
     /// Bytes of records that wait for the log.
     pub queued_bytes: u64,
@@ -80,19 +80,47 @@ pub struct Recovery {
     pub cut_bytes: u64,
 }
 
+/// An end of the log, counted from the checkpoint that the recovery has loaded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LogPosition {
+    pub(crate) records: u64,
+    pub(crate) bytes: u64,
+}
+
+impl LogPosition {
+    /// The growth since an earlier position.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { records: self.records - earlier.records, bytes: self.bytes - earlier.bytes }
+    }
+}
+
 /// Counters of the log thread. Relaxed: no other data depends on them.
 #[derive(Default)]
 pub(crate) struct LogCounters {
-    pub(crate) records: AtomicU64,
+    /// The records of the log that the recovery has replayed.
+    replayed: LogPosition,
+    records: AtomicU64,
     groups: AtomicU64,
     syncs: AtomicU64,
-    pub(crate) bytes: AtomicU64,
+    bytes: AtomicU64,
     files: AtomicU64,
     nanoseconds: AtomicU64,
     times: [AtomicU64; WRITE_MICROSECONDS.len() + 1],
 }
 
 impl LogCounters {
+    pub(crate) fn after(replayed: LogPosition) -> Self {
+        Self { replayed, ..Self::default() }
+    }
+
+    /// The end of the log. It never goes back, although another thread may count meanwhile.
+    pub(crate) fn position(&self) -> LogPosition {
+        LogPosition {
+            records: self.replayed.records + self.records.load(Ordering::Relaxed),
+            bytes: self.replayed.bytes + self.bytes.load(Ordering::Relaxed),
+        }
+    }
+
     pub(crate) fn record(&self, writer: &LogWriter, records: u64, time: Duration, syncs: bool) {
         let add = |counter: &AtomicU64, more| counter.fetch_add(more, Ordering::Relaxed);
         add(&self.records, records);
@@ -109,13 +137,18 @@ impl LogCounters {
         self.files.store(files as u64, Ordering::Relaxed);
     }
 
+    /// The number of log files.
+    pub(crate) fn files(&self) -> u64 {
+        self.files.load(Ordering::Relaxed).max(1)
+    }
+
     pub(crate) fn fill(&self, statistics: &mut DurabilityStatistics) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         statistics.records = load(&self.records);
         statistics.groups = load(&self.groups);
         statistics.syncs = load(&self.syncs);
         statistics.bytes = load(&self.bytes);
-        statistics.files = load(&self.files).max(1) as usize;
+        statistics.files = self.files() as usize;
         statistics.write_time = Duration::from_nanos(load(&self.nanoseconds));
         for (time, counter) in statistics.write_times.iter_mut().zip(&self.times) {
             *time = load(counter);

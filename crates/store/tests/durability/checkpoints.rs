@@ -218,6 +218,55 @@ fn a_checkpoint_is_written_when_the_log_has_grown_or_on_request() {
     wait_until(|| checkpoints() > before);
 }
 
+/// A restart continues with the files of the log, which are full. They cause no checkpoint, and change
+/// streams need them.
+#[test]
+fn full_files_of_an_earlier_start_cause_no_checkpoint() {
+    let disk = SimulatedDisk::default();
+    let open = || Store::open(config(&disk, SyncPolicy::Never)).unwrap();
+    let store = open();
+    let table = store.table("t").unwrap();
+    (0..2000_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    store.wait_durable(store.read_version()).unwrap();
+    let before = store.durability_statistics().unwrap();
+    assert!(before.files > 16);
+    drop((table, store));
+    let store = open();
+    let table = store.table("t").unwrap();
+    table.put(b"more", b"").unwrap();
+    store.wait_durable(store.read_version()).unwrap();
+    // Several checks of the conditions.
+    std::thread::sleep(Duration::from_millis(700));
+    let after = store.durability_statistics().unwrap();
+    assert_eq!(after.begun_checkpoints, 0);
+    let growth = after.bytes_since_checkpoint - before.bytes_since_checkpoint;
+    assert!((1..500).contains(&growth), "{growth}");
+    assert!(after.records_since_checkpoint > before.records_since_checkpoint);
+    store.checkpoint().unwrap();
+    assert_eq!(store.durability_statistics().unwrap().bytes_since_checkpoint, 0);
+}
+
+/// Nobody uses the files of a store after the drop of its last handle, also if that interrupts a checkpoint.
+#[test]
+fn a_drop_waits_for_the_end_of_a_checkpoint() {
+    let disk = SimulatedDisk::default();
+    let config = config(&disk, SyncPolicy::Never);
+    let storage = config.durability.as_ref().unwrap().storage.clone();
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    for round in 0..10_u32 {
+        (0..500_u32).for_each(|number| table.put(&number.to_be_bytes(), &round.to_be_bytes()).unwrap());
+    }
+    for table in 0..200 {
+        store.table(&table.to_string()).unwrap().put(b"key", &[1; 100]).unwrap();
+    }
+    let begun = || store.durability_statistics().unwrap().begun_checkpoints;
+    store.request_checkpoint().unwrap();
+    wait_until(|| begun() > 0);
+    drop((table, store));
+    assert_eq!(std::sync::Arc::strong_count(&storage), 1);
+}
+
 #[test]
 fn a_table_can_be_dropped_during_a_checkpoint() {
     let disk = SimulatedDisk::default();

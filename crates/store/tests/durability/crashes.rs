@@ -3,7 +3,7 @@
 use honeycomb_store::{Error, Store, SyncPolicy};
 use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, seed_or};
 
-use crate::workload::{Workload, config, contents};
+use crate::workload::{Workload, config, contents, is_between};
 
 const STEPS: usize = 40;
 
@@ -41,16 +41,17 @@ fn check(seed: u64, policy: SyncPolicy, steps: usize, call: u64, kept: Kept) {
     let disk = SimulatedDisk::default();
     disk.fail(call, DiskFault::PowerCut);
     let workload = Workload::open(&disk, policy, seed);
-    let (states, durable) = match workload {
+    let (states, interleaved, durable) = match workload {
         Ok(mut workload) => {
             if let Err(error) = workload.run(steps) {
                 let is_of_disk =
                     matches!(error, Error::NotDurable { .. } | Error::ReadOnly { .. } | Error::Log(_));
                 assert!(is_of_disk, "seed {seed}: {error}");
             }
-            (std::mem::take(&mut workload.states), workload.durable)
+            let states = std::mem::take(&mut workload.states);
+            (states, std::mem::take(&mut workload.interleaved), workload.durable)
         }
-        Err(_) => (vec![Default::default()], 0),
+        Err(_) => (vec![Default::default()], Vec::new(), 0),
     };
     let after = disk.after_power_cut(kept);
     let context = format!("seed {seed}, {policy:?}, power cut at call {call}, {kept:?}");
@@ -61,7 +62,10 @@ fn check(seed: u64, policy: SyncPolicy, steps: usize, call: u64, kept: Kept) {
         let mut store =
             Store::open(config(&disk, policy)).unwrap_or_else(|error| panic!("{context}: {error}"));
         let found = contents(&store);
-        let is_state = states[durable..].contains(&found);
+        let is_in_batch = |&(before, after): &(usize, usize)| {
+            before >= durable && is_between(&found, &states[before], &states[after])
+        };
+        let is_state = states[durable..].contains(&found) || interleaved.iter().any(is_in_batch);
         assert!(is_state, "{context}: {:?}, {} states", store.recovery(), states.len());
         store.verify().unwrap_or_else(|error| panic!("{context}: {error}"));
         let again = store.table("after").and_then(|table| table.put(b"key", b"value"));

@@ -20,6 +20,8 @@ pub(crate) struct Workload {
     random: Random,
     policy: SyncPolicy,
     pub(crate) states: Vec<Model>,
+    /// Batches whose operations have no order among each other: the positions of the states before and after.
+    pub(crate) interleaved: Vec<(usize, usize)>,
     /// The position of the last state that is known to be durable.
     pub(crate) durable: usize,
 }
@@ -87,11 +89,22 @@ fn walk(table: &UnorderedTable) -> BTreeMap<Vec<u8>, Vec<u8>> {
     }
 }
 
+/// Returns whether each pair is as one of two states has it.
+pub(crate) fn is_between(found: &Model, before: &Model, after: &Model) -> bool {
+    let has_pairs = |(table, pairs): (&String, &BTreeMap<Vec<u8>, Vec<u8>>)| {
+        let (before, after) = (&before[table], &after[table]);
+        let mut keys = pairs.keys().chain(before.keys()).chain(after.keys());
+        keys.all(|key| [before.get(key), after.get(key)].contains(&pairs.get(key)))
+    };
+    found.keys().eq(before.keys()) && found.iter().all(has_pairs)
+}
+
 impl Workload {
     pub(crate) fn open(disk: &SimulatedDisk, policy: SyncPolicy, seed: u64) -> Result<Self, Error> {
         let store = Store::open(config(disk, policy))?;
         let states = vec![contents(&store)];
-        Ok(Self { store, tables: Vec::new(), random: Random::new(seed), policy, states, durable: 0 })
+        let (tables, interleaved, random) = (Vec::new(), Vec::new(), Random::new(seed));
+        Ok(Self { store, tables, random, policy, states, interleaved, durable: 0 })
     }
 
     /// Executes steps until one of them fails.
@@ -225,12 +238,12 @@ impl Workload {
         refused.map_or(Ok(()), Err)
     }
 
-    /// A batch of operations on an unordered table: each is a state of its own.
+    /// A batch of operations on different keys of an unordered table, which executes them in any order.
     fn execute(&mut self, table: &AnyTable) -> Result<(), Error> {
         let AnyTable::Unordered(unordered) = table else { return Ok(()) };
         let keys: Vec<_> = (0..20).map(|number| format!("key {number:02}").into_bytes()).collect();
         let values: Vec<_> = keys.iter().map(|_| self.random.chance(70).then(|| self.value())).collect();
-        let mut requests = Vec::new();
+        let (mut requests, before) = (Vec::new(), self.states.len() - 1);
         for (key, value) in keys.iter().zip(&values) {
             let operation = value.as_deref().map_or(Operation::Delete, Operation::Put);
             requests.push(Request { key, operation });
@@ -239,6 +252,7 @@ impl Workload {
                 None => drop(pairs(model, table.name()).remove(key)),
             });
         }
+        self.interleaved.push((before, self.states.len() - 1));
         unordered.execute(&requests, &mut Answers::default())
     }
 

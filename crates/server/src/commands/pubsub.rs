@@ -1,0 +1,95 @@
+//! `PUBLISH` and `PUBSUB`: messages of clients, and their subscriptions.
+
+use crate::arguments::Arguments;
+use crate::command::{Command, CommandForm, Keys};
+use crate::commands::subcommands::{self, Subcommand};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::glob;
+use crate::notifications::Kind;
+
+pub(super) const COMMANDS: &[Command] = &[
+    Command {
+        name: "publish",
+        arity: 3,
+        keys: Keys::None,
+        form: CommandForm::Serve(publish),
+        usage: "channel message",
+        summary: "Sends a message to the subscribers of a channel, and returns their number.",
+    },
+    Command {
+        name: "pubsub",
+        arity: -2,
+        keys: Keys::None,
+        form: CommandForm::Serve(|context, arguments| {
+            subcommands::run(context, ("pubsub", SUBCOMMANDS), arguments)
+        }),
+        usage: "<subcommand> [argument ...]",
+        summary: "Shows channels, patterns and their subscribers.",
+    },
+];
+
+pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "pubsub|channels",
+        arity: -2,
+        usage: "[pattern]",
+        summary: "Returns the channels with subscribers.",
+        run: channels,
+    },
+    Subcommand {
+        name: "pubsub|numpat",
+        arity: 2,
+        usage: "",
+        summary: "Returns the number of patterns with subscribers.",
+        run: |context, _| {
+            let patterns = context.shared.notifications.all(Kind::Pattern).len();
+            context.replies.integer(patterns as i64);
+            Ok(())
+        },
+    },
+    Subcommand {
+        name: "pubsub|numsub",
+        arity: -2,
+        usage: "[channel ...]",
+        summary: "Returns the number of subscribers of each channel, without those of patterns.",
+        run: |context, arguments| {
+            count_subscribers(context, &arguments.from(2));
+            Ok(())
+        },
+    },
+];
+
+/// Between `MULTI` and `EXEC`, the message is sent after the commit.
+fn publish(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let Context { shared, replies, transaction, .. } = context;
+    let (channel, content) = (&arguments[1], &arguments[2]);
+    let receivers = shared.notifications.receivers(channel);
+    match transaction {
+        Some(transaction) => transaction.send_message(channel, content),
+        None => shared.send_message(channel, content),
+    }
+    replies.integer(receivers as i64);
+    Ok(())
+}
+
+fn channels(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    if arguments.len() > 3 {
+        return Err(Failure::Arity("pubsub|channels"));
+    }
+    let pattern = arguments.get(2);
+    let mut channels = context.shared.notifications.all(Kind::Channel);
+    channels.retain(|channel| pattern.is_none_or(|pattern| glob::matches(pattern, channel)));
+    context.replies.array(channels.len());
+    channels.iter().for_each(|channel| context.replies.bulk(channel));
+    Ok(())
+}
+
+fn count_subscribers(context: &mut Context<'_>, channels: &Arguments<'_>) {
+    let Context { shared, replies, .. } = context;
+    replies.array(2 * channels.len());
+    for channel in channels.iter() {
+        replies.bulk(channel);
+        replies.integer(shared.notifications.subscribers(channel) as i64);
+    }
+}
