@@ -69,6 +69,7 @@ DIFFERENCES = {
     ),
     "OBJECT ENCODING": (["SET a 1", "APPEND a 2", "OBJECT ENCODING a"], "int"),
     "PSUBSCRIBE": (["MULTI", "PSUBSCRIBE a"], IN_TRANSACTION),
+    "PUBLISH": (["PUBLISH news " + "m" * (1 << 20)], "error: message and channel of .* at most 1048576"),
     "PUNSUBSCRIBE": (["MULTI", "PUNSUBSCRIBE a"], IN_TRANSACTION),
     "REPLICAOF": (["REPLICAOF NO ONE", "REPLICAOF other 1"], "^OK\nerror: .*NO ONE"),
     "RESTORE": (

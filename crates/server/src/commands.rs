@@ -53,7 +53,7 @@ use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
 pub(crate) static BY_NUMBER: LazyLock<Vec<&'static Command>> = LazyLock::new(|| {
-    let groups: [&'static [Command]; 35] = [
+    let groups: [&'static [Command]; 36] = [
         acl::COMMANDS,
         backup::COMMANDS,
         bitfield::COMMANDS,

@@ -20,6 +20,9 @@ use crate::registry::{Registration, Registry};
 
 /// Maximum bytes of messages in the queue of a client. The server disconnects a slower client.
 const QUEUE_BYTES_MAX: usize = 8 << 20;
+/// Maximum bytes of a message of a client and its channel: far less than a queue, so that a message alone
+/// disconnects nobody.
+pub(crate) const PUBLISHED_BYTES_MAX: usize = 1 << 20;
 /// Bytes of memory of a message in addition to its texts.
 const MESSAGE_BYTES: usize = size_of::<Message>();
 /// Maximum number of channels and patterns of a client: every event is compared with each of them.
@@ -105,7 +108,9 @@ impl Notifications {
 
     /// Returns the number of subscriptions that match a channel.
     pub(crate) fn receivers(&self, channel: &[u8]) -> usize {
-        self.0.members().iter().map(|feed| feed.lock().matching(channel).count()).sum()
+        let feeds = self.0.members();
+        let open = feeds.iter().filter(|feed| !feed.client.is(Flag::Killed));
+        open.map(|feed| feed.lock().matching(channel).count()).sum()
     }
 
     /// Returns the number of clients that have subscribed to a channel, apart from patterns.
@@ -134,10 +139,11 @@ impl Feed {
         let any = !found.is_empty();
         for pattern in found {
             state.push(Message { pattern, channel: channel.to_vec(), content: content.to_vec() });
-        }
-        if state.message_bytes > QUEUE_BYTES_MAX {
-            (state.messages, state.message_bytes) = (VecDeque::new(), 0);
-            self.client.set(Flag::Killed, true);
+            if state.message_bytes > QUEUE_BYTES_MAX {
+                (state.messages, state.message_bytes) = (VecDeque::new(), 0);
+                self.client.set(Flag::Killed, true);
+                break;
+            }
         }
         any
     }

@@ -174,6 +174,33 @@ fn a_client_that_does_not_read_is_disconnected() {
     }
 }
 
+/// Messages have a limit, and one that matches many patterns of a client takes no more than its queue.
+#[test]
+fn messages_are_limited_and_many_patterns_do_not_multiply_them() {
+    const BYTES_MAX: usize = 1 << 20;
+    let running = start("");
+    let [mut greedy, mut modest, mut client] = [(); 3].map(|()| Client::connect(&running));
+    for pattern in 0..1000 {
+        greedy.send(&[
+            b"PSUBSCRIBE",
+            format!("{}*", "?".repeat(pattern % 4) + &"*".repeat(pattern)).as_bytes(),
+        ]);
+        greedy.receive();
+    }
+    modest.reply_to("SUBSCRIBE news");
+    let mut publish = |bytes: usize| {
+        client.send(&[b"PUBLISH", b"news", &vec![b'm'; bytes - b"news".len()]]);
+        show(&client.receive())
+    };
+    let refused =
+        format!("!ERR message and channel of {} bytes: at most {BYTES_MAX} are allowed", BYTES_MAX + 1);
+    assert_eq!(publish(BYTES_MAX + 1), refused);
+    assert_eq!(publish(BYTES_MAX), "1001");
+    assert!(show(&modest.receive()).len() > BYTES_MAX);
+    assert_eq!(publish(BYTES_MAX - 1), "1", "the server has disconnected the client with the patterns");
+    assert!(show(&modest.receive()).len() > BYTES_MAX - 100);
+}
+
 /// Messages of clients reach channels and patterns, in a transaction after its commit.
 #[test]
 fn messages_reach_channels_and_patterns() {

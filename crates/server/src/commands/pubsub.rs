@@ -6,7 +6,7 @@ use crate::commands::subcommands::{self, Subcommand};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
-use crate::notifications::Kind;
+use crate::notifications::{Kind, PUBLISHED_BYTES_MAX};
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -64,6 +64,12 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
 fn publish(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let Context { shared, replies, transaction, .. } = context;
     let (channel, content) = (&arguments[1], &arguments[2]);
+    let bytes = channel.len() + content.len();
+    if bytes > PUBLISHED_BYTES_MAX {
+        let message =
+            format!("message and channel of {bytes} bytes: at most {PUBLISHED_BYTES_MAX} are allowed");
+        return Err(Failure::other(message));
+    }
     let receivers = shared.notifications.receivers(channel);
     match transaction {
         Some(transaction) => transaction.send_message(channel, content),
