@@ -174,6 +174,23 @@ fn a_client_that_does_not_read_is_disconnected() {
     }
 }
 
+/// A transaction that does not commit sends no message.
+#[test]
+fn messages_of_a_failed_commit_are_not_sent() {
+    let running = start("");
+    let [mut subscriber, mut client] = [(); 2].map(|()| Client::connect(&running));
+    subscriber.reply_to("SUBSCRIBE news");
+    dialogue(&mut client, &[("MULTI", "OK"), ("PUBLISH news lost", "QUEUED")]);
+    // More than the memory of the store.
+    for key in 0..6 {
+        assert_eq!(client.reply_text(&format!("SETRANGE {key} 15000000 x")), "QUEUED");
+    }
+    let reply = client.reply_text("EXEC");
+    assert!(reply.starts_with("!OOM"), "{reply}");
+    assert_eq!(client.reply_text("PUBLISH news sent"), "1");
+    assert_eq!(show(&subscriber.receive()), "['message' 'news' 'sent']");
+}
+
 /// Messages have a limit, and one that matches many patterns of a client takes no more than its queue.
 #[test]
 fn messages_are_limited_and_many_patterns_do_not_multiply_them() {
