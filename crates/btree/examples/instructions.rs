@@ -18,8 +18,7 @@ use honeycomb_btree::{
     BatchOperation, Config, Forest, NodeLayout, Operation, Root, RowShape, Scan, Shape, descend_together,
 };
 use honeycomb_memory::MemoryConfig;
-use honeycomb_testing::index::scattered_key;
-use honeycomb_workload::KeyKind;
+use honeycomb_testing::{ExampleKeys, example_value as value};
 
 type Key = Vec<u8>;
 
@@ -70,11 +69,6 @@ fn operation(forest: &Forest, root: Root, kind: &str, key: &[u8]) -> u64 {
     }
 }
 
-/// Returns the value of a pair: 16 bytes, or all of a shorter key.
-fn value(key: &[u8]) -> &[u8] {
-    &key[key.len().saturating_sub(16)..]
-}
-
 fn scan(forest: &Forest, root: Root, lower: &[u8], limit: usize) -> u64 {
     let request = Scan { lower: Bound::Included(lower), limit, ..Scan::default() };
     let mut bytes = Vec::with_capacity(limit * 32);
@@ -101,17 +95,8 @@ fn main() {
     let number =
         |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(100_000_u64);
     let (kind, pairs, operations) = (arguments.first().map_or("get", String::as_str), number(1), number(2));
-    let key_kind = arguments.get(5).map(|name| KeyKind::of_name(name).expect("a kind of keys"));
-    let key = |number| {
-        let mut key = Vec::new();
-        match key_kind {
-            Some(kind) => kind.append(number, &mut key),
-            None => key.extend(scattered_key(number)),
-        }
-        key
-    };
-    let pair_bytes = 80 + 2 * key_kind.map_or(16, |kind| kind.mean_bytes() as usize + 8);
-    let arena_bytes = (pairs as usize + operations as usize) * pair_bytes + (64 << 20);
+    let keys = ExampleKeys::named(arguments.get(5));
+    let arena_bytes = (pairs as usize + operations as usize) * keys.pair_bytes() + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
     let mut shape = Shape::default();
     if let Some(text) = arguments.get(3) {
@@ -124,11 +109,11 @@ fn main() {
     let root = forest.create_tree().unwrap();
     let start = Instant::now();
     for number in 0..pairs {
-        let key = key(number);
+        let key = keys.key(number);
         forest.write(root, &key, Operation::Put(value(&key))).unwrap();
     }
     println!("load: {:.0} ns a pair", start.elapsed().as_nanos() as f64 / pairs as f64);
-    let keys = keys_for(kind, pairs, operations, key);
+    let keys = keys_for(kind, pairs, operations, |number| keys.key(number));
     let start = Instant::now();
     black_box(measured(&forest, root, kind, &keys));
     let nanoseconds = start.elapsed().as_nanos() as f64 / operations as f64;

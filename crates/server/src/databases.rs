@@ -11,7 +11,10 @@ use std::thread;
 
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_store::unordered::Functions;
-use honeycomb_store::{Batch, Error, Store, Table, TableHandle, TableKind, UnorderedConfig, Version};
+use honeycomb_store::{
+    Batch, Error, Statistics, Store, Table, TableHandle, TableKind, UnorderedConfig, UnorderedStatistics,
+    Version,
+};
 
 use crate::failure::Failure;
 
@@ -112,6 +115,15 @@ impl Databases {
     /// Returns the functions of the store.
     pub(crate) fn functions(&self) -> &Functions {
         self.store.functions()
+    }
+
+    /// Returns the statistics of the unordered tables, by the numbers with which clients select them.
+    pub(crate) fn unordered_statistics(&self, statistics: &Statistics) -> Vec<(usize, UnorderedStatistics)> {
+        let of = |number: usize| {
+            let name = self.table(number).name();
+            statistics.tables.iter().find(|table| table.name == name)?.unordered
+        };
+        (0..self.tables.len()).filter_map(|number| Some((number, of(number)?))).collect()
     }
 
     /// Returns whether some of the tables are unordered.

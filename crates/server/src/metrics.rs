@@ -168,12 +168,7 @@ fn unordered(
     shared: &ServerState,
     statistics: &Statistics,
 ) -> Result<(), Error> {
-    let of = |number: usize| {
-        let name = shared.table(number).name();
-        statistics.tables.iter().find(|table| table.name == name)?.unordered
-    };
-    let tables: Vec<_> =
-        (0..shared.tables().len()).filter_map(|number| Some((number.to_string(), of(number)?))).collect();
+    let tables = shared.databases.unordered_statistics(statistics);
     type Count = fn(&UnorderedStatistics) -> u64;
     let families: [(&str, &str, Count); 5] = [
         ("unordered_buckets", "Buckets of an unordered table, without chained ones", |it| it.buckets),
@@ -185,7 +180,7 @@ fn unordered(
     for (name, about, count) in families.into_iter().filter(|_| !tables.is_empty()) {
         let mut family = writer.family(name, about, MetricType::Gauge)?;
         for (table, statistics) in &tables {
-            family.encode_family(&[("table", table.as_str())])?.encode_gauge(&count(statistics))?;
+            family.encode_family(&[("table", table.to_string())])?.encode_gauge(&count(statistics))?;
         }
     }
     Ok(())

@@ -91,7 +91,7 @@ impl Notifications {
             {
                 if notify.has(choice) {
                     let channel = [format!("__key{kind}@{database}__:").as_bytes(), after].concat();
-                    let reached = feeds.iter().filter(|feed| feed.offer(&channel, content));
+                    let reached = feeds.iter().filter(|feed| feed.offer(&channel, content) > 0);
                     cores.extend(reached.map(|feed| feed.client.core));
                 }
             }
@@ -100,10 +100,18 @@ impl Notifications {
     }
 
     /// Appends a message to the queues of all clients with a subscription that matches its channel. Returns
-    /// the cores to wake.
-    pub(crate) fn send(&self, channel: &[u8], content: &[u8]) -> BTreeSet<usize> {
+    /// the number of these subscriptions, and the cores to wake.
+    pub(crate) fn send(&self, channel: &[u8], content: &[u8]) -> (usize, BTreeSet<usize>) {
         let feeds = self.0.members();
-        feeds.iter().filter(|feed| feed.offer(channel, content)).map(|feed| feed.client.core).collect()
+        let (mut receivers, mut cores) = (0, BTreeSet::new());
+        for feed in feeds.iter() {
+            let matching = feed.offer(channel, content);
+            if matching > 0 {
+                receivers += matching;
+                cores.insert(feed.client.core);
+            }
+        }
+        (receivers, cores)
     }
 
     /// Returns the number of subscriptions that match a channel.
@@ -129,14 +137,14 @@ impl Feed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a message for each subscription that matches. Returns whether there was one.
-    fn offer(&self, channel: &[u8], content: &[u8]) -> bool {
+    /// Appends a message for each subscription that matches. Returns their number.
+    fn offer(&self, channel: &[u8], content: &[u8]) -> usize {
         let mut state = self.lock();
         if self.client.is(Flag::Killed) {
-            return false;
+            return 0;
         }
         let found: Vec<_> = state.matching(channel).map(|pattern| pattern.cloned()).collect();
-        let any = !found.is_empty();
+        let matching = found.len();
         for pattern in found {
             state.push(Message { pattern, channel: channel.to_vec(), content: content.to_vec() });
             if state.message_bytes > QUEUE_BYTES_MAX {
@@ -145,7 +153,7 @@ impl Feed {
                 break;
             }
         }
-        any
+        matching
     }
 }
 

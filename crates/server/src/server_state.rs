@@ -251,10 +251,12 @@ impl ServerState {
         cores.into_iter().for_each(|core| self.wake(core));
     }
 
-    /// Sends a message to the clients that have subscribed to its channel.
-    pub(crate) fn send_message(&self, channel: &[u8], content: &[u8]) {
-        let cores = self.notifications.send(channel, content);
+    /// Sends a message to the clients that have subscribed to its channel. Returns the number of their
+    /// subscriptions that match.
+    pub(crate) fn send_message(&self, channel: &[u8], content: &[u8]) -> usize {
+        let (receivers, cores) = self.notifications.send(channel, content);
         cores.into_iter().for_each(|core| self.wake(core));
+        receivers
     }
 
     /// Sets the function that stops the server on the request of a client.

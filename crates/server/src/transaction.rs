@@ -325,7 +325,9 @@ impl OptimisticTransaction {
             if !self.events.is_empty() {
                 shared.notify(&self.events);
             }
-            self.messages.iter().for_each(|(channel, content)| shared.send_message(channel, content));
+            for (channel, content) in &self.messages {
+                shared.send_message(channel, content);
+            }
         }
         Ok(committed)
     }

@@ -10,8 +10,7 @@
 //! bytes if omitted). Divide the instruction count by the number of operations.
 
 use honeycomb_store::{Config, NodeLayout, Reads, RowShape, Scan, Store, Table};
-use honeycomb_testing::index::scattered_key;
-use honeycomb_workload::KeyKind;
+use honeycomb_testing::{ExampleKeys, example_value};
 
 const TOGETHER: u64 = 64;
 
@@ -48,24 +47,15 @@ fn main() {
         Some("rows") => NodeLayout::Rows(RowShape::default()),
         _ => NodeLayout::Columns,
     };
-    let key_kind = arguments.get(4).map(|name| KeyKind::of_name(name).expect("a kind of keys"));
-    let key = |number| {
-        let mut key = Vec::new();
-        match key_kind {
-            Some(kind) => kind.append(number, &mut key),
-            None => key.extend(scattered_key(number)),
-        }
-        key
-    };
-    let pair_bytes = 80 + 2 * key_kind.map_or(16, |kind| kind.mean_bytes() as usize + 8);
-    let memory_bytes = pairs as usize * pair_bytes + (64 << 20);
+    let keys = ExampleKeys::named(arguments.get(4));
+    let memory_bytes = pairs as usize * keys.pair_bytes() + (64 << 20);
     let store = Store::open(Config { memory_bytes, node_layout: Some(layout), ..Config::default() }).unwrap();
     let table = store.table("pairs").unwrap();
     for number in 0..pairs {
-        let key = key(number);
-        table.put(&key, &key[key.len().saturating_sub(16)..]).unwrap();
+        let key = keys.key(number);
+        table.put(&key, example_value(&key)).unwrap();
     }
-    let existing = |number: u64| key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs);
+    let existing = |number: u64| keys.key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs);
     let keys: Vec<Vec<u8>> = (0..operations).map(existing).collect();
     let kind = arguments.first().map_or("get", String::as_str);
     let start = std::time::Instant::now();

@@ -359,11 +359,7 @@ impl Batch {
         else {
             return None;
         };
-        let write = match self.operation(operation) {
-            Ok(operation) => UnorderedWrite::Plain(operation),
-            Err(function) => UnorderedWrite::Function(function),
-        };
-        Some((table, &self.bytes[key.clone()], write))
+        Some((table, &self.bytes[key.clone()], self.operation(operation)))
     }
 
     /// Returns whether all writes are deletes, so that the batch frees memory.
@@ -410,7 +406,9 @@ impl Batch {
         operation: &StoredOperation,
     ) -> Option<BatchOperation<'_>> {
         let (root, key) = (self.tables[table].root()?, &self.bytes[key.clone()]);
-        Some(BatchOperation { root, key, operation: self.operation(operation).ok()? })
+        // No tree has an entry with a function.
+        let UnorderedWrite::Plain(operation) = self.operation(operation) else { return None };
+        Some(BatchOperation { root, key, operation })
     }
 
     fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> Option<BatchEntry<'_>> {
@@ -426,10 +424,10 @@ impl Batch {
         })
     }
 
-    /// The operation of a tree, or the function of an unordered table.
-    fn operation(&self, operation: &StoredOperation) -> Result<Operation<'_>, Function<'_>> {
+    /// The operation of a table of either kind, or the function of an unordered one.
+    fn operation(&self, operation: &StoredOperation) -> UnorderedWrite<'_> {
         let bytes = |range: &Range<usize>| &self.bytes[range.clone()];
-        Ok(match operation {
+        UnorderedWrite::Plain(match operation {
             StoredOperation::Insert(value) => Operation::Insert(bytes(value)),
             StoredOperation::Update(value) => Operation::Update(bytes(value)),
             StoredOperation::Put(value) => Operation::Put(bytes(value)),
@@ -446,7 +444,7 @@ impl Batch {
             StoredOperation::Add(delta) => Operation::Add(*delta),
             StoredOperation::Function { form, function, operands } => {
                 let (function, operands) = (*function, bytes(operands));
-                return Err(match form {
+                return UnorderedWrite::Function(match form {
                     FunctionForm::Scalar => Function::UpdateScalar { function, operands },
                     FunctionForm::VectorWithScalar => Function::UpdateVectorWithScalar { function, operands },
                     FunctionForm::VectorWithVector => {

@@ -2,6 +2,7 @@
 //!
 //! - [`conformance`] is the suite that every backend of the accelerator must pass.
 //! - [`DeviceModel`] is the reference model of a device.
+//! - [`ExampleKeys`] are those of the examples that count instructions.
 //! - [`histories`] runs concurrent histories of reads in flight and checks that each answer is linearizable.
 //! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
 //! - [`linearizability`] checks histories of concurrent clients.
@@ -12,6 +13,7 @@
 
 pub mod conformance;
 mod device_model;
+mod example_keys;
 pub mod histories;
 pub mod index;
 pub mod linearizability;
@@ -21,6 +23,7 @@ mod seeds;
 mod simulated_disk;
 
 pub use device_model::DeviceModel;
+pub use example_keys::{ExampleKeys, example_value};
 pub use random::Random;
 pub use seeds::{seed, seed_or, soak};
 pub use simulated_disk::{DiskFault, Kept, SimulatedDisk};

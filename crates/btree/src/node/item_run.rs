@@ -176,8 +176,8 @@ impl<'a> ItemRun<'a> {
         share: impl Fn(Size) -> usize,
         kind: NodeKind,
     ) -> Option<usize> {
-        let kind = NodeKind { prefix: self.prefix.len(), ..kind };
-        let Source::Columns(columns, first, end) = self.source else {
+        let Source::Columns(_, _, end) = self.source else {
+            let kind = NodeKind { prefix: self.prefix.len(), ..kind };
             let mut before = 0;
             return self.positions().find(|&position| {
                 let bytes = share(self.size_at(position, kind));
@@ -185,9 +185,8 @@ impl<'a> ItemRun<'a> {
                 position >= start && before - bytes + bytes / 2 >= goal
             });
         };
-        let up_to = |position| share(columns.size(first as usize..position, kind.prefix));
-        let positions = start as u32..end;
-        let at = partition_point(positions, |at| {
+        let up_to = |position| share(self.split_at(position).0.size_as_is(kind));
+        let at = partition_point(start as u32..end, |at| {
             let (before, after) = (up_to(at as usize), up_to(at as usize + 1));
             before + (after - before) / 2 < goal
         });

@@ -263,14 +263,10 @@ fn latencies(context: &Context<'_>, lines: &mut Lines) {
 /// The memory of unordered databases.
 fn unordered(context: &Context<'_>, lines: &mut Lines) {
     let shared = context.shared;
-    if (0..shared.tables().len()).all(|number| shared.table(number).unordered().is_none()) {
+    if !shared.databases.has_unordered() {
         return;
     }
-    let statistics = shared.store.statistics();
-    for number in 0..shared.tables().len() {
-        let name = shared.table(number).name();
-        let found = statistics.tables.iter().find(|table| table.name == name);
-        let Some(it) = found.and_then(|table| table.unordered) else { continue };
+    for (number, it) in shared.databases.unordered_statistics(&shared.store.statistics()) {
         let line = format_args!(
             "buckets={},used_slots={},bucket_bytes={},slab_bytes={},free_slab_bytes={}",
             it.buckets, it.used_slots, it.bucket_bytes, it.slab_bytes, it.free_slab_bytes

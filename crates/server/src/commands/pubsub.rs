@@ -70,11 +70,13 @@ fn publish(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
             format!("message and channel of {bytes} bytes: at most {PUBLISHED_BYTES_MAX} are allowed");
         return Err(Failure::other(message));
     }
-    let receivers = shared.notifications.receivers(channel);
-    match transaction {
-        Some(transaction) => transaction.send_message(channel, content),
+    let receivers = match transaction {
+        Some(transaction) => {
+            transaction.send_message(channel, content);
+            shared.notifications.receivers(channel)
+        }
         None => shared.send_message(channel, content),
-    }
+    };
     replies.integer(receivers as i64);
     Ok(())
 }

@@ -3,18 +3,14 @@
 use std::ops::Range;
 
 use crate::node::columns::Columns;
-use crate::node::columns::encoding::{item_bytes, word_and_rest};
+use crate::node::columns::encoding::word_and_rest;
 use crate::node::size::{Lengths, Size};
 
 impl Columns<'_> {
-    /// Returns the size of some items in a new node of the same level and prefix.
+    /// Returns the size of some items of an interior node, or of a leaf without a stride, in a new node of
+    /// the same level and prefix.
     pub(crate) fn size(self, indexes: Range<usize>, prefix: usize) -> Size {
-        let count = indexes.len();
-        if let Some(stride) = self.stride().filter(|_| self.is_leaf()) {
-            let (item_bytes, lengths) = (item_bytes(stride.header()), Lengths::of(stride.header(), prefix));
-            return Size { count: 1, item_bytes, lengths }.times(count);
-        }
-        let item_bytes = self.item_range(indexes.clone()).len();
+        let (count, item_bytes) = (indexes.len(), self.item_range(indexes.clone()).len());
         let lengths = if self.is_leaf() { self.lengths(indexes, prefix) } else { Lengths::Mixed };
         Size { count, item_bytes, lengths }
     }
