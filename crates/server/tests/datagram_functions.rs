@@ -40,6 +40,27 @@ fn outcome(client: &mut Client, operation: &Operation<'_>) -> String {
     text
 }
 
+/// An update of a scalar returns its original, and is an event as other writes are.
+#[test]
+fn updates_have_keyspace_notifications() {
+    let running = start();
+    let (mut client, mut watcher) = (client_of(&running, 0), RedisClient::connect(&running));
+    client.put(b"count", &5_u64.to_le_bytes()).unwrap();
+    watcher.reply_to("CONFIG SET notify-keyspace-events EA");
+    watcher.reply_to("PSUBSCRIBE *");
+    let mut apply = |key: &[u8], form| {
+        let add = number(BuiltIn::Add, Element::U64);
+        client.apply(key, form, add, &3_u64.to_le_bytes()).unwrap()
+    };
+    assert_eq!(apply(b"absent", FunctionForm::UpdateScalar), None);
+    apply(b"count", FunctionForm::Reduce);
+    apply(b"count", FunctionForm::UpdateScalar);
+    client.put(b"last", b"").unwrap();
+    let event = |key| format!("['pmessage' '*' '__keyevent@0__:set' '{key}']");
+    assert_eq!(common::show(&watcher.receive()), event("count"));
+    assert_eq!(common::show(&watcher.receive()), event("last"));
+}
+
 #[test]
 fn functions_return_originals_results_and_elements() {
     let running = start();

@@ -58,6 +58,11 @@ impl Outcome {
     /// Codes from this one on are that of an original scalar plus its length.
     const ORIGINAL: u8 = Self::PLAIN.len() as u8;
 
+    /// Returns whether a write has taken effect.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self, Self::Done | Self::Original(_))
+    }
+
     /// Appends the code that the window of a session stores for repeated requests: one byte, and an original
     /// scalar.
     pub(super) fn encode(self, out: &mut Vec<u8>) {

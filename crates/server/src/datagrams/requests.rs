@@ -263,7 +263,7 @@ impl<'a> PacketRequests<'a> {
                 _ => names.put(database, operation.key(), false).next(),
             }
         };
-        let done = outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Done);
+        let done = outcomes.iter().filter(|(_, outcome)| outcome.is_done());
         let events: Vec<_> = done.filter_map(|&(index, _)| event(index)).collect();
         self.shared.notify(&events);
     }
