@@ -54,3 +54,20 @@ fn keys_that_share_any_number_of_bytes_are_scanned() {
         assert_eq!(everything(&forest.reader(), root), pairs, "{shared} bytes");
     }
 }
+
+/// Separators that are heads become neighbours of separators that are not.
+#[test]
+fn separators_are_found_after_the_first_of_a_node_gets_an_item() {
+    let forest = forest(tiny(0), 4 * MIB, true);
+    let root = forest.create_tree().unwrap();
+    let short = (0..600).map(|number| format!("{number:04}"));
+    let long = (0..200).map(|number| format!("0300, a common beginning: {number:04}"));
+    let keys: Vec<String> = short.chain(long).collect();
+    for key in &keys {
+        forest.write(root, key.as_bytes(), Operation::Insert(b"value")).unwrap();
+        forest.verify(&[root]).unwrap();
+    }
+    for key in &keys {
+        assert!(forest.reader().get(root, key.as_bytes()).is_some(), "{key}");
+    }
+}

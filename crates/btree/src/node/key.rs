@@ -25,6 +25,16 @@ fn short_head(bytes: &[u8]) -> u64 {
     bytes.first().map_or(0, |&byte| u64::from(byte) << 56)
 }
 
+/// Returns the head of the first `length` bytes of `bytes`, which are followed by others that are not part of
+/// the key.
+#[inline(always)]
+pub(crate) fn head_of_first(bytes: &[u8], length: usize) -> u64 {
+    match bytes.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first) & !u64::MAX.checked_shr(8 * length as u32).unwrap_or(0),
+        None => head(&bytes[..length]),
+    }
+}
+
 /// A search key without the prefix of the node.
 #[derive(Clone, Copy)]
 pub(crate) struct SearchKey<'a> {
@@ -59,6 +69,15 @@ impl<'a> SearchKey<'a> {
             }
             _ => rest.cmp(self.rest()),
         }
+    }
+
+    /// Like [`compare_rest`](Self::compare_rest), if the heads of both rests are equal, too.
+    #[inline]
+    pub(crate) fn compare_after_next_head(&self, length: usize, rest: &[u8]) -> Ordering {
+        if length.min(self.suffix.len()) <= 2 * HEAD_BYTES {
+            return length.cmp(&self.suffix.len());
+        }
+        rest[HEAD_BYTES..].cmp(&self.rest()[HEAD_BYTES..])
     }
 
     /// Returns whether a suffix with the same head is this key.
@@ -114,6 +133,16 @@ mod tests {
     }
 
     #[test]
+    fn a_head_ends_where_its_bytes_end() {
+        for count in 0..=10 {
+            let bytes: Vec<u8> = (1..=count).collect();
+            for length in 0..=bytes.len() {
+                assert_eq!(head_of_first(&bytes, length), head(&bytes[..length]), "{length} of {bytes:?}");
+            }
+        }
+    }
+
+    #[test]
     fn rests_compare_as_their_keys_do() {
         let ends = (0..=18).flat_map(|length| [vec![0; length], vec![7; length]]);
         let keys: Vec<Vec<u8>> = ends.map(|end| [&b"user:12"[..], &end].concat()).collect();
@@ -126,6 +155,13 @@ mod tests {
                     suffix.cmp(search_key),
                     "{suffix:?} {search_key:?}"
                 );
+                if head(rest) == head(key.rest()) {
+                    assert_eq!(
+                        key.compare_after_next_head(suffix.len(), rest),
+                        suffix.cmp(search_key),
+                        "{suffix:?} {search_key:?}"
+                    );
+                }
                 assert_eq!(
                     key.equals_rest(suffix.len(), rest),
                     suffix == search_key,

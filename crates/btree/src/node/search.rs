@@ -81,16 +81,18 @@ pub(crate) fn prefetch_rows(view: View<'_>, near: Near, pairs: usize) {
 }
 
 /// Returns the bytes that `find_near` prefetches.
-pub(crate) fn near_bytes(view: View<'_>, near: Near) -> [Range<usize>; 2] {
-    let Some(columns) = view.columns() else { return [rows::segment_range(view, near.start()), 0..0] };
+pub(crate) fn near_bytes(view: View<'_>, near: Near) -> [Range<usize>; 3] {
+    let Some(columns) = view.columns() else { return [rows::segment_range(view, near.start()), 0..0, 0..0] };
     let group = columns.group(near.start());
     let column = |start, bytes| start + bytes * group.start..start + bytes * group.end;
     let heads = column(COLUMN_HEADS_OFFSET, 8);
     if !view.is_leaf() {
-        return [heads, column(columns.children_start(), 8)];
+        let next_heads =
+            if columns.has_separator_items() { column(columns.next_heads_start(), 8) } else { 0..0 };
+        return [heads, column(columns.children_start(), 8), next_heads];
     }
     let offsets = if columns.stride_bytes() == 0 { column(columns.offsets_start(), 2) } else { 0..0 };
-    [heads, offsets]
+    [heads, offsets, 0..0]
 }
 
 /// Returns the bytes of the item at a refined place; none in rows.

@@ -1,6 +1,6 @@
 //! The bytes that items need in a new node, before it is built.
 
-use crate::node::columns::encoding::{self, Stride, aligned};
+use crate::node::columns::encoding::{self, CHILD_BYTES, Stride, aligned};
 use crate::node::fences::Fences;
 use crate::node::item::ItemHeader;
 use crate::node::shape::{Geometry, LEAF};
@@ -117,10 +117,11 @@ impl NodeKind {
         items_start + self.stride(size).map_or(size.item_bytes, |stride| size.count * stride.bytes())
     }
 
-    /// Returns the bytes of the heads and of the offsets or children.
+    /// Returns the bytes of the heads, of the offsets or children, and of the next heads.
     pub(crate) fn columns_bytes(self, size: Size) -> usize {
         if self.level > LEAF {
-            encoding::children_offset(size.count) + HEAD_BYTES * size.count
+            let next_heads = if size.item_bytes > 0 { HEAD_BYTES * size.count } else { 0 };
+            encoding::children_offset(size.count) + CHILD_BYTES * size.count + next_heads
         } else if self.stride(size).is_some() {
             HEAD_BYTES * size.count
         } else {
@@ -135,7 +136,8 @@ impl NodeKind {
             return some.item_bytes;
         }
         if self.level > LEAF {
-            return 2 * HEAD_BYTES * some.count + some.item_bytes;
+            let next_heads = if all.item_bytes > 0 { HEAD_BYTES * some.count } else { 0 };
+            return (HEAD_BYTES + CHILD_BYTES) * some.count + next_heads + some.item_bytes;
         }
         match self.stride(all) {
             Some(stride) => (HEAD_BYTES + stride.bytes()) * some.count,

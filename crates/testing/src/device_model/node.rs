@@ -4,8 +4,8 @@ use honeycomb_accelerator::HostMemory;
 use honeycomb_btree::{RowShape, Version};
 use honeycomb_layout as layout;
 use honeycomb_layout::{
-    COLUMN_HEADS_OFFSET, column_child, fences, item_header, item_word, lock_and_size, node_header as header,
-    value_reference,
+    COLUMN_HEADS_OFFSET, column_child, columns, fences, item_header, item_word, lock_and_size,
+    node_header as header, value_reference,
 };
 
 use crate::device_model::{Fault, number, slice};
@@ -75,8 +75,8 @@ impl Header {
         COLUMN_HEADS_OFFSET + HEAD_BYTES * self.sorted_count().next_multiple_of(16)
     }
 
-    /// The offset of the fence keys: after the shortcuts of a leaf, after the children of an interior node.
-    fn fences_start(&self) -> usize {
+    /// The offset of the columns' end: after the shortcuts of a leaf, after the children of an interior node.
+    fn columns_end(&self) -> usize {
         match self.level() {
             0 => self.geometry.shortcuts_end,
             _ => self.children_start() + CHILD_BYTES * self.sorted_count(),
@@ -92,7 +92,7 @@ impl Header {
         let size = lock_and_size::size(self.word()) as usize;
         let sorted_end = self.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
         let shortcuts = self.field(header::SHORTCUT_COUNT_OFFSET, header::SHORTCUT_COUNT_BYTES);
-        let ends = [self.fences_start() + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
+        let ends = [self.columns_end() + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
         let has_room = self.level() > 0 || shortcuts <= self.geometry.shortcut_capacity;
         if !ends.is_sorted() || !has_room {
             return Err(Fault);
@@ -208,21 +208,30 @@ impl Node {
         self.header.field(header::PREFIX_LENGTH_OFFSET, header::PREFIX_LENGTH_BYTES)
     }
 
+    /// The offset of the fence keys. The next heads of an interior node with items are before them; the model
+    /// does not need these.
+    fn fences_start(&self) -> Result<usize, Fault> {
+        let end = self.header.columns_end();
+        let items_start = number(&self.bytes, header::SIZE + columns::ITEMS_START_OFFSET, 2)? as usize;
+        let has_next_heads = self.header.level() > 0 && items_start < self.sorted_end;
+        Ok(if has_next_heads { end + HEAD_BYTES * self.header.sorted_count() } else { end })
+    }
+
     /// The low fence key; empty at the left edge of the tree.
     pub(super) fn low_fence(&self) -> Result<&[u8], Fault> {
-        let start = self.header.fences_start();
+        let start = self.fences_start()?;
         let length = number(&self.bytes, start + fences::LOW_LENGTH_OFFSET, fences::LOW_LENGTH_BYTES)?;
         slice(&self.bytes, start + fences::SIZE, start + fences::SIZE + length as usize)
     }
 
     /// The high fence key without the prefix, as the node stores it; `None` at the right edge of the tree.
     fn high_fence_suffix(&self) -> Result<Option<&[u8]>, Fault> {
-        let field = self.header.fences_start() + fences::HIGH_LENGTH_OFFSET;
+        let field = self.fences_start()? + fences::HIGH_LENGTH_OFFSET;
         let length = number(&self.bytes, field, fences::HIGH_LENGTH_BYTES)? as usize;
         if length == 0 {
             return Ok(None);
         }
-        let start = self.header.fences_start() + fences::SIZE + self.low_fence()?.len();
+        let start = self.fences_start()? + fences::SIZE + self.low_fence()?.len();
         let rest = length.checked_sub(self.prefix_length()).ok_or(Fault)?;
         slice(&self.bytes, start, start + rest).map(Some)
     }
@@ -241,7 +250,7 @@ impl Node {
     /// The offset of the first item.
     pub(super) fn items_start(&self) -> Result<usize, Fault> {
         let high = self.high_fence_suffix()?.map_or(0, <[u8]>::len);
-        Ok(self.header.fences_start() + fences::SIZE + self.low_fence()?.len() + high)
+        Ok(self.fences_start()? + fences::SIZE + self.low_fence()?.len() + high)
     }
 
     /// Decodes the item at an offset, which must end at or before `limit`.

@@ -14,7 +14,7 @@ use crate::node::columns::encoding::{
 use crate::node::fences::Fences;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::item_run::ItemRun;
-use crate::node::key::head;
+use crate::node::key::{self, head};
 use crate::node::shape::LEAF;
 use crate::node::size::{NodeKind, Size};
 use crate::node::suffix::HEAD_BYTES;
@@ -32,6 +32,8 @@ struct Builder<'b> {
     stride: Option<Stride>,
     /// Offset of the offsets or the children.
     second: usize,
+    /// Offset of the next heads of an interior node some of whose separators have items.
+    next_heads: Option<usize>,
     /// Number of items written.
     index: usize,
     /// Offset of the next item.
@@ -55,7 +57,8 @@ pub(crate) fn build(
     let fences_end = fences_start + fences.write(&mut buffer[fences_start..]);
     let items_start = aligned(fences_end);
     buffer[fences_end..items_start].fill(0);
-    let mut builder = Builder { buffer, kind, stride, second, index: 0, at: items_start };
+    let next_heads = (kind.level > LEAF && size.item_bytes > 0).then(|| second + CHILD_BYTES * size.count);
+    let mut builder = Builder { buffer, kind, stride, second, next_heads, index: 0, at: items_start };
     item_runs.iter().for_each(|item_run| builder.add_run(*item_run));
     debug_assert_eq!(builder.index, size.count);
     let sorted_end = builder.at;
@@ -90,6 +93,7 @@ impl Builder<'_> {
         self.heads(count).copy_from_slice(columns.heads_of(from.clone()).as_flattened());
         let (range, at) = (columns.item_range(from.clone()), self.at);
         if self.kind.level > LEAF {
+            self.copy_next_heads(columns, from.clone());
             let children = &columns.children()[from];
             shift_rests(self.seconds(count), children, range.clone(), at);
         } else if self.stride.is_none() {
@@ -101,12 +105,27 @@ impl Builder<'_> {
         self.index += count;
     }
 
-    /// Returns the next heads.
+    /// Copies the next heads of separators, which are zero in a node without items.
+    fn copy_next_heads(&mut self, columns: Columns<'_>, indexes: Range<usize>) {
+        let Some(out) = self.next_heads(indexes.len()) else { return };
+        match columns.has_separator_items() {
+            true => out.copy_from_slice(columns.next_heads()[indexes].as_flattened()),
+            false => out.fill(0),
+        }
+    }
+
+    /// Returns the place of the next heads of some separators to write, if the node has that column.
+    fn next_heads(&mut self, count: usize) -> Option<&mut [u8]> {
+        let start = self.next_heads? + HEAD_BYTES * self.index;
+        Some(&mut self.buffer[start..][..HEAD_BYTES * count])
+    }
+
+    /// Returns the place of the heads of some items to write.
     fn heads(&mut self, count: usize) -> &mut [u8] {
         &mut self.buffer[COLUMN_HEADS_OFFSET + HEAD_BYTES * self.index..][..HEAD_BYTES * count]
     }
 
-    /// Returns the next offsets or children.
+    /// Returns the place of the offsets or children of some items to write.
     fn seconds<const BYTES: usize>(&mut self, count: usize) -> &mut [[u8; BYTES]] {
         self.buffer[self.second + BYTES * self.index..][..BYTES * count].as_chunks_mut().0
     }
@@ -145,11 +164,15 @@ impl Builder<'_> {
     fn add_child(&mut self, item_run: ItemRun<'_>, item: Item<'_>) {
         let separator = joined(item_run.key(item).skip(self.kind.prefix));
         let (at, head) = (self.at, head(&separator));
+        let rest = separator.get(HEAD_BYTES..).unwrap_or(&[]);
         self.heads(1).copy_from_slice(&head.to_le_bytes());
+        if let Some(out) = self.next_heads(1) {
+            out.copy_from_slice(&key::head(rest).to_le_bytes());
+        }
         let mut word = column_child::with_lid(0, item.child().get());
         if !is_determined(head, separator.len()) {
             let header = ItemHeader::new(separator.len(), 0);
-            write_item(&mut self.buffer[at..], header, separator.get(HEAD_BYTES..).unwrap_or(&[]), &[]);
+            write_item(&mut self.buffer[at..], header, rest, &[]);
             word = column_child::with_rest(word, (at / ALIGNMENT) as u64);
             self.at += item_bytes(header);
         }

@@ -81,14 +81,25 @@ impl Columns<'_> {
         Ok(())
     }
 
-    /// Checks the children and the items of the separators of an interior node.
+    /// Checks the next head of a separator.
+    fn check_next_head(self, index: usize, rest: &[u8]) -> Result<(), String> {
+        if !self.has_separator_items() {
+            return Ok(());
+        }
+        let (stored, expected) = (u64::from_le_bytes(self.next_heads()[index]), head(rest));
+        check!(stored == expected, "next head {index} is {stored:#x}, not {expected:#x}");
+        Ok(())
+    }
+
+    /// Checks the children, the next heads and the items of the separators of an interior node.
     fn check_separators(self) -> Result<(), String> {
         check!(self.place().0 >> 16 == 0, "an interior node has a stride");
         let mut next = self.items_start();
         for index in 0..self.count() {
-            let (head, at) = (self.head(index), self.rest_offset(index));
+            let (own_head, at) = (self.head(index), self.rest_offset(index));
             let suffix = self.item(index).suffix();
-            let is_alone = is_determined(head, suffix.len());
+            self.check_next_head(index, suffix.rest())?;
+            let is_alone = is_determined(own_head, suffix.len());
             check!((at == 0) == is_alone, "separator {index} has the wrong form");
             if at == 0 {
                 continue;

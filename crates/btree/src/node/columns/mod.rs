@@ -1,4 +1,4 @@
-//! Nodes in columns: samples, heads, offsets or children, items.
+//! Nodes in columns: samples, heads, offsets or children, next heads, items.
 //!
 //! ```text
 //!   0 header
@@ -6,16 +6,19 @@
 //! 192 heads: the first eight bytes of each key suffix as a number, 8 bytes each
 //!     leaf with a stride:    fence keys | items, all of one length
 //!     leaf without a stride: offsets of the items, 2 bytes each, in units of 4 | fence keys | items
-//!     interior node: zeros up to 16 heads | children, 8 bytes each | fence keys | items of separators
+//!     interior node: zeros up to 16 heads | children, 8 bytes each | next heads | fence keys | items of
+//!                    separators
 //! ```
 //! An item of a leaf has the bytes of the key suffix after its head and the value; without a stride an item
 //! word with the lengths is before them. Items begin at multiples of four bytes. A separator of an interior
 //! node has an item, with a word and without a value, only if its head does not determine it: if it is longer
-//! than a head or ends with a zero byte.
+//! than a head or ends with a zero byte. If some separators of a node have items, the node has the next heads
+//! of all: the first eight bytes after each head, as a number.
 
 pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod encoding;
+mod equal_heads;
 pub(crate) mod items;
 pub(crate) mod merge;
 pub(crate) mod patch;
@@ -194,6 +197,12 @@ impl<'a> Columns<'a> {
         COLUMN_HEADS_OFFSET + children_offset(self.count())
     }
 
+    /// Returns the offset of the next heads of an interior node some of whose separators have items.
+    #[inline]
+    pub(crate) fn next_heads_start(self) -> usize {
+        self.children_start() + CHILD_BYTES * self.count()
+    }
+
     /// Returns the bytes of the heads column that no head uses.
     pub(crate) fn padding_after_heads(self) -> &'a [u8] {
         let end = if self.is_leaf() { self.heads_end() } else { self.children_start() };
@@ -203,7 +212,8 @@ impl<'a> Columns<'a> {
     #[inline]
     pub(crate) fn fences_start(self) -> usize {
         if !self.is_leaf() {
-            return self.children_start() + CHILD_BYTES * self.count();
+            let next_heads = if self.has_separator_items() { HEAD_BYTES * self.count() } else { 0 };
+            return self.next_heads_start() + next_heads;
         }
         self.heads_end() + if self.stride_bytes() == 0 { OFFSET_BYTES * self.count() } else { 0 }
     }
@@ -268,6 +278,12 @@ impl<'a> Columns<'a> {
     /// Returns the children of an interior node, eight bytes each.
     fn children(self) -> &'a [[u8; CHILD_BYTES]] {
         self.from(self.children_start())[..CHILD_BYTES * self.count()].as_chunks().0
+    }
+
+    /// Returns the next heads of an interior node some of whose separators have items, eight bytes each.
+    #[inline]
+    fn next_heads(self) -> &'a [[u8; HEAD_BYTES]] {
+        self.from(self.next_heads_start())[..HEAD_BYTES * self.count()].as_chunks().0
     }
 
     /// Returns an element of the children of an interior node.
@@ -348,10 +364,10 @@ impl<'a> Columns<'a> {
         self.items_start() < self.sorted_end()
     }
 
-    /// Returns the length of the key suffix at an index, and its bytes after the head, for comparisons with
-    /// keys that have the same head.
+    /// Returns the length of the key suffix at an index, and the bytes of the node from those after its head
+    /// on, for comparisons with keys that have the same head.
     #[inline(always)]
-    fn suffix_rest(self, index: usize) -> (usize, &'a [u8]) {
+    fn suffix_from(self, index: usize) -> (usize, &'a [u8]) {
         let (header, bytes) = match self.is_leaf() {
             true => self.item_bytes(index),
             false => match self.rest_offset(index) {
@@ -359,8 +375,7 @@ impl<'a> Columns<'a> {
                 at => word_and_rest(self.from(at)),
             },
         };
-        let length = header.suffix_bytes();
-        (length, &bytes[..length.saturating_sub(HEAD_BYTES)])
+        (header.suffix_bytes(), bytes)
     }
 
     /// Returns the last group of heads.

@@ -2,7 +2,6 @@
 //! group of heads, and the heads of the group an item. Only keys with equal heads compare the bytes after
 //! them.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use honeycomb_layout::{COLUMN_GROUP_BITS_MIN, node_header};
@@ -29,28 +28,19 @@ impl Columns<'_> {
     pub(crate) fn equal_heads(self, vectors: impl Vectors, head: u64, group: usize) -> Range<usize> {
         let end = self.rank(vectors, head, group);
         match end.checked_sub(1) {
-            Some(last) if self.head(last) == head => self.first_equal_head(head, last)..end,
+            Some(last) if self.head(last) == head => self.first_equal_head(vectors, head, last)..end,
             _ => end..end,
         }
     }
 
     /// Returns the first index whose head is `head`, as that at `last` is.
     #[inline(always)]
-    fn first_equal_head(self, head: u64, last: usize) -> usize {
-        if last > 0 && self.head(last - 1) == head { self.first_of_many(head, last) } else { last }
-    }
-
-    #[inline(never)]
-    fn first_of_many(self, head: u64, last: usize) -> usize {
-        // Few keys share a head, so search backwards in growing steps.
-        let (mut first, mut step) = (last, 1);
-        while step <= first && self.head(first - step) == head {
-            first -= step;
-            step *= 2;
+    fn first_equal_head(self, vectors: impl Vectors, head: u64, last: usize) -> usize {
+        if last == 0 || self.head(last - 1) != head {
+            return last;
         }
-        let start = (first + 1).saturating_sub(step);
-        let heads = self.heads_of(start..first);
-        start + heads.partition_point(|stored| u64::from_le_bytes(*stored) < head)
+        let Some(less) = head.checked_sub(1) else { return 0 };
+        self.rank(vectors, less, self.find_group(vectors, less))
     }
 
     /// Returns the start of the last 16 heads of a group whose first head is not greater than `head`, or of
@@ -82,29 +72,6 @@ impl Columns<'_> {
             }
     }
 
-    /// Compares the key at an index with a search key of the same head.
-    #[inline(always)]
-    fn compare(self, index: usize, search_key: &SearchKey<'_>) -> Ordering {
-        let (length, rest) = self.suffix_rest(index);
-        search_key.compare_rest(length, rest)
-    }
-
-    /// Returns the index of the first key that is not smaller than `search_key`, and whether it is equal.
-    /// `equal` has the items with the same head.
-    #[inline(always)]
-    pub(crate) fn lower_bound(self, search_key: &SearchKey<'_>, equal: Range<usize>) -> (usize, bool) {
-        let Range { start: mut first, mut end } = equal;
-        while first < end {
-            let middle = usize::midpoint(first, end);
-            match self.compare(middle, search_key) {
-                Ordering::Less => first = middle + 1,
-                Ordering::Equal => return (middle, true),
-                Ordering::Greater => end = middle,
-            }
-        }
-        (first, false)
-    }
-
     /// Returns the number of separators that are not greater than `search_key`.
     #[inline(always)]
     pub(crate) fn separators_not_greater(
@@ -116,7 +83,7 @@ impl Columns<'_> {
         let end = self.rank(vectors, search_key.head, group);
         match end.checked_sub(1) {
             Some(last) if self.head(last) == search_key.head => {
-                self.separators_with_equal_heads(search_key, last)
+                self.separators_with_equal_heads(vectors, search_key, last)
             }
             _ => end,
         }
@@ -125,8 +92,13 @@ impl Columns<'_> {
     /// Returns the number of separators that are not greater than `search_key`. The last one with the same
     /// head is at `last`.
     #[inline(never)]
-    fn separators_with_equal_heads(self, search_key: &SearchKey<'_>, last: usize) -> usize {
-        let equal = self.first_equal_head(search_key.head, last)..last + 1;
+    fn separators_with_equal_heads(
+        self,
+        vectors: impl Vectors,
+        search_key: &SearchKey<'_>,
+        last: usize,
+    ) -> usize {
+        let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
         let (index, is_equal) = self.lower_bound(search_key, equal);
         index + usize::from(is_equal)
     }
@@ -178,11 +150,5 @@ impl<'a> Columns<'a> {
         let (rest, after) = bytes.split_at(header.suffix_bytes().saturating_sub(HEAD_BYTES));
         let is_equal = search_key.equals_rest(header.suffix_bytes(), rest);
         is_equal.then(|| (header, &after[..header.value_bytes()]))
-    }
-
-    #[inline(never)]
-    fn find_among_equal_heads(self, search_key: &SearchKey<'_>, equal: Range<usize>) -> Option<Item<'a>> {
-        let (index, is_equal) = self.lower_bound(search_key, equal);
-        is_equal.then(|| self.item(index))
     }
 }

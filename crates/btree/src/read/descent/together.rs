@@ -1,6 +1,8 @@
 //! The steps of descents through nodes in columns. They do the same as the steps of `Descent` that work for
 //! every layout, with as few instructions as possible: reads spend most of their time here.
 
+use std::ops::Range;
+
 use honeycomb_layout::{COLUMN_GROUP_BITS_MIN, COLUMN_HEADS_OFFSET, node_header};
 use honeycomb_memory::heads::{Vectorized, Vectors};
 use honeycomb_memory::{LINE_BYTES, Node, Published, Version};
@@ -12,6 +14,9 @@ use crate::node::key::SearchKey;
 use crate::node::search::{ITEM_BYTES, Near};
 use crate::node::shape::LEAF;
 use crate::read::descent::{ABOVE_LEAVES, Descent, Purpose, Step};
+
+/// Most bytes of items with equal heads to prefetch: few keys share a head.
+const EQUAL_BYTES_MAX: usize = 8 * LINE_BYTES;
 
 /// Descents whose steps are executed together, and whether to count their accesses.
 pub(super) struct Together<'d, 'r, 'k, const COUNTED: bool>(pub(super) &'d mut [Descent<'r, 'k>]);
@@ -133,6 +138,9 @@ impl<'r, 'k> Descent<'r, 'k> {
         let at = columns.item_offset(equal.start);
         node.prefetch_lines::<1>(at);
         node.prefetch_lines::<1>(at + ITEM_BYTES - 1);
+        if equal.len() > 1 {
+            prefetch_equal(node, columns, equal.clone());
+        }
         self.near = Near::of(equal);
         self.step = Step::Leaf;
         if let Purpose::Scan { pairs } = self.purpose {
@@ -144,7 +152,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 }
 
-/// Prefetches a group of heads, and their children or the offsets of their items.
+/// Prefetches a group of heads, their next heads, and their children or the offsets of their items.
 #[inline(always)]
 fn prefetch_group(node: Node<'_>, columns: Columns<'_>, group: usize) {
     let bits = columns.group_bits();
@@ -152,9 +160,19 @@ fn prefetch_group(node: Node<'_>, columns: Columns<'_>, group: usize) {
     prefetch_column(node, COLUMN_HEADS_OFFSET + 8 * first, bits);
     if !columns.is_leaf() {
         prefetch_column(node, columns.children_start() + 8 * first, bits);
+        if columns.has_separator_items() {
+            prefetch_column(node, columns.next_heads_start() + 8 * first, bits);
+        }
     } else if columns.stride_bytes() == 0 {
         node.prefetch_lines::<1>(columns.offsets_start() + 2 * first);
     }
+}
+
+/// Prefetches items with equal heads, which a search compares.
+#[inline(never)]
+fn prefetch_equal(node: Node<'_>, columns: Columns<'_>, equal: Range<usize>) {
+    let Range { start, end } = columns.item_range(equal);
+    node.prefetch_range(start + ITEM_BYTES, end.min(start + EQUAL_BYTES_MAX));
 }
 
 /// Prefetches the elements of a group in a column of heads or children, of which 16 take two lines.
