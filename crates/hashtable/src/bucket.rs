@@ -386,9 +386,8 @@ impl<W: WordsMut> Bucket<W> {
     fn patch_word(&mut self, offset: usize, value: u64) {
         let (word, shift) = (offset / 8, offset % 8 * 8);
         self.patch_bits(word, u64::MAX << shift, value << shift);
-        if shift > 0 {
-            self.patch_bits(word + 1, u64::MAX >> (64 - shift), value >> (64 - shift));
-        }
+        // No bits of the next word if the value fills a word: a branch would be predicted wrongly.
+        self.patch_bits(word + 1, u64::MAX >> 1 >> (63 - shift), value >> 1 >> (63 - shift));
     }
 
     #[inline(always)]
