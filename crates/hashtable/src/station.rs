@@ -10,8 +10,8 @@ use crate::read::Pending;
 
 /// Maximum number of operations in the station.
 pub(crate) const STATION: usize = 1024;
-/// Slots of the table that finds the group of a key, for each operation. With four slots few keys collide; the
-/// processor does not predict collisions.
+/// Slots of the table that finds the group of a key, for each operation. With four slots few keys collide;
+/// the processor does not predict collisions.
 const SLOTS_PER_OPERATION: usize = 4;
 const SLOTS: usize = SLOTS_PER_OPERATION * STATION;
 const NONE: u16 = u16::MAX;
