@@ -32,6 +32,7 @@ pub use crate::read::pair::Pair;
 pub use crate::read::reader::{LookupResult, Reader};
 pub use crate::read::run::{Emit, PairRun, WrittenPairs};
 pub use crate::read::scan::Scan;
+pub use crate::read::value_run::ValueRun;
 pub use crate::verify::{Verified, Violation};
 pub use crate::write::batch::BATCH_OPERATIONS_MAX;
 pub use crate::write::compact::Compacted;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use honeycomb_file_index::tour::UNORDERED_DATABASE;
 use honeycomb_server::{Config, Server, SystemTime};
 use honeycomb_store::Store;
 use signal_hook::consts::SIGTERM;
@@ -37,7 +38,7 @@ impl TourServer {
         if let Some(directory) = directory {
             return Ok(Self::Process(Process::start(address, memory_bytes, directory)?));
         }
-        let config = Config { address, memory_bytes, ..Config::default() };
+        let config = Config { address, memory_bytes, ..config() };
         let store = config.open_store()?;
         Ok(Self::Here(Server::start(config, store.clone(), Box::new(SystemTime))?, store))
     }
@@ -61,11 +62,16 @@ impl TourServer {
     }
 }
 
+fn config() -> Config {
+    Config { unordered: vec![UNORDERED_DATABASE], ..Config::default() }
+}
+
 impl Process {
     fn start(address: SocketAddr, memory_bytes: usize, directory: &Path) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(Error::file("find", Path::new("honeycomb")))?;
         let mut command = Command::new(&program);
         command.args(["serve", "--address", &address.to_string(), "--memory", &memory_bytes.to_string()]);
+        command.args(["--unordered", &UNORDERED_DATABASE.to_string()]);
         command.arg("--dir").arg(directory).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(Error::file("start", &program))?;
         let mut line = String::new();
@@ -100,11 +106,8 @@ impl Process {
         let pid = self.child.id().to_string();
         let stopped = Command::new("kill").args([format!("-{SIGTERM}"), pid]).status();
         stopped.and_then(|_| self.child.wait()).map_err(failed)?;
-        let config = Config {
-            memory_bytes: self.memory_bytes,
-            directory: Some(self.directory.clone()),
-            ..Config::default()
-        };
+        let config =
+            Config { memory_bytes: self.memory_bytes, directory: Some(self.directory.clone()), ..config() };
         Ok(config.open_store()?)
     }
 }

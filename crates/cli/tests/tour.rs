@@ -35,6 +35,9 @@ fn the_tour_indexes_over_the_wire_and_shows_replies() {
     assert!(answer("RI.RANGE").contains("empty"));
     assert_eq!(answer("SET bee queen IFEQ worker GET"), "[\"\\\"worker\\\"\"]");
     assert_eq!(answer("EXEC"), "[\"1) (integer) 42\",\"2) (integer) 9\"]");
+    assert_eq!(answer("KV.UPDATE jars"), "[\"\\\"\\\\x07\\\"\"]");
+    assert!(answer("KV.REDUCE jars").contains('2'), "the second subtraction is out of bounds");
+    assert!(answer("KV.REDUCE cells").contains("22"));
     let is_snapshot_read =
         |step: &&Value| step["command"].as_str().unwrap().starts_with("RI.RANGE - + SNAPSHOT");
     let snapshot = steps.iter().find(is_snapshot_read).unwrap()["answer"].to_string();

@@ -1,9 +1,9 @@
 //! Loads and stores of buckets and slabs, under a pin.
 
 use honeycomb_layout::bucket;
-use honeycomb_memory::{Memory, PageWords, Pin};
+use honeycomb_memory::{LineWords, Memory, PageWords, Pages, Pin};
 
-use crate::bucket::{Bucket, SlabSlot, WORDS};
+use crate::bucket::{Bucket, SlabSlot, Words, WordsMut};
 use crate::record::{Record, Reference, class_bytes};
 use crate::slab_words::SlabWords;
 
@@ -16,6 +16,7 @@ const _: () = assert!(class_bytes(BUCKET_CLASS) == bucket::SIZE);
 pub(crate) struct Access<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) pin: &'a Pin<'a>,
+    pub(crate) pages: Pages<'a>,
     /// Gets and walks copy at most this number of bytes of an overflow value.
     pub(crate) value_bytes_max: usize,
 }
@@ -23,28 +24,37 @@ pub(crate) struct Access<'a> {
 /// Why the holder of a stripe may rely on an address.
 const VALID: &str = "the buckets of a locked stripe have valid addresses";
 
+/// The words may change at any moment.
+impl Words for LineWords<'_> {
+    #[inline(always)]
+    fn word(&self, index: usize) -> u64 {
+        self.load(index)
+    }
+}
+
+impl WordsMut for LineWords<'_> {
+    #[inline(always)]
+    fn set_word(&mut self, index: usize, value: u64) {
+        self.store(index, value);
+    }
+}
+
 impl<'a> Access<'a> {
     /// Access to whole values.
     #[inline]
     pub(crate) fn new(memory: &'a Memory, pin: &'a Pin<'a>) -> Self {
-        Self { memory, pin, value_bytes_max: usize::MAX }
+        Self { memory, pin, pages: memory.pages(pin), value_bytes_max: usize::MAX }
     }
 
     #[inline]
     fn words(&self, address: u32, bytes: usize) -> Option<PageWords<'a>> {
-        self.memory.page_words(self.pin, address, bytes)
+        self.pages.words(address, bytes)
     }
 
-    /// The words of a bucket. `None` if the address is torn.
-    #[inline]
-    pub(crate) fn try_bucket_words(&self, address: u32) -> Option<PageWords<'a>> {
-        self.words(address, bucket::SIZE)
-    }
-
-    /// Loads a bucket. `None` if the address is torn.
-    #[inline]
-    pub(crate) fn try_bucket(&self, address: u32) -> Option<Bucket> {
-        Some(Bucket(self.try_bucket_words(address)?.load_array::<WORDS>()))
+    /// A bucket in its page. `None` if the address is torn.
+    #[inline(always)]
+    pub(crate) fn try_bucket(&self, address: u32) -> Option<Bucket<LineWords<'a>>> {
+        self.pages.line(address).map(Bucket)
     }
 
     /// The words of a slab. `None` if the address is torn.
@@ -64,7 +74,7 @@ impl<'a> Access<'a> {
     /// Loads a bucket of a stripe that the caller has locked.
     #[inline]
     pub(crate) fn bucket(&self, address: u32) -> Bucket {
-        self.try_bucket(address).expect(VALID)
+        self.try_bucket(address).expect(VALID).loaded()
     }
 
     /// The words of a slab of a stripe that the caller has locked.

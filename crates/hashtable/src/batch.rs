@@ -134,11 +134,14 @@ impl<'r> StationRun<'r> {
         while let Some(current) = window {
             window = windows.next();
             self.prefetch(window.as_deref());
-            for group in &mut *current {
-                self.search(state, group, answers);
+            // A bit for each group that waits for the third step.
+            let mut waiting = 0_u32;
+            for (at, group) in current.iter_mut().enumerate() {
+                waiting |= u32::from(!self.search(state, group, answers)) << at;
             }
-            for group in current.iter().filter(|group| !group.done) {
-                self.execute_group(group, answers);
+            while waiting != 0 {
+                self.execute_group(&current[waiting.trailing_zeros() as usize], answers);
+                waiting &= waiting - 1;
             }
         }
     }
@@ -190,8 +193,9 @@ impl<'r> StationRun<'r> {
     }
 
     /// Searches the bucket of a group. Executes a get of an inline pair; otherwise prefetches the slab.
+    /// Returns whether it has executed the group.
     #[inline]
-    fn search(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) {
+    fn search(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) -> bool {
         if !group.is_get {
             return self.begin_write(state, group, answers);
         }
@@ -200,27 +204,35 @@ impl<'r> StationRun<'r> {
             Ok(found) => {
                 let index = self.first + usize::from(group.first);
                 outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
-                group.done = true;
+                true
             }
-            Err(pending) => group.pending = pending,
+            Err(pending) => {
+                group.pending = pending;
+                false
+            }
         }
     }
 
-    /// Executes a single write of an inline pair. Otherwise prefetches what the third step reads.
+    /// Executes a single write of an inline pair. Otherwise prefetches what the third step reads. Returns
+    /// whether it has executed the group.
     #[inline]
-    fn begin_write(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) {
+    fn begin_write(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) -> bool {
         let operation = &self.requests[usize::from(group.first)].operation;
         if group.count > 1 || !group.writes {
-            return self.index.prefetch_slab(self.access, group.bucket, &group.key);
+            self.index.prefetch_slab(self.access, group.bucket, &group.key);
+            return false;
         }
         let Answers { outcomes, bytes, scratch, .. } = answers;
         let place = (group.bucket, state);
         match self.index.write_in_place(self.access, place, &group.key, operation, scratch, bytes) {
             Ok(outcome) => {
                 outcomes[self.first + usize::from(group.first)] = outcome;
-                group.done = true;
+                true
             }
-            Err(pending) => group.pending = pending,
+            Err(pending) => {
+                group.pending = pending;
+                false
+            }
         }
     }
 

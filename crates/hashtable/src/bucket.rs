@@ -1,9 +1,9 @@
-//! The image of a bucket: what a thread has loaded from 64 bytes of a page, or will store there.
+//! A bucket: its words in a page, for searches, or its image, which a thread has loaded or will store.
 //!
-//! A reader may have loaded words of two moments. So every function returns some result for any 64 bytes, and
+//! The words of a page may change between two loads. So every function returns some result for any words, and
 //! does not panic; the reader discards the result later. See `read`.
 
-use std::ops::Range;
+use std::hint::select_unpredictable;
 
 use honeycomb_layout::{
     BUCKET_SLOTS, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket, bucket_slot, bucket_state,
@@ -19,10 +19,12 @@ const STATE: usize = bucket::STATE_OFFSET / 8;
 /// The lowest bit of each three-bit type.
 const TYPES_LOW: u32 = 0o1_111_111_111;
 const TYPE_BITS: usize = 3;
+/// The bit after the types of all slots.
+const AFTER_TYPES: usize = TYPE_BITS * BUCKET_SLOTS;
 /// The offset of the slot whose type begins at a bit.
 const OFFSETS: [u8; 32] = {
     let (mut offsets, mut bit) = ([0; 32], 0);
-    while bit <= TYPE_BITS * BUCKET_SLOTS {
+    while bit <= AFTER_TYPES {
         offsets[bit] = (bit / TYPE_BITS * SLOT) as u8;
         bit += 1;
     }
@@ -38,9 +40,35 @@ const MARKS_LOW_BITS: usize = 8 * bucket::MARKS_BYTES;
 const _: () =
     assert!(bucket::MARKS_OFFSET == BUCKET_SLOTS * SLOT && bucket::STATE_OFFSET + 8 == bucket::SIZE);
 
-/// A bucket.
+/// The words of a bucket.
+pub(crate) trait Words {
+    /// The word at an index modulo 8.
+    fn word(&self, index: usize) -> u64;
+}
+
+/// Words that the caller may change: its image, or those of a stripe that it has locked.
+pub(crate) trait WordsMut: Words {
+    /// Replaces the word at an index modulo 8.
+    fn set_word(&mut self, index: usize, value: u64);
+}
+
+impl WordsMut for [u64; WORDS] {
+    #[inline(always)]
+    fn set_word(&mut self, index: usize, value: u64) {
+        self[index % WORDS] = value;
+    }
+}
+
+impl Words for [u64; WORDS] {
+    #[inline(always)]
+    fn word(&self, index: usize) -> u64 {
+        self[index % WORDS]
+    }
+}
+
+/// A bucket: its image, or its words in a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Bucket(pub(crate) [u64; WORDS]);
+pub(crate) struct Bucket<W = [u64; WORDS]>(pub(crate) W);
 
 /// The place of an inline pair in a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,137 +148,26 @@ fn marks_below(slots: usize) -> u64 {
     (1 << (SLOT * slots)) - 1
 }
 
-impl Bucket {
-    #[inline]
-    fn state(&self) -> u64 {
-        self.0[STATE]
-    }
+/// What the slots of a bucket contain.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    types: u32,
+    marks: u64,
+}
 
-    #[inline]
-    fn types(&self) -> u32 {
-        bucket_state::types(self.state()) as u32
-    }
-
-    #[inline]
-    fn marks(&self) -> u64 {
-        self.0[STATE - 1] >> (64 - MARKS_LOW_BITS) | bucket_state::marks_high(self.state()) << MARKS_LOW_BITS
-    }
-
-    fn set(&mut self, bytes: &[u8; BUCKET_SLOTS * SLOT], types: u32, marks: u64) {
-        let mut whole = [0; bucket::SIZE];
-        whole[..bytes.len()].copy_from_slice(bytes);
-        whole[bucket::MARKS_OFFSET..][..bucket::MARKS_BYTES]
-            .copy_from_slice(&marks.to_le_bytes()[..bucket::MARKS_BYTES]);
-        let state = bucket_state::with_marks_high(self.state(), marks >> MARKS_LOW_BITS);
-        let state = bucket_state::with_types(state, u64::from(types));
-        whole[bucket::STATE_OFFSET..].copy_from_slice(&state.to_le_bytes());
-        self.0 = std::array::from_fn(|word| word_at(&whole, word * 8));
-    }
-
-    /// The bytes of all slots.
-    fn slot_bytes(&self) -> [u8; BUCKET_SLOTS * SLOT] {
-        let bytes = self.bytes();
-        std::array::from_fn(|at| bytes[at])
-    }
-
-    /// The bytes of the bucket.
-    pub(crate) fn bytes(&self) -> [u8; bucket::SIZE] {
-        let mut bytes = [0; bucket::SIZE];
-        for (word, eight) in self.0.iter().zip(bytes.chunks_exact_mut(8)) {
-            eight.copy_from_slice(&word.to_le_bytes());
-        }
-        bytes
-    }
-
-    /// The eight bytes at an offset, which is below 56.
-    #[inline]
-    pub(crate) fn word_at(&self, offset: usize) -> u64 {
-        let (word, shift) = (offset / 8 % WORDS, offset % 8 * 8);
-        let both = u128::from(self.0[word]) | u128::from(self.0[(word + 1) % WORDS]) << 64;
-        (both >> shift) as u64
-    }
-
-    /// Replaces bytes of slots from an offset on. The bytes are within the slots. Returns the indices of the
-    /// words that it has changed.
-    #[inline]
-    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) -> Range<usize> {
-        let changed = offset / 8..(offset + bytes.len()).div_ceil(8).max(offset / 8);
-        if let Ok(&eight) = bytes.try_into() {
-            self.patch_word(offset, u64::from_le_bytes(eight));
-            return changed;
-        }
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let (word, at) = (offset / 8 % WORDS, offset % 8);
-            let (now, later) = rest.split_at(rest.len().min(8 - at));
-            let mask = u64::MAX >> (64 - 8 * now.len()) << (8 * at);
-            self.0[word] = self.0[word] & !mask | word_at(now, 0) << (8 * at) & mask;
-            (rest, offset) = (later, offset + now.len());
-        }
-        changed
-    }
-
-    /// Replaces the eight bytes at an offset.
-    #[inline(always)]
-    fn patch_word(&mut self, offset: usize, value: u64) {
-        let (word, shift) = (offset / 8 % WORDS, offset % 8 * 8);
-        let (mask, value) = (u128::from(u64::MAX) << shift, u128::from(value) << shift);
-        self.0[word] = self.0[word] & !(mask as u64) | value as u64;
-        let next = (word + 1) % WORDS;
-        self.0[next] = self.0[next] & !((mask >> 64) as u64) | (value >> 64) as u64;
-    }
-
-    /// The word at an index, which is below 8.
-    #[inline]
-    pub(crate) fn word(&self, index: usize) -> u64 {
-        self.0[index % WORDS]
-    }
-
-    /// The address of the next bucket of the chain.
-    #[inline]
-    pub(crate) fn next(&self) -> Option<u32> {
-        let chained = bucket_state::chained(self.state()) != 0;
-        chained.then(|| bucket_state::chain(self.state()) as u32)
-    }
-
-    /// Replaces the address of the next bucket.
-    pub(crate) fn set_next(&mut self, next: Option<u32>) {
-        let state = bucket_state::with_chain(self.state(), u64::from(next.unwrap_or(0)));
-        self.0[STATE] = bucket_state::with_chained(state, u64::from(next.is_some()));
-    }
-
-    /// Number of slots in use.
-    #[inline]
-    pub(crate) fn used(&self) -> usize {
-        (u32::BITS - self.types().leading_zeros()).div_ceil(TYPE_BITS as u32) as usize
-    }
-
-    /// Number of free slots.
-    #[inline]
-    pub(crate) fn free(&self) -> usize {
-        BUCKET_SLOTS - self.used().min(BUCKET_SLOTS)
-    }
-
+impl Shape {
     /// Whether types that have all bits of a mask are in a slot: one bit for each slot, at its lowest bit.
     #[inline]
     fn inline_starts(&self) -> u32 {
-        let types = self.types();
-        types >> 2 & types >> 1 & !types & TYPES_LOW
-    }
-
-    #[inline]
-    fn slab_slots(&self) -> u32 {
-        let types = self.types();
-        (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
+        self.types >> 2 & self.types >> 1 & !self.types & TYPES_LOW
     }
 
     /// The offset after the last slot of the inline pair whose first slot has its type at a bit.
     #[inline(always)]
     fn inline_end(&self, bit: usize) -> usize {
-        let types = self.types();
-        let continued = types >> 2 & types >> 1 & types;
+        let continued = self.types >> 2 & self.types >> 1 & self.types;
         // The first slot after it that is not continued, or the end of the slots.
-        let after = (!continued & TYPES_LOW | 1 << (TYPE_BITS * BUCKET_SLOTS)) & u32::MAX << 1 << bit;
+        let after = (!continued & TYPES_LOW | 1 << AFTER_TYPES) & u32::MAX << 1 << bit;
         offset_of(after.trailing_zeros() as usize)
     }
 
@@ -258,11 +175,10 @@ impl Bucket {
     #[inline(always)]
     fn inline_with_key(&self, bit: usize, key_length: usize) -> Option<InlinePair> {
         let (offset, end) = (offset_of(bit), self.inline_end(bit));
-        let value = offset + key_length;
+        let (value, marks) = (offset + key_length, self.marks);
         if value > end {
             return None;
         }
-        let marks = self.marks();
         // The first mark is that of the last byte of the key, which has 1 to 50 bytes.
         if marks >> offset << (u64::BITS as usize - key_length) != 1 << 63 {
             return None;
@@ -277,7 +193,7 @@ impl Bucket {
     #[inline(always)]
     fn inline_at(&self, bit: usize) -> Option<(InlinePair, usize)> {
         let (offset, end) = (offset_of(bit), self.inline_end(bit));
-        let marks = (self.marks() & ((1 << end) - 1)) >> offset;
+        let marks = (self.marks & ((1 << end) - 1)) >> offset;
         if marks == 0 {
             return None;
         }
@@ -286,6 +202,71 @@ impl Bucket {
         let value_length = if value_marks == 0 { 0 } else { value_marks.trailing_zeros() as usize + 1 };
         Some((InlinePair { offset, end, value: offset + key_length, value_length }, key_length))
     }
+}
+
+impl<W: Words> Bucket<W> {
+    /// Loads the image of the bucket.
+    #[inline]
+    pub(crate) fn loaded(&self) -> Bucket {
+        Bucket(std::array::from_fn(|index| self.0.word(index)))
+    }
+
+    #[inline]
+    fn state(&self) -> u64 {
+        self.0.word(STATE)
+    }
+
+    #[inline]
+    fn types(&self) -> u32 {
+        bucket_state::types(self.state()) as u32
+    }
+
+    #[inline]
+    fn marks(&self) -> u64 {
+        self.shape().marks
+    }
+
+    /// The eight bytes at an offset, which is below 56.
+    #[inline]
+    pub(crate) fn word_at(&self, offset: usize) -> u64 {
+        let (word, shift) = (offset / 8, offset % 8 * 8);
+        let both = u128::from(self.0.word(word)) | u128::from(self.0.word(word + 1)) << 64;
+        (both >> shift) as u64
+    }
+
+    /// The address of the next bucket of the chain.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<u32> {
+        let chained = bucket_state::chained(self.state()) != 0;
+        chained.then(|| bucket_state::chain(self.state()) as u32)
+    }
+
+    /// Number of slots in use.
+    #[inline]
+    pub(crate) fn used(&self) -> usize {
+        (u32::BITS - self.types().leading_zeros()).div_ceil(TYPE_BITS as u32) as usize
+    }
+
+    /// Number of free slots.
+    #[inline]
+    pub(crate) fn free(&self) -> usize {
+        BUCKET_SLOTS - self.used().min(BUCKET_SLOTS)
+    }
+
+    /// The types and marks, loaded once.
+    #[inline(always)]
+    fn shape(&self) -> Shape {
+        let state = self.state();
+        let marks = self.0.word(STATE - 1) >> (64 - MARKS_LOW_BITS)
+            | bucket_state::marks_high(state) << MARKS_LOW_BITS;
+        Shape { types: bucket_state::types(state) as u32, marks }
+    }
+
+    #[inline]
+    fn slab_slots(&self) -> u32 {
+        let types = self.types();
+        (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
+    }
 
     /// Finds the inline pair of a key.
     #[inline(always)]
@@ -293,33 +274,44 @@ impl Bucket {
         if key.bytes.len() > 8 {
             return self.find_long(key);
         }
-        self.inline_starting_with(key).find_map(|bit| self.inline_with_key(bit, key.bytes.len()))
+        self.find_with(key, |_| true)
     }
 
     /// As [`find_inline`](Self::find_inline), for a key of more than eight bytes. The code for short keys
     /// stays small because it does not contain this one.
     #[inline(never)]
     fn find_long(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
-        let has_rest = |pair: &InlinePair| self.has_rest(pair.offset, key.bytes);
-        let pair = |bit| self.inline_with_key(bit, key.bytes.len()).filter(has_rest);
-        self.inline_starting_with(key).find_map(pair)
+        self.find_with(key, |offset| self.has_rest(offset, key.bytes))
     }
 
-    /// The inline pairs that begin with the first eight bytes of a key: the bits of their types.
+    /// Finds the inline pair of a key, if the bytes at its offset are also those that `has_rest` expects.
+    ///
+    /// Which pair of a bucket has the key is a matter of chance, so a branch for each pair would be predicted
+    /// wrongly most of the time. So it compares two pairs before it branches.
     #[inline(always)]
-    fn inline_starting_with(&self, key: &HashedKey<'_>) -> impl Iterator<Item = usize> {
+    fn find_with(&self, key: &HashedKey<'_>, has_rest: impl Fn(usize) -> bool) -> Option<InlinePair> {
         let mask = u64::MAX >> (64 - 8 * key.bytes.len().min(8));
-        let mut starts = self.inline_starts();
-        std::iter::from_fn(move || {
-            while starts != 0 {
-                let bit = starts.trailing_zeros() as usize;
-                starts &= starts - 1;
-                if (self.word_at(offset_of(bit)) ^ key.head) & mask == 0 {
-                    return Some(bit);
-                }
+        let difference = |bit: usize| (self.word_at(offset_of(bit)) ^ key.head) & mask;
+        let shape = self.shape();
+        let pair = |bit| shape.inline_with_key(bit, key.bytes.len()).filter(|it| has_rest(it.offset));
+        let mut starts = shape.inline_starts();
+        while starts != 0 {
+            let first = starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            // Without a second pair, the bit after those of all types, where no pair begins.
+            let second = (starts | 1 << AFTER_TYPES).trailing_zeros() as usize;
+            starts &= starts.wrapping_sub(1);
+            let (to_first, to_second) = (difference(first), difference(second));
+            if to_first.min(to_second) != 0 {
+                continue;
             }
-            None
-        })
+            let found = pair(select_unpredictable(to_first == 0, first, second));
+            let found = found.or_else(|| if to_second == 0 { pair(second) } else { None });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     /// Whether the bytes at an offset equal a key from its ninth byte on.
@@ -359,15 +351,82 @@ impl Bucket {
 
     /// The slots of all pairs, as either an inline pair with its key, or a slab.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = Stored> {
-        let (starts, slabs) = (self.inline_starts(), self.slab_slots());
+        let shape = self.shape();
+        let (starts, slabs) = (shape.inline_starts(), self.slab_slots());
         (0..BUCKET_SLOTS).filter_map(move |at| {
             let bit = 1 << (TYPE_BITS * at);
             if starts & bit != 0 {
-                let (pair, key_length) = self.inline_at(TYPE_BITS * at)?;
+                let (pair, key_length) = shape.inline_at(TYPE_BITS * at)?;
                 return Some(Stored::Inline(pair, key_length));
             }
             (slabs & bit != 0).then(|| Stored::Slab(self.slab_at(at)))
         })
+    }
+}
+
+impl<W: WordsMut> Bucket<W> {
+    /// Replaces bytes of slots from an offset on. The bytes are within the slots.
+    #[inline]
+    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) {
+        if let Ok(&eight) = bytes.try_into() {
+            return self.patch_word(offset, u64::from_le_bytes(eight));
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let at = offset % 8;
+            let (now, later) = rest.split_at(rest.len().min(8 - at));
+            let mask = u64::MAX >> (64 - 8 * now.len()) << (8 * at);
+            self.patch_bits(offset / 8, mask, word_at(now, 0) << (8 * at));
+            (rest, offset) = (later, offset + now.len());
+        }
+    }
+
+    /// Replaces the eight bytes at an offset.
+    #[inline(always)]
+    fn patch_word(&mut self, offset: usize, value: u64) {
+        let (word, shift) = (offset / 8, offset % 8 * 8);
+        self.patch_bits(word, u64::MAX << shift, value << shift);
+        // No bits of the next word if the value fills a word: a branch would be predicted wrongly.
+        self.patch_bits(word + 1, u64::MAX >> 1 >> (63 - shift), value >> 1 >> (63 - shift));
+    }
+
+    #[inline(always)]
+    fn patch_bits(&mut self, word: usize, mask: u64, bits: u64) {
+        self.0.set_word(word, self.0.word(word) & !mask | bits & mask);
+    }
+}
+
+impl Bucket {
+    fn set(&mut self, bytes: &[u8; BUCKET_SLOTS * SLOT], types: u32, marks: u64) {
+        let mut whole = [0; bucket::SIZE];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        whole[bucket::MARKS_OFFSET..][..bucket::MARKS_BYTES]
+            .copy_from_slice(&marks.to_le_bytes()[..bucket::MARKS_BYTES]);
+        let state = bucket_state::with_marks_high(self.state(), marks >> MARKS_LOW_BITS);
+        let state = bucket_state::with_types(state, u64::from(types));
+        whole[bucket::STATE_OFFSET..].copy_from_slice(&state.to_le_bytes());
+        self.0 = std::array::from_fn(|word| word_at(&whole, word * 8));
+    }
+
+    /// The bytes of all slots.
+    fn slot_bytes(&self) -> [u8; BUCKET_SLOTS * SLOT] {
+        let bytes = self.bytes();
+        std::array::from_fn(|at| bytes[at])
+    }
+
+    /// The bytes of the bucket.
+    pub(crate) fn bytes(&self) -> [u8; bucket::SIZE] {
+        let mut bytes = [0; bucket::SIZE];
+        for (word, eight) in self.0.iter().zip(bytes.chunks_exact_mut(8)) {
+            eight.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Replaces the address of the next bucket.
+    pub(crate) fn set_next(&mut self, next: Option<u32>) {
+        let state = bucket_state::with_chain(self.state(), u64::from(next.unwrap_or(0)));
+        self.0[STATE] = bucket_state::with_chained(state, u64::from(next.is_some()));
     }
 
     /// The contents of slots, to move them to another bucket.

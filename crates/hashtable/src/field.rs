@@ -45,6 +45,7 @@ impl<'f> Condition<'f> {
 
     /// Whether a value has the field and satisfies the condition.
     #[must_use]
+    #[inline]
     pub fn matches(&self, value: &[u8]) -> bool {
         let element = self.field.of(value);
         element.is_some_and(|element| self.field.function.is_satisfied_by(element, &self.operands))
@@ -65,13 +66,27 @@ impl<'f> Fold<'f> {
         Ok(Self { field, result: initial.to_vec(), elements: Vec::with_capacity(FOLD_BYTES) })
     }
 
-    /// Adds the field of a value. A value without the field changes nothing.
+    /// Adds the fields of values, in their order. A value without the field changes nothing.
     #[inline]
-    pub fn add(&mut self, value: &[u8]) {
-        let Some(element) = self.field.of(value) else { return };
-        self.elements.extend_from_slice(element);
-        if self.elements.len() >= FOLD_BYTES {
-            self.fold();
+    pub fn add<'v>(&mut self, values: impl Iterator<Item = &'v [u8]>) {
+        match self.field.function.element().bytes() {
+            1 => self.add_elements::<1>(values),
+            2 => self.add_elements::<2>(values),
+            4 => self.add_elements::<4>(values),
+            _ => self.add_elements::<8>(values),
+        }
+    }
+
+    /// Collects elements of `BYTES` bytes, and folds them whenever there are enough.
+    #[inline]
+    fn add_elements<'v, const BYTES: usize>(&mut self, values: impl Iterator<Item = &'v [u8]>) {
+        let offset = self.field.offset;
+        for value in values {
+            let Some(element) = value.get(offset..).and_then(<[u8]>::first_chunk::<BYTES>) else { continue };
+            self.elements.extend_from_slice(element);
+            if self.elements.len() >= FOLD_BYTES {
+                self.fold();
+            }
         }
     }
 

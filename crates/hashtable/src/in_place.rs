@@ -5,7 +5,7 @@
 //! beginning, so that the bucket is still as it was loaded. Otherwise, and for all other writes, the caller
 //! executes the operation as `write` has it.
 
-use honeycomb_memory::{PageWords, SequenceLock};
+use honeycomb_memory::{LineWords, SequenceLock};
 
 use crate::access::Access;
 use crate::bucket::{Bucket, InlinePair};
@@ -16,8 +16,7 @@ use crate::read::{Next, Pending, append_inline, begin_beyond};
 
 /// A pair that a writer has found in a bucket, which it has not locked yet.
 struct Place<'a> {
-    words: PageWords<'a>,
-    bucket: Bucket,
+    bucket: Bucket<LineWords<'a>>,
     pair: InlinePair,
     lock: &'a SequenceLock,
     number: u64,
@@ -42,12 +41,11 @@ impl Index {
         if state != self.directory.state() {
             return Err(Pending::default());
         }
-        let Some(words) = access.try_bucket_words(address) else { return Err(Pending::default()) };
-        let bucket = Bucket(words.load_array());
+        let Some(bucket) = access.try_bucket(address) else { return Err(Pending::default()) };
         let Some(pair) = bucket.find_inline(key) else {
             return begin_beyond(access, lock, number, &bucket, key).and(Err(Pending::default()));
         };
-        let place = Place { words, bucket, pair, lock, number };
+        let place = Place { bucket, pair, lock, number };
         self.replace(place, key, operation, scratch, out).ok_or(Pending::default())
     }
 
@@ -63,16 +61,15 @@ impl Index {
     ) -> Option<Outcome> {
         let Next::Chained(address) = next else { return None };
         let lock = &self.stripe(key.hash).lock;
-        let words = access.try_bucket_words(address)?;
-        let bucket = Bucket(words.load_array());
+        let bucket = access.try_bucket(address)?;
         let pair = bucket.find_inline(key)?;
-        self.replace(Place { words, bucket, pair, lock, number }, key, operation, scratch, out)
+        self.replace(Place { bucket, pair, lock, number }, key, operation, scratch, out)
     }
 
     #[inline(always)]
     fn replace(
         &self,
-        Place { words, mut bucket, pair, lock, number }: Place<'_>,
+        Place { mut bucket, pair, lock, number }: Place<'_>,
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
         scratch: &mut Scratch,
@@ -95,8 +92,7 @@ impl Index {
                 return None;
             }
         };
-        let changed = bucket.patch(pair.value, value);
-        changed.for_each(|word| words.store_word(word, bucket.word(word)));
+        bucket.patch(pair.value, value);
         self.recording.record(key.bytes, effect, value);
         Some(outcome)
     }

@@ -1,15 +1,15 @@
 //! Gets: optimistic reads under the sequence lock of the stripe.
 //!
-//! A reader loads the number of the lock, then buckets and slabs, and at last the number again. Until then,
-//! anything that it has loaded may be of two moments. So it follows the address of a chained bucket only
-//! after it has validated the bucket that contains it; this bounds the walk. It follows the reference to an
-//! overflow value only after it has validated the slab that contains it: a value that was referred to at a
-//! moment after the pin began is not reclaimed before the pin ends.
+//! A reader loads the number of the lock, then words of buckets and slabs where they are, and at last the
+//! number again. Until then, anything that it has loaded may be of two moments. So it follows the address of
+//! a chained bucket only after it has validated the bucket that contains it; this bounds the walk. It follows
+//! the reference to an overflow value only after it has validated the slab that contains it: a value that was
+//! referred to at a moment after the pin began is not reclaimed before the pin ends.
 
 use honeycomb_memory::SequenceLock;
 
 use crate::access::Access;
-use crate::bucket::{Bucket, SlabSlot};
+use crate::bucket::{Bucket, SlabSlot, Words};
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Span, append};
@@ -125,10 +125,12 @@ impl Index {
                     return Ok(Some(span));
                 }
             }
+            // Loaded before the validation, which covers only earlier loads.
+            let next = bucket.next();
             if !lock.unchanged(number) {
                 return Err(Torn);
             }
-            let Some(next) = bucket.next() else { return Ok(None) };
+            let Some(next) = next else { return Ok(None) };
             address = next;
         }
     }
@@ -249,7 +251,7 @@ pub(crate) fn begin_beyond(
     access: Access<'_>,
     lock: &SequenceLock,
     number: u64,
-    bucket: &Bucket,
+    bucket: &Bucket<impl Words>,
     key: &HashedKey<'_>,
 ) -> Result<Option<Span>, Pending> {
     let next = prefetch_next(access, bucket, key);
@@ -261,7 +263,7 @@ pub(crate) fn begin_beyond(
 
 /// Prefetches what a search reads after a bucket, if there is anything.
 #[inline]
-fn prefetch_next(access: Access<'_>, bucket: &Bucket, key: &HashedKey<'_>) -> Option<Next> {
+fn prefetch_next(access: Access<'_>, bucket: &Bucket<impl Words>, key: &HashedKey<'_>) -> Option<Next> {
     let (slab, next) = (bucket.find_slab(key.second(), 0), bucket.next());
     if let Some(slab) = slab {
         // A pair in a larger slab has further lines, which the processor prefetches: they are adjacent.
@@ -280,7 +282,12 @@ fn discard(span: Span, out: &mut Vec<u8>) -> Read {
 
 /// Appends bytes of a bucket.
 #[inline(always)]
-pub(crate) fn append_inline(bucket: &Bucket, offset: usize, length: usize, out: &mut Vec<u8>) -> Span {
+pub(crate) fn append_inline(
+    bucket: &Bucket<impl Words>,
+    offset: usize,
+    length: usize,
+    out: &mut Vec<u8>,
+) -> Span {
     let span = Span { start: out.len(), end: out.len() + length };
     if length <= 8 {
         out.extend_from_slice(&bucket.word_at(offset).to_le_bytes());
@@ -297,7 +304,7 @@ pub(crate) fn append_inline(bucket: &Bucket, offset: usize, length: usize, out: 
 
 /// Appends bytes of a bucket, and perhaps further ones: sixteen at a time.
 #[inline(never)]
-fn append_rest(bucket: &Bucket, offset: usize, length: usize, out: &mut Vec<u8>) {
+fn append_rest(bucket: &Bucket<impl Words>, offset: usize, length: usize, out: &mut Vec<u8>) {
     for at in (0..length).step_by(16) {
         out.extend_from_slice(&sixteen_at(bucket, offset + at));
     }
@@ -305,7 +312,7 @@ fn append_rest(bucket: &Bucket, offset: usize, length: usize, out: &mut Vec<u8>)
 
 /// The sixteen bytes at an offset; those after the end of the bucket are any bytes.
 #[inline(always)]
-fn sixteen_at(bucket: &Bucket, offset: usize) -> [u8; 16] {
+fn sixteen_at(bucket: &Bucket<impl Words>, offset: usize) -> [u8; 16] {
     let (low, high) = (bucket.word_at(offset), bucket.word_at(offset + 8));
     (u128::from(low) | u128::from(high) << 64).to_le_bytes()
 }

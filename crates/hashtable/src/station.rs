@@ -10,8 +10,10 @@ use crate::read::Pending;
 
 /// Maximum number of operations in the station.
 pub(crate) const STATION: usize = 1024;
-/// Slots of the table that finds the group of a key: a power of two, twice the number of groups.
-const SLOTS: usize = 2 * STATION;
+/// Slots of the table that finds the group of a key, for each operation. With four slots few keys collide;
+/// the processor does not predict collisions.
+const SLOTS_PER_OPERATION: usize = 4;
+const SLOTS: usize = SLOTS_PER_OPERATION * STATION;
 const NONE: u16 = u16::MAX;
 
 /// The operations on one key.
@@ -29,8 +31,6 @@ pub(crate) struct Group<'r> {
     pub(crate) writes: bool,
     /// Where the get goes on.
     pub(crate) pending: Pending,
-    /// Whether the operations are executed already.
-    pub(crate) done: bool,
 }
 
 /// The links between operations, reused between batches.
@@ -49,7 +49,7 @@ impl Default for Station {
 impl Station {
     /// Empties the station for `operations` operations. Returns the number of slots that it uses.
     pub(crate) fn clear(&mut self, operations: usize) -> usize {
-        let slots = (2 * operations).next_power_of_two().min(SLOTS);
+        let slots = (SLOTS_PER_OPERATION * operations).next_power_of_two();
         self.slots[..slots].fill(NONE);
         slots
     }
@@ -93,7 +93,6 @@ impl Station {
             is_get,
             writes,
             pending: Pending::default(),
-            done: false,
         });
     }
 

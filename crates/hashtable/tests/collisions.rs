@@ -65,3 +65,22 @@ fn a_prefix_of_a_key() {
     }
     table.verify().unwrap();
 }
+
+/// A pair begins with the bytes of an absent key, and the next pair of the bucket has a key of that length.
+/// The search compares both at once.
+#[test]
+fn bytes_of_a_key_before_another_pair() {
+    let memory = memory(16 << 20);
+    for searched in [b"abcdefgh", b"01234567"] {
+        let config = TableConfig { buckets: 1, fill_percent: None, ..TableConfig::default() };
+        let table = TestTable::new(&memory, config, Functions::default()).unwrap();
+        put(&table, b"abcd", b"efgh");
+        put(&table, b"01234567", b"a value");
+        let expected = (searched == b"01234567").then_some(&b"a value"[..]);
+        assert_eq!(get(&table, searched).as_deref(), expected, "{searched:?}");
+        // A third pair, beyond the two that are compared at once.
+        put(&table, b"abcdefgh", b"x");
+        assert_eq!(get(&table, b"abcdefgh").as_deref(), Some(&b"x"[..]));
+        table.verify().unwrap();
+    }
+}

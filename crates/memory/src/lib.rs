@@ -71,5 +71,5 @@ pub use page_set::PAGE_BYTES;
 pub use retire::Retired;
 pub use sequence_lock::{SequenceGuard, SequenceLock};
 pub use sleeper::Sleeper;
-pub use table_page::PageWords;
+pub use table_page::{LineWords, PageWords, Pages};
 pub use versions::{VERSION_RING, Version, Versions};

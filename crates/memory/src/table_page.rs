@@ -23,16 +23,20 @@ use std::slice;
 use honeycomb_layout as layout;
 
 use crate::address::BusAddress;
-use crate::arena::MappedWord;
+use crate::arena::{MappedWord, Mapping};
 use crate::epochs::Pin;
 use crate::error::MemoryError;
 use crate::ledger::{Extent, Kind, PAGE_UNITS};
 use crate::memory::{Memory, UNIT};
-use crate::page_set::{PAGE_BYTES, PAGES_MAX};
+use crate::node::LINE_BYTES;
+use crate::page_set::{PAGE_BYTES, PAGES_MAX, TablePages};
 use crate::prefetch::prefetch_line;
 use crate::sync::Ordering;
 
 const WORD: usize = size_of::<u64>();
+/// Words of a cache line.
+const LINE_WORDS: usize = LINE_BYTES / WORD;
+
 /// Atomic words of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageWords<'p>(&'p [MappedWord]);
@@ -54,17 +58,6 @@ impl PageWords<'_> {
     #[inline]
     pub fn load(&self, index: usize) -> u64 {
         self.0[index].load(Ordering::Relaxed)
-    }
-
-    /// Loads the first words, as many as the array has, relaxed.
-    ///
-    /// # Panics
-    /// If there are fewer.
-    #[must_use]
-    #[inline]
-    pub fn load_array<const N: usize>(&self) -> [u64; N] {
-        let words = &self.0[..N];
-        std::array::from_fn(|index| words[index].load(Ordering::Relaxed))
     }
 
     /// Loads the first bytes, as many as the slice has, relaxed word by word, little-endian. The slice is
@@ -92,15 +85,6 @@ impl PageWords<'_> {
         }
     }
 
-    /// Stores the word at an index, relaxed.
-    ///
-    /// # Panics
-    /// If the index is out of range.
-    #[inline]
-    pub fn store_word(&self, index: usize, value: u64) {
-        self.0[index].store(value, Ordering::Relaxed);
-    }
-
     /// Stores bytes at the beginning, relaxed word by word, little-endian.
     ///
     /// # Panics
@@ -112,6 +96,63 @@ impl PageWords<'_> {
             let value = u64::from_le_bytes(std::array::from_fn(|at| bytes[at]));
             word.store(value, Ordering::Relaxed);
         }
+    }
+}
+
+/// The eight atomic words of a cache line of a page.
+#[derive(Debug, Clone, Copy)]
+pub struct LineWords<'p>(&'p [MappedWord; LINE_WORDS]);
+
+impl LineWords<'_> {
+    /// Loads the word at an index modulo 8, relaxed.
+    #[must_use]
+    #[inline(always)]
+    pub fn load(&self, index: usize) -> u64 {
+        self.0[index % LINE_WORDS].load(Ordering::Relaxed)
+    }
+
+    /// Stores the word at an index modulo 8, relaxed.
+    #[inline(always)]
+    pub fn store(&self, index: usize, value: u64) {
+        self.0[index % LINE_WORDS].store(value, Ordering::Relaxed);
+    }
+}
+
+/// The pages of a memory under a pin.
+#[derive(Debug, Clone, Copy)]
+pub struct Pages<'p> {
+    arena: &'p Mapping,
+    live: &'p TablePages,
+}
+
+impl<'p> Pages<'p> {
+    /// Returns words of a page, from the slab with this address on, in units of 32 bytes. `None` if the words
+    /// are not part of one live page, so that the address was invalid or torn.
+    ///
+    /// # Panics
+    /// If `bytes` is not a multiple of 8.
+    #[must_use]
+    #[inline]
+    pub fn words(&self, slab: u32, bytes: usize) -> Option<PageWords<'p>> {
+        assert!(bytes.is_multiple_of(WORD), "{bytes} bytes are not whole words");
+        let offset = slab as usize * layout::SLAB_UNIT_BYTES;
+        if offset % PAGE_BYTES + bytes > PAGE_BYTES || !self.live.contains(offset / PAGE_BYTES) {
+            return None;
+        }
+        // SAFETY: the words are in a live page, which is in the arena, aligned and initialised. All accesses
+        // to it are atomic, and it is not reclaimed before the pin ends, by the rules above.
+        Some(PageWords(unsafe {
+            let start: NonNull<MappedWord> = self.arena.start().add(offset).cast();
+            slice::from_raw_parts(start.as_ptr(), bytes / WORD)
+        }))
+    }
+
+    /// Returns the 64 bytes of a page from the slab with this address on. `None` as for
+    /// [`words`](Self::words).
+    #[must_use]
+    #[inline(always)]
+    pub fn line(&self, slab: u32) -> Option<LineWords<'p>> {
+        self.words(slab, LINE_BYTES).and_then(|words| words.0.first_chunk().map(LineWords))
     }
 }
 
@@ -148,24 +189,15 @@ impl Memory {
         if self.faults.hit() { Err(self.exhausted("slab", wanted_bytes)) } else { Ok(()) }
     }
 
-    /// Returns words of a page, from the slab with this address on, in units of 32 bytes. `None` if the words
-    /// are not part of one live page, so that the address was invalid or torn.
+    /// Returns access to the pages of tables until the pin ends.
     ///
     /// # Panics
-    /// If the pin belongs to another memory, or `bytes` is not a multiple of 8.
+    /// If the pin belongs to another memory.
     #[must_use]
     #[inline]
-    pub fn page_words<'p>(&'p self, pin: &'p Pin<'_>, slab: u32, bytes: usize) -> Option<PageWords<'p>> {
+    pub fn pages<'p>(&'p self, pin: &'p Pin<'_>) -> Pages<'p> {
         assert!(pin.guards(self.epochs()), "the pin belongs to another memory");
-        assert!(bytes.is_multiple_of(WORD), "{bytes} bytes are not whole words");
-        let offset = slab as usize * layout::SLAB_UNIT_BYTES;
-        if offset % PAGE_BYTES + bytes > PAGE_BYTES || !self.table_pages.contains(offset / PAGE_BYTES) {
-            return None;
-        }
-        let start: NonNull<MappedWord> = self.at(offset).cast();
-        // SAFETY: the words are in a live page, which is aligned and initialised. All accesses to it are
-        // atomic, and it is not reclaimed before the pin ends, by the rules above.
-        Some(PageWords(unsafe { slice::from_raw_parts(start.as_ptr(), bytes / WORD) }))
+        Pages { arena: &self.arena, live: &self.table_pages }
     }
 
     /// Prefetches the cache line of a slab, which may have any address.

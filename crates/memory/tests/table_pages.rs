@@ -23,18 +23,23 @@ fn every_thread_sees_the_words_of_a_page() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let pin = memory.pin();
-            memory.page_words(&pin, last, 32).unwrap().store(&[1, 2, 3, 4]);
+            memory.pages(&pin).words(last, 32).unwrap().store(&[1, 2, 3, 4]);
         });
     });
     let pin = memory.pin();
-    let words = memory.page_words(&pin, last, 32).unwrap();
-    assert_eq!(words.load_array::<4>(), [1, 2, 3, 4]);
+    let words = memory.pages(&pin).words(last, 32).unwrap();
+    assert_eq!([0, 1, 2, 3].map(|index| words.load(index)), [1, 2, 3, 4]);
+    assert!(memory.pages(&pin).line(last).is_none(), "the second half of the line is past the end");
+    let line = memory.pages(&pin).line(last - 1).unwrap();
+    line.store(7, 5);
+    assert_eq!((line.load(4), line.load(7), words.load(3)), (1, 5, 5));
+    words.store(&[1, 2, 3, 4]);
     let mut bytes = [0; 16];
     words.load_bytes(&mut bytes);
     assert_eq!((bytes[0], bytes[8]), (1, 2));
     words.store_bytes(&[7; 8]);
     assert_eq!((words.load(0), words.load(1)), (u64::from_le_bytes([7; 8]), 2));
-    assert_eq!(memory.page_words(&pin, slab_of(page), 8).unwrap().load(0), 0, "a new page has zeros");
+    assert_eq!(memory.pages(&pin).words(slab_of(page), 8).unwrap().load(0), 0, "a new page has zeros");
 }
 
 #[test]
@@ -43,11 +48,11 @@ fn words_outside_live_pages_are_not_accessible() {
     let page = memory.allocate_table_page().unwrap();
     let (pin, first) = (memory.pin(), slab_of(page));
     let units = (PAGE_BYTES / 32) as u32;
-    assert!(memory.page_words(&pin, first + units - 1, 32).is_some());
-    assert!(memory.page_words(&pin, first + units - 1, 40).is_none(), "past the end of the page");
-    assert!(memory.page_words(&pin, first + units, 8).is_none(), "the next page is not allocated");
+    assert!(memory.pages(&pin).words(first + units - 1, 32).is_some());
+    assert!(memory.pages(&pin).words(first + units - 1, 40).is_none(), "past the end of the page");
+    assert!(memory.pages(&pin).words(first + units, 8).is_none(), "the next page is not allocated");
     for invalid in [0, first - 1, PAGES as u32 * units, (1 << 31) - 1, u32::MAX] {
-        assert!(memory.page_words(&pin, invalid, 8).is_none(), "{invalid}");
+        assert!(memory.pages(&pin).words(invalid, 8).is_none(), "{invalid}");
     }
 }
 
@@ -56,17 +61,17 @@ fn a_retired_page_is_reused_only_after_its_readers_have_ended() {
     let memory = memory();
     let page = memory.allocate_table_page().unwrap();
     let pin = memory.pin();
-    let words = memory.page_words(&pin, slab_of(page), 8).unwrap();
+    let words = memory.pages(&pin).words(slab_of(page), 8).unwrap();
     words.store(&[9]);
     memory.retire([Retired::TablePage(page)]);
-    assert!(memory.page_words(&pin, slab_of(page), 8).is_none(), "retired");
+    assert!(memory.pages(&pin).words(slab_of(page), 8).is_none(), "retired");
     let rest: Vec<_> = std::iter::from_fn(|| memory.allocate_table_page().ok()).collect();
     assert!(!rest.contains(&page));
     assert_eq!(words.load(0), 9);
     drop(pin);
     assert_eq!(memory.allocate_table_page().unwrap(), page);
     let pin = memory.pin();
-    assert_eq!(memory.page_words(&pin, slab_of(page), 8).unwrap().load(0), 0);
+    assert_eq!(memory.pages(&pin).words(slab_of(page), 8).unwrap().load(0), 0);
 }
 
 #[test]

@@ -62,6 +62,7 @@ mod loader;
 mod pair_count;
 mod pairs;
 mod push_down;
+mod push_down_values;
 mod range;
 mod reads;
 mod reserve;

@@ -9,15 +9,16 @@ use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use honeycomb_btree::{Pair, Scan};
+use honeycomb_btree::{Pair, Reader, Scan};
 use honeycomb_hashtable::{Condition, Element, Fold};
 
 use crate::error::Error;
+use crate::push_down_values::{Count, Reduction, ValuePage};
 use crate::range;
 use crate::table::Table;
 
 /// Pairs that are scanned under one pin.
-const PAGE_PAIRS: usize = 1024;
+pub(crate) const PAGE_PAIRS: usize = 1024;
 
 /// A range of an ordered table, and conditions on its pairs. Its functions see the pairs of one version; in a
 /// store without versions, only 1,024 adjacent pairs are of one moment.
@@ -49,7 +50,7 @@ pub struct PushDown<'t> {
 }
 
 /// Returns the part of a value that functions see; `None` omits the pair.
-type View = dyn Fn(&[u8]) -> Option<&[u8]> + Send + Sync;
+pub(crate) type View = dyn Fn(&[u8]) -> Option<&[u8]> + Send + Sync;
 
 #[derive(Clone)]
 struct ValueView(Arc<View>);
@@ -115,12 +116,9 @@ impl PushDown<'_> {
     /// [`Error::Function`] if a condition is invalid; [`Error::TooManySnapshots`],
     /// [`Error::SnapshotTooOld`].
     pub fn count(&self) -> Result<u64, Error> {
-        let mut count = 0;
-        self.visit(|_, _| {
-            count += 1;
-            ControlFlow::Continue(())
-        })?;
-        Ok(count)
+        let mut count = Count::default();
+        self.visit_values(&mut count)?;
+        Ok(count.0)
     }
 
     /// Folds the elements at byte `offset` of all values, in the order of the keys, with the function of a
@@ -132,10 +130,7 @@ impl PushDown<'_> {
     pub fn reduce(&self, offset: usize, function: u32, initial: &[u8]) -> Result<Vec<u8>, Error> {
         let functions = self.table.state().functions();
         let mut fold = Fold::new(functions, function, initial, offset)?;
-        self.visit(|_, value| {
-            fold.add(value);
-            ControlFlow::Continue(())
-        })?;
+        self.visit_values(&mut fold)?;
         Ok(fold.into_result())
     }
 
@@ -175,19 +170,44 @@ impl PushDown<'_> {
         Ok(pairs)
     }
 
+    /// Passes the visible parts of the values that satisfy all conditions to a reduction.
+    fn visit_values(&self, reduction: &mut impl Reduction) -> Result<(), Error> {
+        let conditions = self.conditions()?;
+        let view = self.view.as_ref().map(|view| &*view.0);
+        self.visit_pages(|reader, scan| {
+            let reduction = &mut *reduction;
+            let mut page = ValuePage { view, conditions: &conditions, reduction, pairs: 0, last: None };
+            reader.scan_into(self.table.root(), scan, &mut page);
+            page.last
+        })
+    }
+
     /// Passes the pairs that satisfy all conditions, and the visible parts of their values, to `visit`, until
     /// it breaks.
     fn visit(&self, mut visit: impl FnMut(Pair<'_>, &[u8]) -> ControlFlow<()>) -> Result<(), Error> {
-        let state = self.table.state();
-        let new =
-            |it: &StoredCondition| Condition::new(state.functions(), it.function, &it.operands, it.offset);
-        let conditions = self.conditions.iter().map(new).collect::<Result<Vec<_>, _>>()?;
+        let conditions = self.conditions()?;
         let mut visit = |pair: Pair<'_>| {
             let whole = pair.value();
             let seen = self.view.as_ref().map_or(Some(whole), |view| (view.0)(whole));
             let matches = |value| conditions.iter().all(|condition| condition.matches(value));
             seen.filter(|value| matches(value)).map_or(ControlFlow::Continue(()), |value| visit(pair, value))
         };
+        self.visit_pages(|reader, scan| self.visit_page(reader, scan, &mut visit))
+    }
+
+    fn conditions(&self) -> Result<Vec<Condition<'_>>, Error> {
+        let functions = self.table.state().functions();
+        let new = |it: &StoredCondition| Condition::new(functions, it.function, &it.operands, it.offset);
+        Ok(self.conditions.iter().map(new).collect::<Result<_, _>>()?)
+    }
+
+    /// Scans the range in pages, each under a pin. `visit` returns the last key of a page if there may be
+    /// more.
+    fn visit_pages(
+        &self,
+        mut visit: impl FnMut(&Reader<'_>, &Scan<'_>) -> Option<Vec<u8>>,
+    ) -> Result<(), Error> {
+        let state = self.table.state();
         let (mut lower, upper) = (self.lower.clone(), self.upper.as_ref().map(Vec::as_slice));
         let limits = state.lease_limits;
         let lease = state.forest.mvcc().then(|| state.leases.acquire(&state.forest, limits)).transpose()?;
@@ -198,10 +218,10 @@ impl PushDown<'_> {
             };
             let scan = Scan { lower: low, upper: high, limit: PAGE_PAIRS, ..Scan::default() };
             let page = match &lease {
-                None => Ok(self.visit_page(&state.forest.reader(), &scan, &mut visit)),
+                None => Ok(visit(&state.forest.reader(), &scan)),
                 Some(lease) => state.leases.enter(lease, state.forest.memory()).and_then(|in_use| {
                     let reader = state.forest.reader_at(&in_use, lease.version);
-                    let page = self.visit_page(&reader, &scan, &mut visit);
+                    let page = visit(&reader, &scan);
                     state.leases.renew(lease, state.forest.memory())?;
                     Ok(page)
                 }),
@@ -219,7 +239,7 @@ impl PushDown<'_> {
     /// Visits the pairs of a page. Returns its last key if there may be more.
     fn visit_page(
         &self,
-        reader: &honeycomb_btree::Reader<'_>,
+        reader: &Reader<'_>,
         scan: &Scan<'_>,
         visit: &mut impl FnMut(Pair<'_>) -> ControlFlow<()>,
     ) -> Option<Vec<u8>> {

@@ -35,6 +35,8 @@ impl Display for Step {
 const TOKEN: &str = "<token>";
 /// A database that does not contain an index.
 const SPARE_DATABASE: &str = "9";
+/// The number of the database that is unordered at the server of a tour.
+pub const UNORDERED_DATABASE: usize = 8;
 
 /// A command and its arguments.
 type Command = Vec<Vec<u8>>;
@@ -50,7 +52,7 @@ pub fn run(address: SocketAddr, directory: &Path) -> Result<Vec<Step>, Error> {
     let directory = &std::fs::canonicalize(directory).map_err(Error::file("find", directory))?;
     let client = Client::open(format!("redis://{address}")).map_err(Error::server(address))?;
     let mut connection = client.get_connection().map_err(Error::server(address))?;
-    let parts = [ordered_reads(directory), redis_commands(), transaction(), snapshot()];
+    let parts = [ordered_reads(directory), redis_commands(), transaction(), snapshot(), functions()];
     run_parts(&mut connection, parts).map_err(Error::server(address))
 }
 
@@ -145,6 +147,22 @@ fn snapshot() -> Part {
         words(&["FLUSHDB"]),
     ];
     ("a snapshot, which deletions do not change", commands.into())
+}
+
+fn functions() -> Part {
+    let commands = [
+        words(&["SELECT", &UNORDERED_DATABASE.to_string()]),
+        words(&["SET", "jars", "\u{7}"]),
+        words(&["KV.UPDATE", "jars", "u8", "bounded-subtract", "SCALAR", "5", "0", "255"]),
+        words(&["KV.UPDATE", "jars", "u8", "bounded-subtract", "SCALAR", "5", "0", "255"]),
+        words(&["KV.REDUCE", "jars", "u8", "add", "0"]),
+        words(&["SET", "cells", "\u{3}\u{9}\u{4}"]),
+        words(&["KV.UPDATE", "cells", "u8", "add", "EACH", "2"]),
+        words(&["KV.REDUCE", "cells", "u8", "add", "0"]),
+        words(&["KV.FILTER", "cells", "u8", "greater", "5"]),
+        words(&["FLUSHDB"]),
+    ];
+    ("an unordered database: atomic functions on a counter with bounds and on a vector", commands.into())
 }
 
 fn words(words: &[&str]) -> Command {

@@ -9,3 +9,4 @@ pub(crate) mod reader;
 pub(crate) mod run;
 pub(crate) mod sample;
 pub(crate) mod scan;
+pub(crate) mod value_run;

@@ -127,9 +127,7 @@ impl<'a> PairRun<'a> {
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
     ) -> WrittenPairs {
-        let Some(columns) = self.columns else { return WrittenPairs::default() };
-        let most = self.items.len().min(self.pairs).min(pairs);
-        let items = self.items.start..self.items.start + most;
+        let (Some(columns), items) = self.next_items(pairs) else { return WrittenPairs::default() };
         let written = match columns.equal_items(items.clone()) {
             Some(items) => {
                 let (header, prefix_bytes) = (items.header(), self.prefix.len());
@@ -153,9 +151,21 @@ impl<'a> PairRun<'a> {
                 out.written
             }
         };
-        self.items.start += written.pairs;
-        self.pairs -= written.pairs;
+        self.consume(written.pairs);
         written
+    }
+
+    /// Returns the columns, and the positions of at most `pairs` items that may be consumed next.
+    #[inline]
+    pub(super) fn next_items(&self, pairs: usize) -> (Option<Columns<'a>>, Range<usize>) {
+        let most = self.items.len().min(self.pairs).min(pairs);
+        (self.columns, self.items.start..self.items.start + most)
+    }
+
+    #[inline]
+    pub(super) fn consume(&mut self, pairs: usize) {
+        self.items.start += pairs;
+        self.pairs -= pairs;
     }
 }
 

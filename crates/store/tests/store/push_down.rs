@@ -70,6 +70,57 @@ fn functions_over_ranges_agree_with_loops() {
     }
 }
 
+/// Leaves whose pairs have equal lengths, with log entries between runs of sorted pairs, and other leaves
+/// beside them.
+#[test]
+fn reductions_of_equal_pairs_agree_with_loops() {
+    let mut random = Random::new(seed());
+    for mvcc in [true, false] {
+        let store = Store::open(Config { mvcc, ..config() }).unwrap();
+        let table = store.table("table").unwrap();
+        let long_key = |number: usize| [&mixed(number as u64)[..], &key(number as u64)].concat();
+        (0..6000).for_each(|number| table.put(&long_key(number), &random.bytes(13)).unwrap());
+        for round in 0..20 {
+            for _ in 0..random.below(200) {
+                let (key, length) = (long_key(random.below(6000)), random.below(20));
+                match random.below(4) {
+                    0 => _ = table.delete(&key).unwrap(),
+                    1 if round > 10 => table.put(&key, &random.bytes(length)).unwrap(),
+                    _ => table.put(&key, &random.bytes(13)).unwrap(),
+                }
+            }
+            let (low, high) = (mixed(random.next()), mixed(random.next()));
+            let (low, high) = (low.min(high), low.max(high));
+            let range = table.push_down(&low[..]..&high[..]);
+            let values: Vec<_> = pairs(&table)
+                .into_iter()
+                .filter(|(key, _)| low[..] <= key[..] && key[..] < high[..])
+                .map(|(_, value)| value)
+                .collect();
+            assert_eq!(range.count().unwrap(), values.len() as u64);
+            let word = |value: &[u8]| value.get(5..9).map(|it| u32::from_le_bytes(it.try_into().unwrap()));
+            let sum = |values: &mut dyn Iterator<Item = &[u8]>| {
+                values.filter_map(word).fold(7, u32::wrapping_add).to_le_bytes().to_vec()
+            };
+            let (add, greater) = (BuiltIn::Add.number(Element::U32), BuiltIn::Greater.number(Element::U8));
+            let initial = 7_u32.to_le_bytes();
+            let mut all = values.iter().map(Vec::as_slice);
+            assert_eq!(range.reduce(5, add, &initial).unwrap(), sum(&mut all));
+            let some = range.clone().only(0, greater, &[100]);
+            let mut passing = values.iter().map(Vec::as_slice).filter(|it| it.first() > Some(&100));
+            assert_eq!(some.reduce(5, add, &initial).unwrap(), sum(&mut passing));
+            let seen = range.seeing(|value| value.get(2..));
+            let mut parts = values.iter().filter_map(|value| value.get(2..));
+            assert_eq!(seen.reduce(5, add, &initial).unwrap(), sum(&mut parts));
+        }
+    }
+}
+
+/// Eight bytes that differ in their beginning for consecutive numbers.
+fn mixed(number: u64) -> [u8; 8] {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+}
+
 /// The first pairs that fit, at least one.
 fn first(pairs: &[(Vec<u8>, Vec<u8>)], count: usize, bytes_max: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut bytes = 0;

@@ -22,6 +22,12 @@ impl<'a> EqualItems<'a> {
         self.header
     }
 
+    /// Returns the lengths of each item, the distance between two items, and the bytes from the first one on.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (ItemHeader, usize, &'a [u8]) {
+        (self.header, self.stride_bytes, self.from)
+    }
+
     /// Iterates over the heads of the keys, each with the `N` bytes of the node from the rest of the key on.
     /// Ends before an item after which the node has fewer bytes.
     #[inline(always)]
