@@ -26,6 +26,7 @@ pub(crate) mod start;
 pub(crate) mod state;
 mod statistics;
 mod table_ids;
+mod table_load;
 
 pub use backup::Backup;
 pub use change_stream::{ChangeStream, TableChange, TableChangeKind};

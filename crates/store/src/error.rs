@@ -105,7 +105,7 @@ pub enum Error {
     #[error("the table has pairs: a bulk load needs an empty table")]
     TableNotEmpty,
     /// The keys of a bulk load do not ascend.
-    #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
+    #[error("pair {position}, counted from 0, is not greater than the pair before it: keys must ascend")]
     NotAscending {
         /// Position, from 0, of the first pair whose key is not greater than the key before it.
         position: u64,
