@@ -9,11 +9,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use honeycomb_memory::Sleeper;
 use honeycomb_store::{Error, Store, SyncPolicy, Version};
 
 use crate::server_state::ServerState;
+
+/// The longest write of the log for which a core waits, instead of the thread of the log.
+const WRITE_TIME: Duration = Duration::from_millis(1);
 
 /// The versions that decide which replies of an iteration may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub(crate) struct Held {
     /// The end of replies to gets that follow the last mark without other replies between them, and the
     /// version that they depend on.
     gets: (u64, Version),
+    /// Whether the last update came with replies, and none before them waited.
+    has_got: bool,
 }
 
 /// Whether each core holds replies.
@@ -49,7 +55,7 @@ impl Hold {
     /// Returns the versions for the replies so far; `None` if the store is in memory only.
     pub(crate) fn now(store: &Store) -> Option<Self> {
         let policy = store.sync_policy()?;
-        let has_failed = matches!(store.check_writable(), Err(Error::ReadOnly { .. }));
+        let has_failed = has_failed(store);
         Some(Self {
             needed: store.read_version(),
             durable: store.durable_version(),
@@ -67,6 +73,12 @@ impl Hold {
     /// Whether a version is durable, or can never be.
     pub(crate) fn has(&self, version: Version) -> bool {
         version <= self.durable
+    }
+
+    /// Makes the replies of this iteration durable on this core, if the disk is fast and no other thread does
+    /// so. Returns whether they are durable.
+    pub(crate) fn write(&self, store: &Store) -> bool {
+        self.holds_all && store.write_log(self.needed, WRITE_TIME)
     }
 
     /// The version of the replies of this iteration.
@@ -92,6 +104,7 @@ impl Held {
     /// Marks the end of `unsent` bytes of replies, and releases those that may leave.
     pub(crate) fn update(&mut self, hold: Option<&Hold>, unsent: usize) {
         let end = self.sent + unsent as u64;
+        self.has_got = end > self.marked() && !self.waits();
         let Some(hold) = hold else {
             self.released = end;
             return;
@@ -128,6 +141,11 @@ impl Held {
         self.marks.back().map_or(self.released, |(last, _)| *last)
     }
 
+    /// Whether replies to gets, which did not wait, came with the last update.
+    pub(crate) fn has_got(&self) -> bool {
+        self.has_got && !self.waits()
+    }
+
     /// Whether replies wait.
     pub(crate) fn waits(&self) -> bool {
         !self.marks.is_empty()
@@ -140,12 +158,17 @@ impl HoldingCores {
     }
 
     /// States that a core holds replies, and requests that they become durable. Returns whether more is
-    /// durable than when the core looked, so that it must look again.
+    /// durable than when the core looked, or the log has failed since, so that it must look again.
     pub(crate) fn wait(&self, core: usize, store: &Store, hold: &Hold) -> bool {
         self.0[core].prepare();
         let is_durable = store.request_durable(hold.needed);
-        is_durable || store.durable_version() > hold.durable
+        is_durable || store.durable_version() > hold.durable || has_failed(store) && !hold.has_failed
     }
+}
+
+/// Whether nothing becomes durable any more.
+fn has_failed(store: &Store) -> bool {
+    matches!(store.check_writable(), Err(Error::ReadOnly { .. }))
 }
 
 /// Makes the log of the store wake the cores that hold replies.
@@ -190,14 +213,14 @@ mod tests {
         held.got((0, 10), 3);
         held.got((10, 15), 2);
         held.update(Some(&hold(9, 3)), 15);
-        assert_eq!((held.released(), held.waits()), (15, false));
+        assert_eq!((held.released(), held.waits(), held.has_got()), (15, false, true));
         held.sent(15);
         // A get of a key that was just written.
         held.got((0, 4), 8);
         held.update(Some(&hold(9, 7)), 4);
-        assert_eq!((held.released(), held.waits()), (0, true));
+        assert_eq!((held.released(), held.waits(), held.has_got()), (0, true, false));
         held.update(Some(&hold(9, 8)), 4);
-        assert_eq!((held.released(), held.waits()), (4, false));
+        assert_eq!((held.released(), held.waits(), held.has_got()), (4, false, false));
     }
 
     #[test]

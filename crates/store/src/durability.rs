@@ -11,6 +11,7 @@ mod checkpointer;
 mod checkpoints;
 pub(crate) mod config;
 mod files;
+mod groups;
 mod loading;
 pub(crate) mod log_state;
 mod log_thread;
