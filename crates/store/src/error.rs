@@ -110,6 +110,15 @@ pub enum Error {
         /// Position, from 0, of the first pair whose key is not greater than the key before it.
         position: u64,
     },
+    /// A bulk load into a durable store is one record of the log, which has a limit.
+    #[error(
+        "the pairs of a bulk load into a durable store have at most {bytes_max} bytes (`load_bytes_max`): \
+         load the first pairs, and put the others in batches"
+    )]
+    LoadTooLarge {
+        /// The limit in bytes, with 16 bytes for each pair.
+        bytes_max: u64,
+    },
     /// The fill factor of a bulk load is invalid.
     #[error("fill factor of {percent} %: a bulk load fills nodes to 10 to 100 %")]
     FillPercent {

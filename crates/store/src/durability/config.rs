@@ -48,6 +48,10 @@ pub struct DurabilityConfig {
     pub archive: Option<Arc<dyn Storage>>,
     /// Most bytes of records that wait for the log. Further writes wait. Default 64 MiB.
     pub queue_bytes_max: u64,
+    /// Most bytes of keys and values of a bulk load or an image, with 16 bytes for each pair: it is one
+    /// record of the log, so that a power cut leaves all of it or nothing, and it waits in memory. Default
+    /// 1 GiB.
+    pub load_bytes_max: u64,
     /// Receives the progress of the recovery.
     pub progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,
 }
@@ -89,6 +93,7 @@ impl DurabilityConfig {
             checkpoint_interval: None,
             archive: None,
             queue_bytes_max: 64 << 20,
+            load_bytes_max: 1 << 30,
             progress: None,
         }
     }

@@ -23,6 +23,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use honeycomb_btree::{Journal, Version};
+use honeycomb_layout::wal_change;
 use honeycomb_log::{Changes, LogError, LogWriter, Pending};
 use honeycomb_memory::Sleeper;
 use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -47,6 +48,7 @@ pub(crate) struct LogState {
     pub(crate) newest_writes: NewestWrites,
     pub(crate) counters: LogCounters,
     queue_bytes_max: u64,
+    load_bytes_max: u64,
     policy: AtomicU32,
     durable: AtomicU64,
     written: AtomicU64,
@@ -99,6 +101,7 @@ impl LogState {
             newest_writes: NewestWrites::new(),
             counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
+            load_bytes_max: config.load_bytes_max,
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
             // No record of this start is in the files.
@@ -207,6 +210,13 @@ impl LogState {
             let health = self.lock_health();
             drop(self.changed.wait_timeout(health, WAIT));
         }
+    }
+
+    /// Returns an error if the record of a bulk load would be too long with one more pair.
+    pub(crate) fn check_load(&self, record: &Changes, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        let bytes = record.bytes().len() + wal_change::SIZE + key.len() + value.len();
+        let bytes_max = self.load_bytes_max;
+        if bytes as u64 <= bytes_max { Ok(()) } else { Err(Error::LoadTooLarge { bytes_max }) }
     }
 
     /// Returns the error with which writes are refused, if they are.

@@ -99,6 +99,40 @@ fn keys_that_do_not_ascend_are_corruption_wherever_parts_end() {
     }
 }
 
+/// A bulk load and an image are one record each, so they have a limit in a durable store.
+#[test]
+fn a_bulk_load_into_a_durable_store_has_a_limit() {
+    let disk = SimulatedDisk::default();
+    let with_limit = |load_bytes_max| {
+        let config = config(&disk, SyncPolicy::Always);
+        let durability = config.durability.map(|config| DurabilityConfig { load_bytes_max, ..config });
+        Config { durability, ..config }
+    };
+    // Each pair has 16 + 4 + 10 bytes.
+    let store = Store::open(with_limit(300)).unwrap();
+    let table = store.table("t").unwrap();
+    let pairs = |count: u32| (0..count).map(|number| (number.to_be_bytes(), [7; 10]));
+    let rejected = table.load_sorted(pairs(11));
+    assert!(matches!(rejected, Err(Error::LoadTooLarge { bytes_max: 300 })), "{rejected:?}");
+    let mut loader = table.loader(90).unwrap();
+    let pushed: Vec<_> = pairs(12).map(|(key, value)| loader.push(&key, &value)).collect();
+    assert!(pushed[..10].iter().all(Result::is_ok) && pushed[10..].iter().all(Result::is_err));
+    assert_eq!((loader.finish().unwrap(), table.pair_count()), (10, 10), "the earlier pairs are loaded");
+    let (mut image, expected) = (Vec::new(), contents(&store));
+    store.save(&mut image).unwrap();
+    drop((table, store));
+    let store = Store::open(with_limit(316)).unwrap();
+    assert!(contents(&store) == expected);
+    store.drop_table("t").unwrap();
+    assert!(matches!(store.load(&image[..]), Err(Error::LoadTooLarge { bytes_max: 316 })));
+    assert!(store.tables().is_empty());
+    drop(store);
+    // The record of an image has the creation of its tables as well: here 16 + 1 bytes.
+    let store = Store::open(with_limit(317)).unwrap();
+    assert_eq!(store.load(&image[..]).unwrap(), 10);
+    assert!(contents(&store) == expected);
+}
+
 /// Stops the writers of a test, also if it fails.
 struct StopOnDrop<'d>(&'d AtomicBool);
 
