@@ -261,11 +261,6 @@ impl Connection {
         self.held.waits()
     }
 
-    /// Whether the last iteration has executed gets whose replies did not wait.
-    pub(crate) fn has_got(&self) -> bool {
-        self.held.has_got()
-    }
-
     /// The number of bytes that may be sent now.
     fn released(&self) -> usize {
         self.held.released().min(self.replies.len())

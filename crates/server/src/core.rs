@@ -40,8 +40,6 @@ const PAUSE_POLL_TIMEOUT: Duration = Duration::from_millis(5);
 const STOP_IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 /// Leaves that the store maintains between two iterations. Each takes a microsecond at most.
 const LEAVES_MAINTAINED: usize = 64;
-/// Iterations in which a core that has served gets does not wait for the log.
-const GETS_REMEMBERED: u32 = 64;
 /// Bytes that one iteration receives from all clients with many bytes, and sends to them.
 const QUOTA_RECEIVED: usize = 64 << 10;
 const QUOTA_SENT: usize = 64 << 10;
@@ -67,8 +65,6 @@ pub(crate) struct Core {
     ready: Vec<usize>,
     /// Indexes of connections whose replies wait until they are durable.
     held: Vec<usize>,
-    /// Iterations until this core may wait for a write of the log, because it has served gets recently.
-    serves_gets: u32,
     executor: BatchExecutor,
     background: Arc<Background>,
     datagrams: Datagrams,
@@ -137,7 +133,6 @@ impl Core {
             connections: Slab::new(),
             ready: Vec::new(),
             held: Vec::new(),
-            serves_gets: 0,
             executor: BatchExecutor::new(counts.clone(), background.clone()),
             background,
             buffer: Connection::buffer(),
@@ -434,8 +429,6 @@ impl Core {
                 if !std::mem::replace(&mut connection.is_listed, true) {
                     self.held.push(index);
                 }
-            } else if connection.has_got() {
-                self.serves_gets = GETS_REMEMBERED;
             }
             let sent = connection.send(&mut sending);
             let bytes = *sent.as_ref().unwrap_or(&0);
@@ -456,18 +449,12 @@ impl Core {
         self.ready = ready;
     }
 
-    /// Makes held replies durable. A core that has nothing else to do, and whose clients do not get pairs,
-    /// writes the log itself. Otherwise it requests that, and the thread of the log wakes it.
+    /// Requests that held replies become durable. The log then wakes this core.
     fn wait_for_log(&mut self, hold: &Hold, ready: &mut Vec<usize>) {
-        self.serves_gets = self.serves_gets.saturating_sub(1);
         if self.held.is_empty() && !self.datagrams.holds() {
             return;
         }
-        let is_at_rest = ready.is_empty() && !self.datagrams.is_ready() && !self.executor.has_slices();
-        let writes = is_at_rest && self.serves_gets == 0;
-        if writes && hold.write(&self.shared.store)
-            || self.shared.holding.wait(self.number, &self.shared.store, hold)
-        {
+        if self.shared.holding.wait(self.number, &self.shared.store, hold) {
             self.list_held(ready);
             self.datagrams.look_again();
         }

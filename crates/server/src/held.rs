@@ -9,15 +9,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use honeycomb_memory::Sleeper;
 use honeycomb_store::{Error, Store, SyncPolicy, Version};
 
 use crate::server_state::ServerState;
-
-/// The longest write of the log for which a core waits, instead of the thread of the log.
-const WRITE_TIME: Duration = Duration::from_millis(1);
 
 /// The versions that decide which replies of an iteration may leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +39,6 @@ pub(crate) struct Held {
     /// The end of replies to gets that follow the last mark without other replies between them, and the
     /// version that they depend on.
     gets: (u64, Version),
-    /// Whether the last update came with replies, and none before them waited.
-    has_got: bool,
 }
 
 /// Whether each core holds replies.
@@ -75,12 +69,6 @@ impl Hold {
         version <= self.durable
     }
 
-    /// Makes the replies of this iteration durable on this core, if the disk is fast and no other thread does
-    /// so. Returns whether they are durable.
-    pub(crate) fn write(&self, store: &Store) -> bool {
-        self.holds_all && store.write_log(self.needed, WRITE_TIME)
-    }
-
     /// The version of the replies of this iteration.
     pub(crate) fn needed(&self) -> Version {
         self.needed
@@ -104,7 +92,6 @@ impl Held {
     /// Marks the end of `unsent` bytes of replies, and releases those that may leave.
     pub(crate) fn update(&mut self, hold: Option<&Hold>, unsent: usize) {
         let end = self.sent + unsent as u64;
-        self.has_got = end > self.marked() && !self.waits();
         let Some(hold) = hold else {
             self.released = end;
             return;
@@ -139,11 +126,6 @@ impl Held {
     /// The end of the replies of earlier iterations.
     fn marked(&self) -> u64 {
         self.marks.back().map_or(self.released, |(last, _)| *last)
-    }
-
-    /// Whether replies to gets, which did not wait, came with the last update.
-    pub(crate) fn has_got(&self) -> bool {
-        self.has_got && !self.waits()
     }
 
     /// Whether replies wait.
@@ -187,6 +169,9 @@ pub(crate) fn wake_cores(shared: &Arc<ServerState>) {
 
 #[cfg(test)]
 mod tests {
+    use honeycomb_store::{Config, DurabilityConfig};
+    use honeycomb_testing::{DiskFault, SimulatedDisk};
+
     use super::*;
 
     fn hold(needed: Version, durable: Version) -> Hold {
@@ -208,19 +193,36 @@ mod tests {
     }
 
     #[test]
+    fn a_core_notices_a_failure_that_precedes_its_wait() {
+        let disk = SimulatedDisk::default();
+        let durability = DurabilityConfig::with_storage(Arc::new(disk.clone()));
+        let durability = Some(DurabilityConfig { writes_wait: false, ..durability });
+        let config = Config { memory_bytes: 16 << 20, durability, ..Config::default() };
+        let (store, cores) = (Store::open(config).unwrap(), HoldingCores::new(1));
+        let table = store.table("t").unwrap();
+        store.wait_durable(store.read_version()).unwrap();
+        disk.fail(disk.calls(), DiskFault::PowerCut);
+        table.put(b"key", b"value").unwrap();
+        let before = Hold::now(&store).unwrap();
+        assert!(store.wait_durable(store.read_version()).is_err() && !before.has_failed);
+        assert!(cores.wait(0, &store, &before));
+        assert!(!cores.wait(0, &store, &Hold::now(&store).unwrap()), "it has noticed the failure");
+    }
+
+    #[test]
     fn gets_wait_for_their_keys_only() {
         let mut held = Held::default();
         held.got((0, 10), 3);
         held.got((10, 15), 2);
         held.update(Some(&hold(9, 3)), 15);
-        assert_eq!((held.released(), held.waits(), held.has_got()), (15, false, true));
+        assert_eq!((held.released(), held.waits()), (15, false));
         held.sent(15);
         // A get of a key that was just written.
         held.got((0, 4), 8);
         held.update(Some(&hold(9, 7)), 4);
-        assert_eq!((held.released(), held.waits(), held.has_got()), (0, true, false));
+        assert_eq!((held.released(), held.waits()), (0, true));
         held.update(Some(&hold(9, 8)), 4);
-        assert_eq!((held.released(), held.waits(), held.has_got()), (4, false, false));
+        assert_eq!((held.released(), held.waits()), (4, false));
     }
 
     #[test]

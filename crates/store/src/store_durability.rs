@@ -71,14 +71,6 @@ impl Store {
         log.durable_version() >= version
     }
 
-    /// Writes the log up to a version on this thread, under [`SyncPolicy::Always`], unless another thread
-    /// writes it now or the last write took longer than `most`. Returns whether all writes up to the version
-    /// are durable. This saves a thread that has nothing else to do the switches to the thread of the log.
-    pub fn write_log(&self, version: Version, most: Duration) -> bool {
-        let Some(log) = self.state().log() else { return true };
-        log.counters.last_write() <= most && log.write(version.min(self.read_version()))
-    }
-
     /// Calls a function whenever [`Store::durable_version`] has advanced, and when the log begins or ceases
     /// to refuse writes. The thread that writes the log calls it, so it must be short and must not write to
     /// the store.

@@ -52,6 +52,9 @@ pub struct DurabilityConfig {
     /// record of the log, so that a power cut leaves all of it or nothing, and it waits in memory. Default
     /// 1 GiB.
     pub load_bytes_max: u64,
+    /// Whether the log has the value before each put and each deletion of an ordered table, for
+    /// [`TableChange::old`](crate::TableChange::old). Its records are longer then. Default false.
+    pub old_values: bool,
     /// Receives the progress of the recovery.
     pub progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,
 }
@@ -94,6 +97,7 @@ impl DurabilityConfig {
             archive: None,
             queue_bytes_max: 64 << 20,
             load_bytes_max: 1 << 30,
+            old_values: false,
             progress: None,
         }
     }

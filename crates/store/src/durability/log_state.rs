@@ -49,6 +49,7 @@ pub(crate) struct LogState {
     pub(crate) counters: LogCounters,
     queue_bytes_max: u64,
     load_bytes_max: u64,
+    has_old_values: bool,
     policy: AtomicU32,
     durable: AtomicU64,
     written: AtomicU64,
@@ -102,6 +103,7 @@ impl LogState {
             counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
             load_bytes_max: config.load_bytes_max,
+            has_old_values: config.old_values,
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
             // No record of this start is in the files.
@@ -251,7 +253,7 @@ impl LogState {
 
     /// Writes the records up to a version, which readers see, unless another thread writes now or the policy
     /// does not make a group durable. Returns whether all of them are durable.
-    pub(crate) fn write(&self, version: Version) -> bool {
+    fn write(&self, version: Version) -> bool {
         if self.policy() != SyncPolicy::Always || self.is_unhealthy.load(Ordering::Acquire) {
             return false;
         }
@@ -323,5 +325,9 @@ impl Journal for LogState {
         if !is_always || version.is_multiple_of(GATHERED_VERSIONS) {
             self.wake();
         }
+    }
+
+    fn has_old_values(&self) -> bool {
+        self.has_old_values
     }
 }

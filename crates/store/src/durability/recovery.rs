@@ -150,7 +150,7 @@ impl Replay<'_, '_, '_> {
                 self.tables.clear();
                 Ok(())
             }
-            Change::Time { .. } => Ok(()),
+            Change::Time { .. } | Change::Old { .. } => Ok(()),
         }
     }
 }

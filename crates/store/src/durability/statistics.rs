@@ -105,8 +105,6 @@ pub(crate) struct LogCounters {
     bytes: AtomicU64,
     files: AtomicU64,
     nanoseconds: AtomicU64,
-    /// The time of the last group in nanoseconds.
-    last: AtomicU64,
     times: [AtomicU64; WRITE_MICROSECONDS.len() + 1],
 }
 
@@ -128,18 +126,11 @@ impl LogCounters {
         add(&self.records, records);
         add(&self.groups, 1);
         add(&self.syncs, u64::from(syncs));
-        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        add(&self.nanoseconds, nanoseconds);
-        self.last.store(nanoseconds, Ordering::Relaxed);
+        add(&self.nanoseconds, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let bucket = WRITE_MICROSECONDS.iter().position(|&most| time.as_micros() <= u128::from(most));
         add(&self.times[bucket.unwrap_or(WRITE_MICROSECONDS.len())], 1);
         self.bytes.store(writer.written_bytes(), Ordering::Relaxed);
         self.set_files(writer.files());
-    }
-
-    /// The time of the last group.
-    pub(crate) fn last_write(&self) -> Duration {
-        Duration::from_nanos(self.last.load(Ordering::Relaxed))
     }
 
     pub(crate) fn set_files(&self, files: usize) {
