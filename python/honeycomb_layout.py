@@ -540,6 +540,9 @@ WAL_TIME = 7
 # Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
 WAL_CREATE_UNORDERED = 8
 
+# Kind: the key had this value before the next change, which is a change of the same key.
+WAL_OLD = 9
+
 # Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
 WAL_BLOCK_TABLE = 1
 
@@ -1271,11 +1274,12 @@ class WalChange(_Record):
 
     # Identifies a table from its wal_create on; wal_time: milliseconds since 1970.
     tree: int = 0
-    # Wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound.
+    # Wal_put, wal_old, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper
+    # bound.
     value_bytes: int = 0
     # Bytes of the key, of the lower bound, or of the name of the table.
     key_bytes: int = 0
-    # One of the constants wal_put to wal_create_unordered.
+    # One of the constants wal_put to wal_old.
     kind: int = 0
     # Wal_delete_range: word wal_bounds; otherwise 0.
     bounds: int = 0

@@ -470,6 +470,9 @@ package layout_pkg;
   // kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered
   localparam int unsigned WalCreateUnordered = 8;
 
+  // kind: the key had this value before the next change, which is a change of the same key
+  localparam int unsigned WalOld = 9;
+
   // kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it
   localparam int unsigned WalBlockTable = 1;
 
@@ -1220,11 +1223,12 @@ package layout_pkg;
   typedef struct packed {
     // wal_delete_range: word wal_bounds; otherwise 0
     logic [7:0] bounds;
-    // one of the constants wal_put to wal_create_unordered
+    // one of the constants wal_put to wal_old
     logic [7:0] kind;
     // bytes of the key, of the lower bound, or of the name of the table
     logic [15:0] key_bytes;
-    // wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound
+    // wal_put, wal_old, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper
+    // bound
     logic [31:0] value_bytes;
     // identifies a table from its wal_create on; wal_time: milliseconds since 1970
     logic [63:0] tree;

@@ -44,7 +44,7 @@ pub enum Error {
     #[error("the tree has pairs: bulk load needs an empty tree")]
     NotEmpty,
     /// The keys of a bulk load are not in ascending order.
-    #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
+    #[error("pair {position}, counted from 0, is not greater than the pair before it: keys must ascend")]
     NotAscending {
         /// Index of the pair whose key is not greater than the key before it.
         position: u64,

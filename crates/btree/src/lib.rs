@@ -36,7 +36,7 @@ pub use crate::read::value_run::ValueRun;
 pub use crate::verify::{Verified, Violation};
 pub use crate::write::batch::BATCH_OPERATIONS_MAX;
 pub use crate::write::compact::Compacted;
-pub use crate::write::loader::Loader;
+pub use crate::write::loader::{Loader, LoaderPart};
 pub use crate::write::operation::{
     BatchEntry, BatchOperation, BatchOutcome, Effect, Existing, Operation, Outcome, TreeRange, effect_of,
 };

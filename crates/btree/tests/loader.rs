@@ -23,6 +23,32 @@ fn load(forest: &Forest, root: Root, model: &Model, fill_percent: usize) -> Resu
     loader.finish()
 }
 
+/// Loads a model in parts, each built by a thread of its own.
+fn load_parts(
+    forest: &Forest,
+    root: Root,
+    model: &Model,
+    (parts, fill_percent): (usize, usize),
+) -> Result<u64, Error> {
+    let pairs: Vec<_> = model.iter().collect();
+    let bounds: Vec<_> = (0..=parts).map(|part| part * pairs.len() / parts).collect();
+    let mut loader = forest.loader(root, fill_percent)?;
+    std::thread::scope(|scope| {
+        let build = |range: &[usize]| {
+            let pairs = &pairs[range[0]..range[1]];
+            let low = if range[0] == 0 { &[][..] } else { pairs.first().map_or(&[][..], |(key, _)| key) };
+            let mut part = forest.loader_part(low, fill_percent)?;
+            pairs.iter().try_for_each(|(key, value)| part.push(key, value))?;
+            assert_eq!(part.pairs(), pairs.len() as u64);
+            Ok::<_, Error>(part)
+        };
+        let threads: Vec<_> = bounds.windows(2).map(|range| scope.spawn(move || build(range))).collect();
+        let mut built = threads.into_iter().map(|thread| thread.join().unwrap());
+        built.try_for_each(|part| loader.append(part?))
+    })?;
+    loader.finish()
+}
+
 /// Returns the numbers of bytes and LIDs that are not free.
 fn in_use(forest: &Forest) -> (usize, usize) {
     let now = forest.memory().accounting();
@@ -36,13 +62,17 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
     everything(&forest.reader(), root)
 }
 
-/// Loads a tree, reads it with all kinds of reads, and writes to it.
-fn check(shape: Shape, keys: Keys, pairs: u64, fill_percent: usize) {
+/// Loads a tree, in several parts or as a whole, reads it with all kinds of reads, and writes to it.
+fn check(shape: Shape, keys: Keys, pairs: u64, (parts, fill_percent): (usize, usize)) {
     let forest = forest(shape, 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let mut model = model(keys, pairs, shape.key_bytes_max());
     let before = forest.reader().version();
-    assert_eq!(load(&forest, root, &model, fill_percent).unwrap(), model.len() as u64);
+    let loaded = match parts {
+        1 => load(&forest, root, &model, fill_percent),
+        _ => load_parts(&forest, root, &model, (parts, fill_percent)),
+    };
+    assert_eq!(loaded.unwrap(), model.len() as u64);
     assert_eq!(
         forest.reader().version(),
         before + u64::from(!model.is_empty()),
@@ -69,10 +99,15 @@ fn trees_of_every_size_pass_every_check() {
     for keys in [Keys::Random, Keys::AnyLength, Keys::Paths, Keys::EqualHeads, Keys::Counting] {
         for pairs in [0, 1, 2, 3, 7, 30, 100, 400, 1_500] {
             for fill_percent in [10, 60, 90, 100] {
-                check(tiny(128), keys, pairs, fill_percent);
+                check(tiny(128), keys, pairs, (1, fill_percent));
+            }
+            for parts in [2, 5, 40] {
+                check(tiny(128), keys, pairs, (parts, 60));
             }
         }
-        check(default_shape(), keys, 5_000, 90);
+        for parts in [1, 7] {
+            check(default_shape(), keys, 5_000, (parts, 90));
+        }
     }
 }
 
@@ -119,7 +154,7 @@ fn keys_that_do_not_ascend_are_rejected() {
     for key in [b"d", b"c", b"a"] {
         let error = loader.push(key, b"2").unwrap_err();
         assert!(matches!(error, Error::NotAscending { position: 3 }));
-        let text = "pair 3 is not greater than pair 2, counted from 0: keys must ascend";
+        let text = "pair 3, counted from 0, is not greater than the pair before it: keys must ascend";
         assert_eq!(error.to_string(), text);
     }
     assert!(matches!(loader.push(b"", b"2"), Err(Error::KeyLength { bytes: 0, .. })));
@@ -131,6 +166,35 @@ fn keys_that_do_not_ascend_are_rejected() {
     for fill_percent in [0, 9, 101] {
         assert!(matches!(forest.loader(root, fill_percent), Err(Error::FillPercent { .. })));
     }
+}
+
+#[test]
+fn parts_that_do_not_follow_are_rejected() {
+    let forest = forest(tiny(128), 4 * MIB, true);
+    let root = forest.create_tree().unwrap();
+    let part = |low: &[u8], keys: &[&[u8]]| {
+        let mut part = forest.loader_part(low, 90).unwrap();
+        keys.iter().for_each(|key| part.push(key, b"v").unwrap());
+        part
+    };
+    let mut below = part(b"m", &[]);
+    assert!(matches!(below.push(b"lz", b"v"), Err(Error::NotAscending { position: 0 })));
+    let mut loader = forest.loader(root, 90).unwrap();
+    let rejected = |error| matches!(error, Err(Error::NotAscending { .. }));
+    assert!(rejected(loader.append(part(b"b", &[b"b"]))), "the first part has all keys before it");
+    loader.append(part(b"", &[b"c", b"d"])).unwrap();
+    loader.append(below).unwrap();
+    assert!(rejected(loader.append(part(b"d", &[b"e"]))), "d is in both");
+    assert!(rejected(loader.append(part(b"", &[b"e"]))));
+    loader.append(part(b"da", &[b"db", b"e"])).unwrap();
+    assert!(matches!(loader.push(b"e", b"v"), Err(Error::NotAscending { position: 4 })));
+    loader.push(b"f", b"v").unwrap();
+    assert_eq!((loader.pairs(), loader.finish().unwrap()), (5, 5));
+    forest.verify(&[root]).unwrap();
+    let keys: Vec<_> = contents(&forest, root).into_iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, [&b"c"[..], b"d", b"db", b"e", b"f"]);
+    forest.delete_range(root, Bound::Unbounded, Bound::Unbounded).unwrap();
+    assert!(matches!(forest.loader_part(b"", 9), Err(Error::FillPercent { percent: 9 })));
 }
 
 #[test]
@@ -178,12 +242,20 @@ fn with_faults(arena_bytes: usize) -> (Forest, Root, Faults) {
 /// Lets the first allocation of a load fail, then the second, and so on until the load succeeds.
 #[test]
 fn a_load_that_runs_out_of_memory_leaks_nothing() {
+    let load_whole: fn(&Forest, Root, &Model) -> _ = |forest, root, model| load(forest, root, model, 90);
+    let load_parts = |forest: &Forest, root, model: &Model| load_parts(forest, root, model, (3, 90));
+    for load in [load_whole, load_parts] {
+        fail_each_allocation(load);
+    }
+}
+
+fn fail_each_allocation(load: fn(&Forest, Root, &Model) -> Result<u64, Error>) {
     let model = model(Keys::Random, 900, 128);
     for nth in 0.. {
         let (forest, root, faults) = with_faults(4 * MIB);
         let before = in_use(&forest);
         faults.set(nth);
-        let result = load(&forest, root, &model, 90);
+        let result = load(&forest, root, &model);
         faults.clear();
         match result {
             Ok(_) => {
@@ -193,7 +265,7 @@ fn a_load_that_runs_out_of_memory_leaks_nothing() {
             Err(error) => assert!(matches!(error, Error::Memory(_)), "{error}"),
         }
         assert_eq!(in_use(&forest), before, "allocation {nth} failed");
-        assert_eq!(load(&forest, root, &model, 90).unwrap(), 900);
+        assert_eq!(load(&forest, root, &model).unwrap(), 900);
         forest.verify(&[root]).unwrap();
     }
 }

@@ -474,6 +474,9 @@ pub const WAL_TIME: usize = 7;
 /// Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
 pub const WAL_CREATE_UNORDERED: usize = 8;
 
+/// Kind: the key had this value before the next change, which is a change of the same key.
+pub const WAL_OLD: usize = 9;
+
 /// Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.
 pub const WAL_BLOCK_TABLE: usize = 1;
 
@@ -1535,7 +1538,8 @@ pub mod wal_change {
     pub const TREE_OFFSET: usize = 0;
     /// Bytes of `tree`.
     pub const TREE_BYTES: usize = 8;
-    /// Wal_put, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper bound.
+    /// Wal_put, wal_old, wal_create_unordered: bytes of the value; wal_delete_range: bytes of the upper
+    /// bound.
     pub const VALUE_BYTES_OFFSET: usize = 8;
     /// Bytes of `value_bytes`.
     pub const VALUE_BYTES_BYTES: usize = 4;
@@ -1543,7 +1547,7 @@ pub mod wal_change {
     pub const KEY_BYTES_OFFSET: usize = 12;
     /// Bytes of `key_bytes`.
     pub const KEY_BYTES_BYTES: usize = 2;
-    /// One of the constants wal_put to wal_create_unordered.
+    /// One of the constants wal_put to wal_old.
     pub const KIND_OFFSET: usize = 14;
     /// Bytes of `kind`.
     pub const KIND_BYTES: usize = 1;

@@ -32,6 +32,16 @@ pub enum Change<'a> {
         /// The value.
         value: &'a [u8],
     },
+    /// The key had this value before the next change, which is a change of the same key. A store logs this
+    /// on request only.
+    Old {
+        /// The table.
+        tree: u64,
+        /// The key.
+        key: &'a [u8],
+        /// The value before.
+        value: &'a [u8],
+    },
     /// The key is absent now.
     Delete {
         /// The table.
@@ -89,6 +99,11 @@ impl Changes {
     /// Appends a put. Keys and values have the limits of the store, so their lengths fit.
     pub fn put(&mut self, tree: u64, key: &[u8], value: &[u8]) {
         self.append(layout::WAL_PUT, tree, 0, key, value);
+    }
+
+    /// Appends the value of a key before the next change.
+    pub fn old(&mut self, tree: u64, key: &[u8], value: &[u8]) {
+        self.append(layout::WAL_OLD, tree, 0, key, value);
     }
 
     /// Appends a deletion.
@@ -194,6 +209,7 @@ fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {
     }
     match usize::from(header[wal_change::KIND_OFFSET]) {
         layout::WAL_PUT => Ok(Change::Put { tree, key, value }),
+        layout::WAL_OLD => Ok(Change::Old { tree, key, value }),
         layout::WAL_DELETE if value.is_empty() => Ok(Change::Delete { tree, key }),
         layout::WAL_DELETE_RANGE => {
             let bounds = u64::from(bounds);
@@ -213,8 +229,8 @@ fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {
         layout::WAL_RESTART if key.is_empty() && value.is_empty() => Ok(Change::Restart),
         layout::WAL_TIME if key.is_empty() && value.is_empty() => Ok(Change::Time { milliseconds: tree }),
         _ => Err(
-            "the kind of a change is put (1), delete (2), range (3), create (4, 8), drop (5), restart (6) \
-                  or time (7)",
+            "the kind of a change is put (1), delete (2), range (3), create (4, 8), drop (5), restart (6), \
+                  time (7) or old value (9)",
         ),
     }
 }

@@ -15,6 +15,7 @@ use proptest::prelude::*;
 #[derive(Debug, Clone)]
 enum Owned {
     Put(u64, Vec<u8>, Vec<u8>),
+    Old(u64, Vec<u8>, Vec<u8>),
     Delete(u64, Vec<u8>),
     DeleteRange(u64, Bound<Vec<u8>>, Bound<Vec<u8>>),
     Create(u64, String),
@@ -34,6 +35,7 @@ fn bound() -> impl Strategy<Value = Bound<Vec<u8>>> {
 fn owned() -> impl Strategy<Value = Owned> {
     prop_oneof![
         (any::<u64>(), key(), key()).prop_map(|(tree, key, value)| Owned::Put(tree, key, value)),
+        (any::<u64>(), key(), key()).prop_map(|(tree, key, value)| Owned::Old(tree, key, value)),
         (any::<u64>(), key()).prop_map(|(tree, key)| Owned::Delete(tree, key)),
         (any::<u64>(), bound(), bound()).prop_map(|(tree, low, high)| Owned::DeleteRange(tree, low, high)),
         (any::<u64>(), "[a-zü]{1,20}").prop_map(|(tree, name)| Owned::Create(tree, name)),
@@ -49,6 +51,7 @@ impl Owned {
         let slice = |bound: &Bound<Vec<u8>>| bound.clone();
         match self {
             Self::Put(tree, key, value) => out.put(*tree, key, value),
+            Self::Old(tree, key, value) => out.old(*tree, key, value),
             Self::Delete(tree, key) => out.delete(*tree, key),
             Self::DeleteRange(tree, low, high) => {
                 let (low, high) = (slice(low), slice(high));
@@ -65,6 +68,9 @@ impl Owned {
         let bytes = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
         match (self, change) {
             (Self::Put(a, b, c), Change::Put { tree, key, value }) => {
+                (*a, &b[..], &c[..]) == (tree, key, value)
+            }
+            (Self::Old(a, b, c), Change::Old { tree, key, value }) => {
                 (*a, &b[..], &c[..]) == (tree, key, value)
             }
             (Self::Delete(a, b), Change::Delete { tree, key }) => (*a, &b[..]) == (tree, key),

@@ -14,9 +14,10 @@ pub(crate) fn write_changes(version: Version, changes: &[TableChange], replies: 
     changes.iter().for_each(|change| reply(change, replies));
 }
 
-fn reply(TableChange { version, kind }: &TableChange, replies: &mut Replies) {
+/// The value before the change is the last element, if it is known.
+fn reply(TableChange { version, kind, old }: &TableChange, replies: &mut Replies) {
     let mut begin = |length, name: &str| {
-        replies.array(length);
+        replies.array(length + usize::from(old.is_some()));
         replies.integer(*version as i64);
         replies.bulk(name.as_bytes());
     };
@@ -24,8 +25,7 @@ fn reply(TableChange { version, kind }: &TableChange, replies: &mut Replies) {
         TableChangeKind::Put { key, value } => {
             begin(5, "put");
             replies.bulk(key);
-            // Only a program that shares the store writes other values.
-            let envelope = Envelope::open(value).unwrap_or(Envelope { data: value, expires_at: None });
+            let envelope = open(value);
             replies.bulk(envelope.data);
             replies.integer(envelope.expires_at.map_or(-1, |time| time as i64));
         }
@@ -39,6 +39,14 @@ fn reply(TableChange { version, kind }: &TableChange, replies: &mut Replies) {
             replies.bulk(&bound(upper, b"+"));
         }
     }
+    if let Some(old) = old {
+        replies.bulk(open(old).data);
+    }
+}
+
+/// Opens a value. Only a program that shares the store writes others.
+fn open(value: &[u8]) -> Envelope<'_> {
+    Envelope::open(value).unwrap_or(Envelope { data: value, expires_at: None })
 }
 
 /// A bound as an argument of the command.

@@ -33,6 +33,8 @@ pub struct Config {
     pub directory: Option<PathBuf>,
     /// The directory to which a durable store copies full log files; `None`: it copies none. Default: `None`.
     pub archive: Option<PathBuf>,
+    /// Whether the log of a durable store has the value before each change. Default: `false`.
+    pub old_values: bool,
     /// When a write is durable, if there is a directory. Default: before its reply.
     pub durability: SyncPolicy,
     /// The time after which the server writes a checkpoint; zero: it depends only on the size of the log.
@@ -179,6 +181,7 @@ impl Default for Config {
             memory_bytes: 1 << 30,
             directory: None,
             archive: None,
+            old_values: false,
             durability: SyncPolicy::Always,
             checkpoint_interval: Duration::ZERO,
             memory_limit: None,
@@ -268,6 +271,7 @@ impl Config {
             // The event loop holds replies instead.
             writes_wait: false,
             checkpoint_interval: self.interval(),
+            old_values: self.old_values,
             progress,
             ..durability
         })

@@ -49,7 +49,7 @@ impl Hold {
     /// Returns the versions for the replies so far; `None` if the store is in memory only.
     pub(crate) fn now(store: &Store) -> Option<Self> {
         let policy = store.sync_policy()?;
-        let has_failed = matches!(store.check_writable(), Err(Error::ReadOnly { .. }));
+        let has_failed = has_failed(store);
         Some(Self {
             needed: store.read_version(),
             durable: store.durable_version(),
@@ -140,12 +140,17 @@ impl HoldingCores {
     }
 
     /// States that a core holds replies, and requests that they become durable. Returns whether more is
-    /// durable than when the core looked, so that it must look again.
+    /// durable than when the core looked, or the log has failed since, so that it must look again.
     pub(crate) fn wait(&self, core: usize, store: &Store, hold: &Hold) -> bool {
         self.0[core].prepare();
         let is_durable = store.request_durable(hold.needed);
-        is_durable || store.durable_version() > hold.durable
+        is_durable || store.durable_version() > hold.durable || has_failed(store) && !hold.has_failed
     }
+}
+
+/// Whether nothing becomes durable any more.
+fn has_failed(store: &Store) -> bool {
+    matches!(store.check_writable(), Err(Error::ReadOnly { .. }))
 }
 
 /// Makes the log of the store wake the cores that hold replies.
@@ -164,6 +169,9 @@ pub(crate) fn wake_cores(shared: &Arc<ServerState>) {
 
 #[cfg(test)]
 mod tests {
+    use honeycomb_store::{Config, DurabilityConfig};
+    use honeycomb_testing::{DiskFault, SimulatedDisk};
+
     use super::*;
 
     fn hold(needed: Version, durable: Version) -> Hold {
@@ -182,6 +190,23 @@ mod tests {
         assert_eq!(held.released(), 4);
         held.update(Some(&hold(9, 9)), 19);
         assert_eq!((held.released(), held.waits()), (19, false));
+    }
+
+    #[test]
+    fn a_core_notices_a_failure_that_precedes_its_wait() {
+        let disk = SimulatedDisk::default();
+        let durability = DurabilityConfig::with_storage(Arc::new(disk.clone()));
+        let durability = Some(DurabilityConfig { writes_wait: false, ..durability });
+        let config = Config { memory_bytes: 16 << 20, durability, ..Config::default() };
+        let (store, cores) = (Store::open(config).unwrap(), HoldingCores::new(1));
+        let table = store.table("t").unwrap();
+        store.wait_durable(store.read_version()).unwrap();
+        disk.fail(disk.calls(), DiskFault::PowerCut);
+        table.put(b"key", b"value").unwrap();
+        let before = Hold::now(&store).unwrap();
+        assert!(store.wait_durable(store.read_version()).is_err() && !before.has_failed);
+        assert!(cores.wait(0, &store, &before));
+        assert!(!cores.wait(0, &store, &Hold::now(&store).unwrap()), "it has noticed the failure");
     }
 
     #[test]

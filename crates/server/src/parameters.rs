@@ -146,6 +146,15 @@ pub static PARAMETERS: &[Parameter] = &[
         },
     },
     Parameter {
+        name: "old-values",
+        about: "Whether the log of a durable server has the value before each change, for RI.CHANGES and \
+                RI.WATCH. It is longer then.",
+        allowed: "yes, no",
+        can_change: false,
+        read: |config, text| put(&mut config.old_values, choice(text, &[("yes", true), ("no", false)])),
+        show: |config| if config.old_values { "yes" } else { "no" }.to_owned(),
+    },
+    Parameter {
         name: "durability",
         about: "When a write is durable: always (before any reply that depends on it), everysec (after a \
                 second at most), or no (when the system writes it). Redis calls it appendfsync.",

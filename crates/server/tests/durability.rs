@@ -524,6 +524,28 @@ fn changes_are_polled_from_any_version_of_the_log() {
     assert!(newest.ends_with(" []]"), "{newest}");
 }
 
+#[test]
+fn changes_have_old_values_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config { directory: Some(folder.path().to_owned()), old_values: true, ..Config::default() };
+    let running = common::start_with_system_time(config);
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[("SET a 1", "OK"), ("SET a 2", "OK"), ("INCR a", "3"), ("DEL a", "1"), ("SET a 4", "OK")],
+    );
+    let reply = client.reply_text("RI.CHANGES - + 0");
+    for expected in [
+        "'put' 'a' '1' -1]",
+        "'put' 'a' '2' -1 '1']",
+        "'put' 'a' '3' -1 '2']",
+        "'delete' 'a' '3']",
+        "'4' -1]",
+    ] {
+        assert!(reply.contains(expected), "{expected} in {reply}");
+    }
+}
+
 fn client_error() -> String {
     "!ERR A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).".to_owned()
 }

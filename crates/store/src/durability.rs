@@ -11,6 +11,7 @@ mod checkpointer;
 mod checkpoints;
 pub(crate) mod config;
 mod files;
+mod groups;
 mod loading;
 pub(crate) mod log_state;
 mod log_thread;
@@ -26,6 +27,7 @@ pub(crate) mod start;
 pub(crate) mod state;
 mod statistics;
 mod table_ids;
+mod table_load;
 
 pub use backup::Backup;
 pub use change_stream::{ChangeStream, TableChange, TableChangeKind};

@@ -105,10 +105,19 @@ pub enum Error {
     #[error("the table has pairs: a bulk load needs an empty table")]
     TableNotEmpty,
     /// The keys of a bulk load do not ascend.
-    #[error("pair {position} is not greater than pair {}, counted from 0: keys must ascend", position - 1)]
+    #[error("pair {position}, counted from 0, is not greater than the pair before it: keys must ascend")]
     NotAscending {
         /// Position, from 0, of the first pair whose key is not greater than the key before it.
         position: u64,
+    },
+    /// A bulk load into a durable store is one record of the log, which has a limit.
+    #[error(
+        "the pairs of a bulk load into a durable store have at most {bytes_max} bytes (`load_bytes_max`): \
+         load the first pairs, and put the others in batches"
+    )]
+    LoadTooLarge {
+        /// The limit in bytes, with 16 bytes for each pair.
+        bytes_max: u64,
     },
     /// The fill factor of a bulk load is invalid.
     #[error("fill factor of {percent} %: a bulk load fills nodes to 10 to 100 %")]

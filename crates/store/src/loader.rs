@@ -16,7 +16,7 @@ use crate::table::Table;
 /// No reader sees a pair before [`Loader::finish`]. A loader that is dropped earlier leaves nothing behind.
 /// It holds neither locks nor versions, so other threads can use the store meanwhile, but they must not write
 /// to this table. A load into a durable store is one record of the log, so it needs memory for a copy of its
-/// pairs.
+/// pairs, and has a limit: [`DurabilityConfig::load_bytes_max`](crate::DurabilityConfig::load_bytes_max).
 ///
 /// ```
 /// use honeycomb_store::{Config, Loader, Store};
@@ -56,9 +56,13 @@ impl<'t> Loader<'t> {
     /// Adds a pair. Its key must be greater than all earlier keys.
     ///
     /// # Errors
-    /// [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`]. The
-    /// loader then contains the earlier pairs but not this one.
+    /// [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`];
+    /// [`Error::LoadTooLarge`] if the store is durable. The loader then contains the earlier pairs but not
+    /// this one.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        if let Some(log) = self.state.log() {
+            log.check_load(&self.changes, key, value)?;
+        }
         self.state.write(|_| self.tree.push(key, value))?;
         if self.state.durability().is_some() {
             self.changes.put(self.entry.root.lid().get(), key, value);
@@ -101,7 +105,8 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::TableNotEmpty`], [`Error::NotAscending`], [`Error::KeyLength`], [`Error::ValueLength`],
-    /// [`Error::OutOfMemory`]. After an error the table is unchanged.
+    /// [`Error::OutOfMemory`]; [`Error::LoadTooLarge`] if the store is durable. After an error the table is
+    /// unchanged.
     pub fn load_sorted<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &self,
         pairs: impl IntoIterator<Item = (K, V)>,

@@ -72,8 +72,8 @@ impl Store {
     }
 
     /// Calls a function whenever [`Store::durable_version`] has advanced, and when the log begins or ceases
-    /// to refuse writes. The thread of the log calls it, so it must be short and must not write to the
-    /// store.
+    /// to refuse writes. The thread that writes the log calls it, so it must be short and must not write to
+    /// the store.
     pub fn on_durable(&self, callback: Arc<dyn Fn() + Send + Sync>) {
         if let Some(log) = self.state().log() {
             log.on_durable(callback);

@@ -80,6 +80,9 @@ impl WriteTransaction<'_> {
 
     fn log_outcome(&mut self, root: Root, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
         let tree = root.lid().get();
+        if let Some(old) = self.old_value.take() {
+            self.changes.old(tree, key, &old);
+        }
         match (outcome, operation.value()) {
             (Outcome::Added { sum, .. }, _) => self.changes.put(tree, key, &sum.to_le_bytes()),
             (_, Some(value)) => self.changes.put(tree, key, value),

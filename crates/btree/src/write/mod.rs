@@ -7,6 +7,7 @@ pub(crate) mod compact;
 pub(crate) mod divide;
 pub(crate) mod each;
 pub(crate) mod journal;
+pub(crate) mod level;
 pub(crate) mod loader;
 pub(crate) mod operation;
 pub(crate) mod range;

@@ -138,6 +138,8 @@ pub(crate) struct WriteTransaction<'f> {
     shrunk: Option<Box<Shrunk>>,
     /// The changes for the journal.
     pub(crate) changes: Changes,
+    /// The value before the last write, if there was one and the journal receives it.
+    pub(crate) old_value: Option<Vec<u8>>,
     /// Whether the transaction contains complete writes, so that it must commit even if its next write
     /// aborts.
     must_commit: bool,
@@ -161,6 +163,7 @@ impl<'f> WriteTransaction<'f> {
             retired: Vec::new(),
             shrunk: None,
             changes: Changes::default(),
+            old_value: None,
             must_commit: false,
         }
     }

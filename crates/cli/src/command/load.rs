@@ -185,7 +185,9 @@ impl PairWriter<'_> {
     fn store(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if let Some(loader) = &mut self.loader {
             match loader.push(key, value) {
-                Err(StoreError::NotAscending { .. }) => self.finish_loader()?,
+                Err(StoreError::NotAscending { .. } | StoreError::LoadTooLarge { .. }) => {
+                    self.finish_loader()?
+                }
                 pushed => return pushed,
             }
         }

@@ -238,6 +238,9 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
         Change::Put { tree, key, value } => {
             json!({"change": "put", "table": tree, "key": text(key), "value": text(value)})
         }
+        Change::Old { tree, key, value } => {
+            json!({"change": "old value", "table": tree, "key": text(key), "value": text(value)})
+        }
         Change::Delete { tree, key } => json!({"change": "delete", "table": tree, "key": text(key)}),
         Change::DeleteRange { tree, lower, upper } => {
             json!({"change": "delete range", "table": tree, "from": bound(lower), "to": bound(upper)})

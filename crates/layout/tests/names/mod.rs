@@ -149,6 +149,7 @@ names! {
         wal_restart: WAL_RESTART,
         wal_time: WAL_TIME,
         wal_create_unordered: WAL_CREATE_UNORDERED,
+        wal_old: WAL_OLD,
         wal_block_table: WAL_BLOCK_TABLE,
         wal_block_pairs: WAL_BLOCK_PAIRS,
         wal_block_end: WAL_BLOCK_END,

@@ -40,6 +40,10 @@ pub struct TableChange {
     pub version: Version,
     /// The change.
     pub kind: TableChangeKind,
+    /// The value of the key before a put or a deletion, if it had one and the store logged it then
+    /// ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values)). A bulk load and a deleted
+    /// range have none.
+    pub old: Option<Vec<u8>>,
 }
 
 /// What a change does.
@@ -219,9 +223,16 @@ struct Found {
 impl Filter {
     fn apply(&mut self, version: Version, record: &[u8], found: &mut Found) {
         found.bytes += record.len();
+        let mut old = None;
         for change in changes(record).flatten() {
+            // It precedes the change of the same key.
+            if let Change::Old { value, .. } = change {
+                old = Some(value);
+                continue;
+            }
+            let old = old.take();
             if let Some(kind) = self.of(change) {
-                found.changes.push(TableChange { version, kind });
+                found.changes.push(TableChange { version, kind, old: old.map(<[u8]>::to_vec) });
             }
         }
     }

@@ -48,6 +48,13 @@ pub struct DurabilityConfig {
     pub archive: Option<Arc<dyn Storage>>,
     /// Most bytes of records that wait for the log. Further writes wait. Default 64 MiB.
     pub queue_bytes_max: u64,
+    /// Most bytes of keys and values of a bulk load or an image, with 16 bytes for each pair: it is one
+    /// record of the log, so that a power cut leaves all of it or nothing, and it waits in memory. Default
+    /// 1 GiB.
+    pub load_bytes_max: u64,
+    /// Whether the log has the value before each put and each deletion of an ordered table, for
+    /// [`TableChange::old`](crate::TableChange::old). Its records are longer then. Default false.
+    pub old_values: bool,
     /// Receives the progress of the recovery.
     pub progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,
 }
@@ -89,6 +96,8 @@ impl DurabilityConfig {
             checkpoint_interval: None,
             archive: None,
             queue_bytes_max: 64 << 20,
+            load_bytes_max: 1 << 30,
+            old_values: false,
             progress: None,
         }
     }

@@ -1,38 +1,61 @@
-//! Loading of a checkpoint: the caller reads and checks blocks, and each table has a thread that loads its
-//! pairs meanwhile.
+//! Loading of a checkpoint: the caller reads and checks blocks and gathers parts of adjacent blocks, and each
+//! part has a thread that loads its pairs meanwhile, so all threads can load the same table.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle, available_parallelism};
 
+use honeycomb_btree::LoaderPart;
 use honeycomb_log::{Block, CheckpointReader, PairsOfBlock};
-use honeycomb_memory::sync::{AtomicU64, Ordering};
 
+use super::table_load::{TableLoad, begin_part};
 use crate::error::Error;
-use crate::loader::Loader;
 use crate::store_state::StoreState;
+use crate::table::Table;
 use crate::table_handle::TableHandle;
 use crate::unordered::config::UnorderedConfig;
-use crate::unordered::table::UnorderedTable;
 
-/// Blocks that were read but not loaded, for each table.
-const BLOCKS_AHEAD: usize = 16;
+/// Bytes of pairs at which a part ends.
+const PART_BYTES: usize = 2 << 20;
 
-/// The tables of a checkpoint that are being loaded, the last one with the sender of its blocks.
+/// A checkpoint that is being loaded.
 pub(crate) struct Loading<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     state: &'env Arc<StoreState>,
-    pairs: &'env AtomicU64,
-    blocks: Option<SyncSender<ReadBlock>>,
-    threads: VecDeque<ScopedJoinHandle<'scope, Result<(), Rejected>>>,
+    /// The part that gets blocks.
+    next: Option<Part>,
+    /// The threads of the parts before it, with their tables.
+    threads: VecDeque<(TableHandle, PartThread<'scope, 'env>)>,
     threads_max: usize,
+    /// The ordered table of the last part whose thread has ended.
+    table: Option<TableLoad<'env>>,
+    /// The number of pairs in such parts.
+    pairs: u64,
+}
+
+type PartThread<'scope, 'env> = ScopedJoinHandle<'scope, Result<LoadedPart<'env>, Rejected>>;
+
+/// Adjacent blocks of a table.
+struct Part {
+    table: TableHandle,
+    is_first: bool,
+    blocks: Vec<ReadBlock>,
+    bytes: usize,
 }
 
 /// The pairs of a block, and the offset of its end in the checkpoint.
 struct ReadBlock {
     offset: u64,
     pairs: Vec<u8>,
+}
+
+/// A part that is loaded.
+struct LoadedPart<'s> {
+    /// The offset of the end of its first block.
+    offset: u64,
+    pairs: u64,
+    /// Its leaves, if it is of an ordered table.
+    leaves: Option<LoaderPart<'s>>,
 }
 
 /// The reason that a block cannot be loaded.
@@ -43,112 +66,155 @@ enum Rejected {
 }
 
 impl<'scope, 'env> Loading<'scope, 'env> {
-    /// Loads nothing yet. `pairs` is the number of pairs that were loaded.
-    pub(crate) fn new(
-        scope: &'scope Scope<'scope, 'env>,
-        state: &'env Arc<StoreState>,
-        pairs: &'env AtomicU64,
-    ) -> Self {
+    /// Loads nothing yet.
+    pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, state: &'env Arc<StoreState>) -> Self {
         let threads_max = available_parallelism().map_or(1, usize::from);
-        Self { scope, state, pairs, blocks: None, threads: VecDeque::new(), threads_max }
+        Self { scope, state, next: None, threads: VecDeque::new(), threads_max, table: None, pairs: 0 }
     }
 
-    /// Reads a checkpoint, and returns when all its pairs are loaded. Passes each table, with its identifier
-    /// in the log, to `created`, and the number of pairs so far to `report`.
+    /// Reads a checkpoint, and returns the number of its pairs when all are loaded. Passes each table, with
+    /// its identifier in the log, to `created`, and the number of pairs so far to `report`.
     pub(crate) fn load(
         mut self,
         checkpoint: &mut CheckpointReader,
         mut created: impl FnMut(u64, TableHandle),
         mut report: impl FnMut(u64),
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         loop {
-            let table = match checkpoint.next_block()? {
+            let (tree, table) = match checkpoint.next_block()? {
                 Block::Table { tree, name } => (tree, create(self.state, name)?),
                 Block::Unordered { tree, parameters, name } => {
                     (tree, create_unordered(self.state, name, parameters)?)
                 }
                 Block::Pairs(block) => {
                     let pairs = block.bytes().to_vec();
-                    self.pass(checkpoint, pairs)?;
-                    report(self.pairs.load(Ordering::Relaxed));
+                    self.add(checkpoint, pairs)?;
+                    report(self.pairs);
                     continue;
                 }
                 Block::End { pairs } => {
                     self.finish(checkpoint)?;
-                    let loaded = self.pairs.load(Ordering::Relaxed);
                     let rule = "the last block states the number of pairs";
-                    return if pairs == loaded { Ok(()) } else { Err(checkpoint.corrupt(rule).into()) };
+                    let is_right = pairs == self.pairs;
+                    return if is_right { Ok(pairs) } else { Err(checkpoint.corrupt(rule).into()) };
                 }
             };
-            self.begin(checkpoint, &table.1)?;
-            created(table.0, table.1);
+            self.start_next(checkpoint)?;
+            self.next = Some(Part::new(table.clone(), true));
+            created(tree, table);
         }
     }
 
-    /// Begins a table. The tables before it get no more blocks.
-    fn begin(&mut self, checkpoint: &CheckpointReader, table: &TableHandle) -> Result<(), Error> {
-        self.blocks = None;
+    /// Adds a block to the part of its table.
+    fn add(&mut self, checkpoint: &CheckpointReader, pairs: Vec<u8>) -> Result<(), Error> {
+        let Some(part) = &mut self.next else {
+            return Err(checkpoint.corrupt("a block of pairs follows a block of a table").into());
+        };
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        part.bytes += pairs.len();
+        part.blocks.push(ReadBlock { offset: checkpoint.progress().0, pairs });
+        if part.bytes >= PART_BYTES {
+            let table = part.table.clone();
+            self.start_next(checkpoint)?;
+            self.next = Some(Part::new(table, false));
+        }
+        Ok(())
+    }
+
+    /// Starts the thread of the part that has got blocks.
+    fn start_next(&mut self, checkpoint: &CheckpointReader) -> Result<(), Error> {
+        let Some(part) = self.next.take().filter(|part| !part.blocks.is_empty()) else { return Ok(()) };
         if self.threads.len() == self.threads_max {
             self.join_first(checkpoint)?;
         }
-        let (sender, blocks) = sync_channel(BLOCKS_AHEAD);
-        let (state, loaded, table) = (self.state, self.pairs, table.clone());
-        self.blocks = Some(sender);
-        self.threads.push_back(self.scope.spawn(move || load_table(state, &table, &blocks, loaded)));
+        let (state, table): (&'env StoreState, _) = (self.state, part.table.clone());
+        self.threads.push_back((table, self.scope.spawn(move || part.load(state))));
         Ok(())
-    }
-
-    /// Passes a block to the thread of its table.
-    fn pass(&mut self, checkpoint: &CheckpointReader, pairs: Vec<u8>) -> Result<(), Error> {
-        let Some(blocks) = &self.blocks else {
-            return Err(checkpoint.corrupt("a block of pairs follows a block of a table").into());
-        };
-        let offset = checkpoint.progress().0;
-        // A thread that has failed receives no blocks.
-        if blocks.send(ReadBlock { offset, pairs }).is_ok() { Ok(()) } else { self.finish(checkpoint) }
     }
 
     fn finish(&mut self, checkpoint: &CheckpointReader) -> Result<(), Error> {
-        self.blocks = None;
+        self.start_next(checkpoint)?;
         while !self.threads.is_empty() {
             self.join_first(checkpoint)?;
         }
-        Ok(())
+        self.table.take().map_or(Ok(()), TableLoad::finish)
     }
 
+    /// Waits for the first part, and appends its leaves to its table.
     fn join_first(&mut self, checkpoint: &CheckpointReader) -> Result<(), Error> {
-        let Some(thread) = self.threads.pop_front() else { return Ok(()) };
-        match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-            Ok(()) => Ok(()),
-            Err(Rejected::Rule(offset, rule)) => Err(checkpoint.corrupt_at(offset, rule).into()),
-            Err(Rejected::Failed(error)) => Err(error),
-        }
+        let Some((table, thread)) = self.threads.pop_front() else { return Ok(()) };
+        let joined = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let LoadedPart { offset, pairs, leaves } = joined.map_err(|reason| reason.into_error(checkpoint))?;
+        self.pairs += pairs;
+        let (TableHandle::Ordered(table), Some(leaves)) = (table, leaves) else { return Ok(()) };
+        let appended = self.load_of(&table)?.append(leaves);
+        appended.map_err(|error| Rejected::at(offset, error).into_error(checkpoint))
+    }
+
+    /// Returns the load of a table. The tables before it get no more parts.
+    fn load_of(&mut self, table: &Table) -> Result<&mut TableLoad<'env>, Error> {
+        let load = match self.table.take() {
+            Some(load) if load.is_of(table) => load,
+            before => {
+                before.map_or(Ok(()), TableLoad::finish)?;
+                TableLoad::new(self.state, table)?
+            }
+        };
+        Ok(self.table.insert(load))
     }
 }
 
-fn load_table(
-    state: &StoreState,
-    table: &TableHandle,
-    blocks: &Receiver<ReadBlock>,
-    loaded: &AtomicU64,
-) -> Result<(), Rejected> {
-    let mut target = Target::of(state, table).map_err(Rejected::Failed)?;
-    for ReadBlock { offset, pairs } in blocks {
-        let mut count = 0;
-        for pair in PairsOfBlock::of(&pairs) {
-            let Some((key, value)) = pair else {
-                return Err(Rejected::Rule(offset, "a block has whole pairs"));
-            };
-            target.push(key, value).map_err(|error| match error {
-                Error::NotAscending { .. } => Rejected::Rule(offset, "the keys of a table ascend"),
-                other => Rejected::Failed(other),
-            })?;
-            count += 1;
-        }
-        // Relaxed: the end of the thread orders the number before its last use.
-        loaded.fetch_add(count, Ordering::Relaxed);
+impl Part {
+    fn new(table: TableHandle, is_first: bool) -> Self {
+        Self { table, is_first, blocks: Vec::new(), bytes: 0 }
     }
-    target.finish().map_err(Rejected::Failed)
+
+    fn load(self, state: &StoreState) -> Result<LoadedPart<'_>, Rejected> {
+        let mut leaves = match &self.table {
+            TableHandle::Ordered(_) => Some(begin_part(state, self.low()).map_err(Rejected::Failed)?),
+            TableHandle::Unordered(_) => None,
+        };
+        let mut count = 0;
+        for ReadBlock { offset, pairs } in &self.blocks {
+            for pair in PairsOfBlock::of(pairs) {
+                let rule = "a block has whole pairs";
+                let (key, value) = pair.ok_or(Rejected::Rule(*offset, rule))?;
+                let pushed = match (&mut leaves, &self.table) {
+                    (Some(leaves), _) => state.write(|_| leaves.push(key, value)),
+                    (None, table) => table.put(key, value),
+                };
+                pushed.map_err(|error| Rejected::at(*offset, error))?;
+                count += 1;
+            }
+        }
+        Ok(LoadedPart { offset: self.blocks[0].offset, pairs: count, leaves })
+    }
+
+    /// The low key of the part: its first key, or the empty key if it is the first part of the table.
+    fn low(&self) -> &[u8] {
+        let first = self.blocks.first().filter(|_| !self.is_first);
+        let pair = first.and_then(|block| PairsOfBlock::of(&block.pairs).next()).flatten();
+        pair.map_or(&[], |(key, _)| key)
+    }
+}
+
+impl Rejected {
+    /// The reason for an error of a pair in a block that ends at an offset.
+    fn at(offset: u64, error: Error) -> Self {
+        match error {
+            Error::NotAscending { .. } => Self::Rule(offset, "the keys of a table ascend"),
+            other => Self::Failed(other),
+        }
+    }
+
+    fn into_error(self, checkpoint: &CheckpointReader) -> Error {
+        match self {
+            Self::Rule(offset, rule) => checkpoint.corrupt_at(offset, rule).into(),
+            Self::Failed(error) => error,
+        }
+    }
 }
 
 /// Opens the table of a checkpoint or of a change.
@@ -165,36 +231,4 @@ pub(super) fn create_unordered(
     let config = UnorderedConfig::decode(parameters);
     let config = config.ok_or_else(|| Error::InvalidConfig("parameters of an unordered table".to_owned()))?;
     StoreState::create_unordered_table(state, name, config).map(TableHandle::Unordered)
-}
-
-/// A table that receives the pairs of a checkpoint.
-enum Target<'t> {
-    Ordered(Loader<'t>),
-    Unordered(&'t UnorderedTable),
-}
-
-impl<'t> Target<'t> {
-    fn of(state: &'t StoreState, table: &'t TableHandle) -> Result<Self, Error> {
-        Ok(match table {
-            TableHandle::Ordered(table) => {
-                Self::Ordered(Loader::new(state, table.entry(), Loader::FILL_PERCENT)?)
-            }
-            TableHandle::Unordered(table) => Self::Unordered(table),
-        })
-    }
-
-    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        match self {
-            Self::Ordered(loader) => loader.push(key, value),
-            Self::Unordered(table) => table.put(key, value),
-        }
-    }
-
-    /// Makes all pairs visible.
-    fn finish(self) -> Result<(), Error> {
-        match self {
-            Self::Ordered(loader) => loader.finish().map(drop),
-            Self::Unordered(_) => Ok(()),
-        }
-    }
 }

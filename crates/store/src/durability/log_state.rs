@@ -1,31 +1,35 @@
-//! The log of a store as its threads share it: writers add records, one thread writes them, callers wait
-//! until they are durable.
+//! The log of a store as its threads share it: writers add records, one thread at a time writes them, callers
+//! wait until they are durable.
 //!
 //! Access to the fields:
-//! 1. `queue`: a writer puts the record of its version before it releases the version; the log thread takes
-//!    the records of versions up to the read version.
-//! 2. `durable`: the log thread stores a version, release, after it has made all records up to it durable;
+//! 1. `queue`: a writer puts the record of its version before it releases the version; the thread that has
+//!    locked `groups` takes the records of versions up to the read version.
+//! 2. `durable`: the same thread stores a version, release, after it has made all records up to it durable;
 //!    any thread loads it, acquire.
-//! 3. `written`: the log thread stores the version of the last record in the files, release, after it has
+//! 3. `written`: the same thread stores the version of the last record in the files, release, after it has
 //!    added the records to `recent` and `table_ids`; readers of changes load it, acquire.
 //! 4. `requested`: any thread raises it to a version that must become durable soon.
 //! 5. `sleeper`: the log thread sleeps only after it has found no work; a thread that has work for it wakes
 //!    it.
-//! 6. `writer`: the log thread locks it while it writes, a checkpoint while it recycles files, and the spare
-//!    thread while it adds a file.
-//! 7. `lacks_spare`: the spare thread states whether the disk has no room for a spare file, relaxed; the log
-//!    thread reads it before it ends the state in which the disk is full.
+//! 6. `writer`: the thread that has locked `groups` locks it while it writes, a checkpoint while it recycles
+//!    files, and the spare thread while it adds a file.
+//! 7. `groups`: a thread locks it while it takes records from the queue and writes them. It locks `writer`
+//!    meanwhile.
+//! 8. `lacks_spare`: the spare thread states whether the disk has no room for a spare file, relaxed; a
+//!    thread that has written a group reads it before it ends the state in which the disk is full.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
 use honeycomb_btree::{Journal, Version};
+use honeycomb_layout::wal_change;
 use honeycomb_log::{Changes, LogError, LogWriter, Pending};
 use honeycomb_memory::Sleeper;
 use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 use super::config::{DurabilityConfig, SyncPolicy};
+use super::groups::Groups;
 use super::newest_writes::NewestWrites;
 use super::queue::Queue;
 use super::recent::Recent;
@@ -44,6 +48,8 @@ pub(crate) struct LogState {
     pub(crate) newest_writes: NewestWrites,
     pub(crate) counters: LogCounters,
     queue_bytes_max: u64,
+    load_bytes_max: u64,
+    has_old_values: bool,
     policy: AtomicU32,
     durable: AtomicU64,
     written: AtomicU64,
@@ -56,6 +62,7 @@ pub(crate) struct LogState {
     pub(crate) spare_thread: OnceLock<Thread>,
     pub(crate) lacks_spare: AtomicBool,
     pub(crate) writer: Mutex<LogWriter>,
+    groups: Mutex<Groups>,
     health: Mutex<Health>,
     /// Whether the health is not [`Health::Good`], to check it without the lock.
     is_unhealthy: AtomicBool,
@@ -88,12 +95,15 @@ impl LogState {
         writer: LogWriter,
         (version, table_ids, replayed): (Version, TableIds, LogPosition),
     ) -> Self {
+        let groups = Mutex::new(Groups::new(version, clock.now()));
         Self {
             clock,
             queue: Queue::new(),
             newest_writes: NewestWrites::new(),
             counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
+            load_bytes_max: config.load_bytes_max,
+            has_old_values: config.old_values,
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
             // No record of this start is in the files.
@@ -107,6 +117,7 @@ impl LogState {
             spare_thread: OnceLock::new(),
             lacks_spare: AtomicBool::new(false),
             writer: Mutex::new(writer),
+            groups,
             health: Mutex::new(Health::Good),
             is_unhealthy: AtomicBool::new(false),
             changed: Condvar::new(),
@@ -203,6 +214,13 @@ impl LogState {
         }
     }
 
+    /// Returns an error if the record of a bulk load would be too long with one more pair.
+    pub(crate) fn check_load(&self, record: &Changes, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        let bytes = record.bytes().len() + wal_change::SIZE + key.len() + value.len();
+        let bytes_max = self.load_bytes_max;
+        if bytes as u64 <= bytes_max { Ok(()) } else { Err(Error::LoadTooLarge { bytes_max }) }
+    }
+
     /// Returns the error with which writes are refused, if they are.
     pub(crate) fn check_health(&self) -> Result<(), Error> {
         if !self.is_unhealthy.load(Ordering::Acquire) {
@@ -218,6 +236,9 @@ impl LogState {
     /// Returns when all records up to a version are durable.
     pub(crate) fn wait_durable(&self, version: Version) -> Result<(), Error> {
         while self.durable_version() < version {
+            if self.write(version) {
+                continue;
+            }
             self.request(version);
             let health = self.lock_health();
             if let Health::Failed(reason) = &*health {
@@ -228,6 +249,17 @@ impl LogState {
             }
         }
         Ok(())
+    }
+
+    /// Writes the records up to a version, which readers see, unless another thread writes now or the policy
+    /// does not make a group durable. Returns whether all of them are durable.
+    fn write(&self, version: Version) -> bool {
+        if self.policy() != SyncPolicy::Always || self.is_unhealthy.load(Ordering::Acquire) {
+            return false;
+        }
+        let Ok(mut groups) = self.groups.try_lock() else { return false };
+        groups.step(self, version, false);
+        self.durable_version() >= version
     }
 
     /// Requests that all records up to a version become durable soon.
@@ -258,6 +290,14 @@ impl LogState {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn lock_groups(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(|poisoned| {
+            let mut groups = poisoned.into_inner();
+            groups.fail();
+            groups
+        })
+    }
+
     /// Wakes all threads that wait, and calls the callbacks.
     pub(crate) fn notify(&self) {
         // The lock makes sure that a thread that has just checked its condition is waiting.
@@ -285,5 +325,9 @@ impl Journal for LogState {
         if !is_always || version.is_multiple_of(GATHERED_VERSIONS) {
             self.wake();
         }
+    }
+
+    fn has_old_values(&self) -> bool {
+        self.has_old_values
     }
 }

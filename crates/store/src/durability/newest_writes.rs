@@ -37,6 +37,7 @@ impl NewestWrites {
         for change in changes(record.bytes()) {
             let newest = match change {
                 Ok(Change::Put { tree, key, .. } | Change::Delete { tree, key }) => self.slot(tree, key),
+                Ok(Change::Old { .. }) => continue,
                 _ => &self.all,
             };
             newest.fetch_max(version, Ordering::Relaxed);

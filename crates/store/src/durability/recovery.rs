@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::thread;
 
 use honeycomb_log::{Change, Directory, LogError, Record, Replayed, Tail, changes};
-use honeycomb_memory::sync::AtomicU64;
 
 use super::config::{DurabilityConfig, RecoveryProgress};
 use super::loading::{Loading, create, create_unordered};
@@ -57,12 +56,10 @@ fn load(
     config: &DurabilityConfig,
     created: impl FnMut(u64, TableHandle),
 ) -> Result<u64, Error> {
-    let (pairs, pairs_total) = (AtomicU64::new(0), directory.manifest().pairs);
+    let pairs_total = directory.manifest().pairs;
     let report = |pairs| config.report(RecoveryProgress { pairs, pairs_total, records: 0 });
-    if let Some(mut checkpoint) = directory.checkpoint()? {
-        thread::scope(|scope| Loading::new(scope, state, &pairs).load(&mut checkpoint, created, report))?;
-    }
-    Ok(pairs.into_inner())
+    let Some(mut checkpoint) = directory.checkpoint()? else { return Ok(0) };
+    thread::scope(|scope| Loading::new(scope, state).load(&mut checkpoint, created, report))
 }
 
 struct Replay<'s, 'scope, 'env> {
@@ -153,7 +150,7 @@ impl Replay<'_, '_, '_> {
                 self.tables.clear();
                 Ok(())
             }
-            Change::Time { .. } => Ok(()),
+            Change::Time { .. } | Change::Old { .. } => Ok(()),
         }
     }
 }

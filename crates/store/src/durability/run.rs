@@ -8,9 +8,11 @@
 use std::cmp::Ordering;
 use std::thread;
 
+use honeycomb_btree::LoaderPart;
+
+use super::table_load::{TableLoad, begin_part};
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::loader::Loader;
 use crate::store_state::StoreState;
 use crate::table_handle::{TableHandle, TableRef};
 
@@ -81,13 +83,11 @@ impl Run {
 
     /// Applies all changes, on this thread and at most `threads - 1` others.
     pub(super) fn apply(&self, state: &StoreState, threads: usize) -> Result<(), Error> {
-        let parts = self.divide(threads);
-        let parts = in_parallel(&parts, |part| Ok(self.sort(part)))?;
+        let parts = self.sorted_parts(threads)?;
         in_parallel(&parts, |part| self.write(state, part, |change| change.value_bytes.is_none()))?;
         let mut loaded = vec![false; self.tables.len()];
-        for (index, RunTable { table, .. }) in self.tables.iter().enumerate() {
-            loaded[index] =
-                self.load(state, table, parts.iter().flatten().filter(|one| one.table as usize == index))?;
+        for (index, loaded) in loaded.iter_mut().enumerate() {
+            *loaded = self.load(state, index, &parts)?;
         }
         let is_left = |change: &Change| change.value_bytes.is_some() && !loaded[change.table as usize];
         in_parallel(&parts, |part| self.write(state, part, is_left)).map(drop)
@@ -116,34 +116,43 @@ impl Run {
         Change { head: u64::from_be_bytes(head), ..*change }
     }
 
-    /// Divides the changes by ranges of their keys, into one part for each thread.
-    fn divide(&self, threads: usize) -> Vec<Vec<Change>> {
+    /// Divides the changes by ranges of their keys, into one part for each thread. Returns the last change of
+    /// each key, in the order of the keys.
+    fn sorted_parts(&self, threads: usize) -> Result<Vec<Vec<Change>>, Error> {
         let threads = threads.min(self.changes.len() / CHANGES_EACH).max(1);
+        let ends = self.ends(threads);
+        let slices: Vec<_> = self.changes.chunks(self.changes.len().div_ceil(threads).max(1)).collect();
+        let divided = in_parallel(&slices, |slice| Ok(self.divide(slice, &ends)))?;
+        let parts: Vec<_> = (0..threads).collect();
+        in_parallel(&parts, |&part| Ok(self.sort(divided.iter().map(|lists| &lists[part]))))
+    }
+
+    /// Returns the changes whose keys are the last ones of all parts but the last part.
+    fn ends(&self, threads: usize) -> Vec<Change> {
         let step = (self.changes.len() / (threads * SAMPLES)).max(1);
         let mut samples: Vec<_> =
             self.changes.iter().step_by(step).map(|change| self.with_head(change)).collect();
         samples.sort_unstable_by(|one, other| self.compare(one, other));
-        let ends: Vec<_> = (1..threads).map(|part| samples[part * samples.len() / threads]).collect();
-        let mut parts = vec![Vec::with_capacity(self.changes.len() / threads); threads];
-        for change in self.changes.iter().map(|change| self.with_head(change)) {
-            let part = ends.partition_point(|end| self.compare(end, &change).is_le());
+        (1..threads).map(|part| samples[part * samples.len() / threads]).collect()
+    }
+
+    /// Divides some changes among the parts with these ends.
+    fn divide(&self, changes: &[Change], ends: &[Change]) -> Vec<Vec<Change>> {
+        let mut parts = vec![Vec::with_capacity(changes.len() / (ends.len() + 1)); ends.len() + 1];
+        for change in changes.iter().map(|change| self.with_head(change)) {
+            let part = ends.partition_point(|end| self.compare(end, &change).is_lt());
             parts[part].push(change);
         }
         parts
     }
 
     /// Returns the last change of each key of a part, in the order of the keys.
-    fn sort(&self, part: &[Change]) -> Vec<Change> {
-        let mut sorted = part.to_vec();
-        sorted.sort_unstable_by(|one, other| self.compare(one, other).then(one.start.cmp(&other.start)));
-        let mut last: Vec<Change> = Vec::with_capacity(sorted.len());
-        for change in sorted {
-            match last.last_mut() {
-                Some(earlier) if self.compare(earlier, &change).is_eq() => *earlier = change,
-                _ => last.push(change),
-            }
-        }
-        last
+    fn sort<'r>(&self, lists: impl Iterator<Item = &'r Vec<Change>>) -> Vec<Change> {
+        let mut sorted: Vec<Change> = lists.flatten().copied().collect();
+        // Later changes are first.
+        sorted.sort_unstable_by(|one, other| self.compare(one, other).then(other.start.cmp(&one.start)));
+        sorted.dedup_by(|later, earlier| self.compare(later, earlier).is_eq());
+        sorted
     }
 
     fn compare(&self, one: &Change, other: &Change) -> Ordering {
@@ -160,25 +169,35 @@ impl Run {
         change.value_bytes.map(|bytes| &self.bytes[start..][..bytes as usize])
     }
 
-    /// Bulk loads the puts among the sorted changes of a table, if it has no pairs. Returns whether it has
-    /// done so.
-    fn load<'r>(
-        &self,
-        state: &StoreState,
-        table: &TableHandle,
-        changes: impl Iterator<Item = &'r Change>,
-    ) -> Result<bool, Error> {
-        let TableHandle::Ordered(table) = table else { return Ok(false) };
-        if table.pair_count() > 0 {
+    /// Bulk loads the puts of a table, if it has no pairs. Returns whether it has done so.
+    fn load(&self, state: &StoreState, table: usize, parts: &[Vec<Change>]) -> Result<bool, Error> {
+        let TableHandle::Ordered(handle) = &self.tables[table].table else { return Ok(false) };
+        if handle.pair_count() > 0 {
             return Ok(false);
         }
-        let mut loader = Loader::new(state, table.entry(), Loader::FILL_PERCENT)?;
-        for change in changes {
+        let parts = parts.iter().map(|part| of_table(part, table)).filter(|part| has_put(part));
+        let parts: Vec<_> = parts.enumerate().collect();
+        let loaded = in_parallel(&parts, |&(position, part)| self.load_part(state, part, position == 0))?;
+        let mut load = TableLoad::new(state, handle)?;
+        loaded.into_iter().try_for_each(|part| load.append(part))?;
+        load.finish()?;
+        Ok(true)
+    }
+
+    /// Builds the leaves of the puts among sorted changes of a table.
+    fn load_part<'s>(
+        &self,
+        state: &'s StoreState,
+        part: &[Change],
+        is_first: bool,
+    ) -> Result<LoaderPart<'s>, Error> {
+        let mut leaves = begin_part(state, if is_first { &[] } else { self.key(&part[0]) })?;
+        for change in part {
             if let Some(value) = self.value(change) {
-                loader.push(self.key(change), value)?;
+                state.write(|_| leaves.push(self.key(change), value))?;
             }
         }
-        loader.finish().map(|_pairs| true)
+        Ok(leaves)
     }
 
     /// Executes the sorted changes that fulfil a condition.
@@ -202,6 +221,17 @@ impl Run {
         }
         execute(state, &batch)
     }
+}
+
+/// Returns the changes of a table among sorted changes.
+fn of_table(part: &[Change], table: usize) -> &[Change] {
+    let start = part.partition_point(|change| (change.table as usize) < table);
+    let end = part.partition_point(|change| change.table as usize <= table);
+    &part[start..end]
+}
+
+fn has_put(changes: &[Change]) -> bool {
+    changes.iter().any(|change| change.value_bytes.is_some())
 }
 
 /// Calls a function for each part, each on a thread of its own.

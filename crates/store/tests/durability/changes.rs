@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use honeycomb_store::{
-    Batch, ChangeStream, Config, Error, Store, SyncPolicy, Table, TableChange, TableChangeKind,
+    Batch, ChangeStream, Config, DurabilityConfig, Error, Store, SyncPolicy, Table, TableChange,
+    TableChangeKind,
 };
 use honeycomb_testing::{Random, SimulatedDisk, seed_or};
 
@@ -23,10 +24,54 @@ fn pairs(table: &Table) -> Pairs {
     table.iter().unwrap().map(Result::unwrap).collect()
 }
 
+/// Each put and each deletion of a stream has the value before it, also after a restart that logs no more old
+/// values.
+#[test]
+fn a_stream_has_old_values_on_request() {
+    let seed = seed_or(8);
+    let disk = SimulatedDisk::default();
+    let with_old_values = |old_values| {
+        let config = config(&disk, SyncPolicy::Never);
+        let durability = config.durability.map(|config| DurabilityConfig { old_values, ..config });
+        Store::open(Config { durability, ..config }).unwrap()
+    };
+    let (store, mut random, mut model) = (with_old_values(true), Random::new(seed), Pairs::new());
+    let (table, start) = (store.table("t").unwrap(), store.read_version());
+    for _ in 0..500 {
+        write(&store, &table, &mut random);
+        let mut batch = Batch::default();
+        let long = random.bytes(3000);
+        batch.put(&table, b"twice", &long).put(&table, b"twice", b"2").add(&table, b"sum", 3);
+        store.apply(&batch).unwrap();
+        store.apply_each(&batch, |_, outcome| drop(outcome.unwrap())).unwrap();
+    }
+    let (last, expected) = (store.read_version(), pairs(&table));
+    drop((table, store));
+    let store = with_old_values(false);
+    let table = store.table("t").unwrap();
+    table.put(b"twice", b"3").unwrap();
+    let mut stream = store.changes::<[u8]>(&table, .., start).unwrap();
+    let mut after = start;
+    while after < last {
+        let mut changes = stream.wait(Duration::from_millis(100)).unwrap();
+        changes.retain(|change| change.version <= last);
+        for change in changes {
+            if let TableChangeKind::Put { key, .. } | TableChangeKind::Delete { key } = &change.kind {
+                assert_eq!(change.old.as_ref(), model.get(key), "seed {seed}, {change:?}");
+            }
+            apply(&mut model, &mut 0, vec![change]);
+        }
+        after = stream.version();
+    }
+    assert!(model == expected, "seed {seed}");
+    let changes = stream.wait(Duration::from_millis(100)).unwrap();
+    assert!(changes.iter().all(|change| change.old.is_none()));
+}
+
 /// Applies changes, whose versions must ascend from `after` on.
 fn apply(pairs: &mut Pairs, after: &mut u64, changes: Vec<TableChange>) {
     let mut first = *after + 1;
-    for TableChange { version, kind } in changes {
+    for TableChange { version, kind, .. } in changes {
         assert!(version >= first, "version {version} after {after}");
         (first, *after) = (version, version);
         match kind {

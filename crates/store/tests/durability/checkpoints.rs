@@ -1,10 +1,12 @@
 //! Checkpoints while other threads write, and what they remove.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use honeycomb_log::{CheckpointWriter, MANIFEST_FILE, Manifest};
 use honeycomb_store::{
     Batch, Config, DurabilityConfig, Error, Storage, StorageFile, Store, SyncPolicy, UnorderedConfig,
 };
@@ -47,6 +49,88 @@ fn checkpoints_while_threads_write_are_consistent() {
     store.wait_durable(store.read_version()).unwrap();
     let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
     assert!(contents(&recovered) == contents(&store));
+}
+
+/// Tables of many blocks, which several threads load, among tables of one block or without one.
+#[test]
+fn a_checkpoint_is_loaded_in_parts() {
+    let disk = SimulatedDisk::default();
+    let with_memory = || Config { memory_bytes: 64 << 20, ..config(&disk, SyncPolicy::Never) };
+    let store = Store::open(with_memory()).unwrap();
+    let mut random = Random::new(seed_or(4));
+    for (name, pairs) in [("a", 20_000), ("b", 0), ("c", 3), ("d", 30_000), ("e", 10)] {
+        let table = store.table(name).unwrap();
+        let mut pair = |_| (random.bytes(12), random.bytes(200));
+        table.load_sorted((0..pairs).map(&mut pair).collect::<BTreeMap<_, _>>()).unwrap();
+    }
+    let unordered = store.unordered_table("u", UnorderedConfig::default()).unwrap();
+    (0..20_000_u32).for_each(|key| unordered.put(&key.to_le_bytes(), &[7; 200]).unwrap());
+    store.checkpoint().unwrap();
+    let expected = contents(&store);
+    drop((unordered, store));
+    let mut store = Store::open(with_memory()).unwrap();
+    assert!(contents(&store) == expected);
+    let counts: Vec<_> = expected.iter().map(|(name, pairs)| (name.clone(), pairs.len() as u64)).collect();
+    for (name, pairs) in &counts[..5] {
+        assert_eq!(store.table(name).unwrap().pair_count(), *pairs, "{name}");
+    }
+    store.verify().unwrap();
+}
+
+/// Each pair has a block of its own, and eight blocks are a part.
+#[test]
+fn keys_that_do_not_ascend_are_corruption_wherever_parts_end() {
+    for repeated in 1..18_u32 {
+        let disk = SimulatedDisk::default();
+        // Its log is the one that the manifest names.
+        drop(Store::open(config(&disk, SyncPolicy::Never)).unwrap());
+        let mut writer = CheckpointWriter::create(&disk, 1, 9, 0).unwrap();
+        writer.table(1, "t").unwrap();
+        for number in 0..18 {
+            let key = number - u32::from(number == repeated);
+            writer.push(&key.to_be_bytes(), &vec![0; 256 << 10]).unwrap();
+        }
+        writer.finish(&disk).unwrap();
+        let manifest = Manifest { checkpoint: 1, version: 9, first_file: 1, pairs: 18 };
+        disk.create(MANIFEST_FILE, 0).and_then(|mut file| file.write_at(0, &manifest.encode())).unwrap();
+        let opened = Store::open(Config { memory_bytes: 32 << 20, ..config(&disk, SyncPolicy::Never) });
+        let error = opened.map(drop).unwrap_err().to_string();
+        assert!(error.contains("the keys of a table ascend"), "{repeated}: {error}");
+    }
+}
+
+/// A bulk load and an image are one record each, so they have a limit in a durable store.
+#[test]
+fn a_bulk_load_into_a_durable_store_has_a_limit() {
+    let disk = SimulatedDisk::default();
+    let with_limit = |load_bytes_max| {
+        let config = config(&disk, SyncPolicy::Always);
+        let durability = config.durability.map(|config| DurabilityConfig { load_bytes_max, ..config });
+        Config { durability, ..config }
+    };
+    // Each pair has 16 + 4 + 10 bytes.
+    let store = Store::open(with_limit(300)).unwrap();
+    let table = store.table("t").unwrap();
+    let pairs = |count: u32| (0..count).map(|number| (number.to_be_bytes(), [7; 10]));
+    let rejected = table.load_sorted(pairs(11));
+    assert!(matches!(rejected, Err(Error::LoadTooLarge { bytes_max: 300 })), "{rejected:?}");
+    let mut loader = table.loader(90).unwrap();
+    let pushed: Vec<_> = pairs(12).map(|(key, value)| loader.push(&key, &value)).collect();
+    assert!(pushed[..10].iter().all(Result::is_ok) && pushed[10..].iter().all(Result::is_err));
+    assert_eq!((loader.finish().unwrap(), table.pair_count()), (10, 10), "the earlier pairs are loaded");
+    let (mut image, expected) = (Vec::new(), contents(&store));
+    store.save(&mut image).unwrap();
+    drop((table, store));
+    let store = Store::open(with_limit(316)).unwrap();
+    assert!(contents(&store) == expected);
+    store.drop_table("t").unwrap();
+    assert!(matches!(store.load(&image[..]), Err(Error::LoadTooLarge { bytes_max: 316 })));
+    assert!(store.tables().is_empty());
+    drop(store);
+    // The record of an image has the creation of its tables as well: here 16 + 1 bytes.
+    let store = Store::open(with_limit(317)).unwrap();
+    assert_eq!(store.load(&image[..]).unwrap(), 10);
+    assert!(contents(&store) == expected);
 }
 
 /// Stops the writers of a test, also if it fails.

@@ -1,6 +1,7 @@
 //! Faults of the disk: full, and broken.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use honeycomb_store::{Error, Store, SyncPolicy, Table};
@@ -105,6 +106,37 @@ fn callbacks_and_health_follow_the_log() {
     assert_eq!(store.sync_policy(), Some(SyncPolicy::Always));
     put(&table, 2);
     assert!(store.durable_version() >= store.read_version());
+}
+
+/// The thread of the log may write some of the groups.
+#[test]
+fn a_thread_that_waits_writes_the_log() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    let (own, groups) = (std::thread::current().id(), Arc::new(AtomicU64::new(0)));
+    let counted = groups.clone();
+    store.on_durable(Arc::new(move || {
+        counted.fetch_add(u64::from(std::thread::current().id() == own), Ordering::Relaxed);
+    }));
+    for number in 0..200 {
+        put(&table, number);
+        assert!(store.durable_version() >= store.read_version());
+    }
+    assert!(groups.load(Ordering::Relaxed) > 0);
+}
+
+/// The thread that writes the log gets the error as well as all others.
+#[test]
+fn a_thread_that_waits_reports_a_failed_write() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    put(&table, 0);
+    disk.fail(calls_at_rest(&disk), DiskFault::Error);
+    let failed = (1..).map(|number| try_put(&table, number)).find_map(Result::err);
+    assert!(matches!(failed, Some(Error::NotDurable { .. } | Error::ReadOnly { .. })), "{failed:?}");
+    assert!(matches!(try_put(&table, 1), Err(Error::ReadOnly { .. })));
 }
 
 /// Returns the number of calls once no thread of the store uses the disk.

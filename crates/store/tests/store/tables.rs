@@ -141,7 +141,7 @@ fn sorted_pairs_are_loaded() {
     table.delete_range::<[u8]>(..).unwrap();
     let failed = table.load_sorted([pair(1), pair(3), pair(3)]).unwrap_err();
     assert!(matches!(failed, Error::NotAscending { position: 2 }));
-    let text = "pair 2 is not greater than pair 1, counted from 0: keys must ascend";
+    let text = "pair 2, counted from 0, is not greater than the pair before it: keys must ascend";
     assert_eq!(failed.to_string(), text);
     assert!(matches!(table.load_sorted([(vec![], vec![])]), Err(Error::KeyLength { bytes: 0, .. })));
     assert!(matches!(table.loader(101), Err(Error::FillPercent { percent: 101 })));
