@@ -254,8 +254,11 @@ impl Node {
         let start = self.column_field(columns::ITEMS_START_OFFSET, columns::ITEMS_START_BYTES)?;
         let suffix = self.column_field(columns::SUFFIX_LENGTH_OFFSET, columns::SUFFIX_LENGTH_BYTES)?;
         let value = self.column_field(columns::VALUE_LENGTH_OFFSET, columns::VALUE_LENGTH_BYTES)?;
-        let word =
-            item_word::with_value_length(item_word::with_suffix_length(0, suffix as u64), value as u64);
+        let (suffix, value) = (suffix as u64, value as u64);
+        if suffix > item_word::SUFFIX_LENGTH_MASK || value > item_word::VALUE_LENGTH_MASK {
+            return Err(Fault);
+        }
+        let word = item_word::with_value_length(item_word::with_suffix_length(0, suffix), value);
         self.item_of(head, word, start + stride * index)
     }
 
