@@ -72,7 +72,7 @@ module leaf_prefetcher
   number_t count, position;
   // The offset at which a fetch begins and ends; registered, so a fetch is offered one cycle later.
   offset_t offset_d, limit_d, offset_q, limit_q, bytes_q, item_bytes, sorted_end, log_bytes, size;
-  logic [31:0] bytes;
+  logic [23:0] bytes;
   logic offers_q, watched_d, watched_q;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
@@ -184,8 +184,8 @@ module leaf_prefetcher
 
   // ---- ranges. Without a stride, they assume one line for each pair.
 
-  assign item_bytes = has_stride ? columns_i.stride : offset_t'(LineBytes);
-  assign bytes = open_i.is_get ? 32'(item_bytes) : 32'(open_i.pairs) * 32'(item_bytes);
+  assign item_bytes = has_stride ? offset_t'(columns_i.stride) : offset_t'(LineBytes);
+  assign bytes = open_i.is_get ? 24'(item_bytes) : 24'(open_i.pairs) * 24'(item_bytes);
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateWait) has_groups_q <= groups_valid_i;
@@ -197,7 +197,7 @@ module leaf_prefetcher
       if (!open_i.backward) pairs_q.last <= count - position > open_i.pairs ? position + open_i.pairs : count;
     end
     if (state_q == StateRange) begin
-      bytes_q <= bytes > NodeBytesMax ? offset_t'(NodeBytesMax) : offset_t'(bytes);
+      bytes_q <= 32'(bytes) > NodeBytesMax ? offset_t'(NodeBytesMax) : offset_t'(bytes);
       more_q <= pairs_q;
       if (has_groups_q && !open_i.backward && pairs_q.first < groups_q.last) more_q.first <= groups_q.last;
       if (has_groups_q && open_i.backward && pairs_q.last > groups_q.first) more_q.last <= groups_q.first;

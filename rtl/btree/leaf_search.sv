@@ -71,7 +71,7 @@ module leaf_search
   columns_t first_samples;
   // verilator lint_on UNUSEDSIGNAL
   leaf_columns_t columns_q;
-  number_t count, first_q, last_q, less_q, not_greater_q, left_q, low, edge_q;
+  number_t count, first_q, last_q, less_q, not_greater_q, left_q, low, low_q, edge_q;
   group_t low_group, group, last_group;
   logic [2:0] group_bits;
   logic take, searches, counts_lines, counts_valid, is_edge_q, is_last_line;
@@ -118,12 +118,12 @@ module leaf_search
     if (state_q == StateHeader && take) header_q <= line_i;
     if (state_q == StateFirstSamples && take) begin
       columns_q.items_start <= offset_t'(first_samples.items_start);
-      columns_q.stride <= offset_t'(first_samples.stride);
+      columns_q.stride <= stride_t'(first_samples.stride);
       columns_q.suffix_length <= ItemWordSuffixLengthBits'(first_samples.suffix_length);
       columns_q.value_length <= ItemWordValueLengthBits'(first_samples.value_length);
       columns_q.offsets_start <= head_offset(count);
       columns_q.fences_start <= head_offset(count) +
-          (first_samples.stride == '0 ? offset_t'(count) << 1 : offset_t'('0));
+          (stride_t'(first_samples.stride) == '0 ? offset_t'(count) << 1 : offset_t'('0));
     end
   end
 
@@ -211,18 +211,19 @@ module leaf_search
   // The lines of the offsets from the first group to the item after the last one; there is none for the item
   // after all.
   assign low = is_edge_q ? edge_q : less_q;
-  assign offset_place = columns_q.offsets_start + (offset_t'(low) << 1);
+  assign offset_place = columns_q.offsets_start + (offset_t'(low_q) << 1);
   assign first_offset_line = (columns_q.offsets_start + (offset_t'(first_q) << 1)) >> LineIndexBits;
   assign last_offset_line = (offsets_limit(columns_q, last_q, count) - 1'b1) >> LineIndexBits;
   assign offset_index = offset_place[LineIndexBits-1:1];
 
   always_ff @(posedge clk_i) begin
+    low_q <= low;
     if (state_q == StateHeader) is_edge_q <= 1'b1;
     else if (state_q == StateGroups) is_edge_q <= 1'b0;
     if (state_q == StateLastSamples) edge_q <= at_end_i ? count : '0;
     if (state_q == StateOffset) begin
       wanted_line_q <= (offset_place >> LineIndexBits) - first_offset_line;
-      product_q <= offset_t'(low) * columns_q.stride;
+      product_q <= offset_t'(low_q) * offset_t'(columns_q.stride);
     end else if (state_q == StateOffsetLines && take) begin
       wanted_line_q <= wanted_line_q - 1'b1;
       if (wanted_line_q == '0) product_q <= offset_t'(line_i[16*offset_index+:16]) << 2;

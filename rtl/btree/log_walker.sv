@@ -1,6 +1,6 @@
 // Walks over the log entries that are visible at a read version, in order of arrival. Versions ascend, so
 // these entries are the beginning of the log. It reads their words, eight at a time, from the end of the node
-// downwards. A scan sorts them, one entry a cycle; a get looks for the newest entry of its key.
+// downwards. A scan sorts them, an entry in two cycles; a get looks for the newest entry of its key.
 
 `default_nettype none
 

@@ -1,6 +1,6 @@
 // Reads a part of a leaf: finds its place, decodes its lengths, and compares its bytes with a key, window by
 // window, until the order is known. The heads of eight adjacent items and the offsets of 16 stay in
-// registers. A read takes seven cycles, and two more if it compares.
+// registers. A read takes seven cycles, and three more if it compares.
 //
 //   heads | offsets | place | window ... | bytes | order | done
 
@@ -77,7 +77,7 @@ module part_reader
   logic [8*OffsetBytes*Offsets-1:0] offsets_q;
   number_t heads_first_q, offsets_first_q;
   logic has_heads_q, has_offsets_q, has_stride, needs_heads, needs_offsets, is_item;
-  offset_t place_q, item_end_q, head_end;
+  offset_t place_q, item_end_q;
   // bytes that were compared
   offset_t compared_q;
   logic is_first_q, decides, less, equal;
@@ -147,8 +147,8 @@ module part_reader
   assign stored = offsets_q[16*read_q.index[OffsetIndexBits-1:0]+:OffsetBits-2];
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StateIdle) product_q <= offset_t'(read_i.index) * columns_i.stride;
-    if (state_q == StatePlace) item_end_q <= columns_i.items_start + product_q + columns_i.stride;
+    if (state_q == StateIdle) product_q <= offset_t'(read_i.index) * offset_t'(columns_i.stride);
+    if (state_q == StatePlace) item_end_q <= columns_i.items_start + product_q + offset_t'(columns_i.stride);
     if (state_q == StateIdle) place_q <= read_i.offset;
     else if (state_q == StatePlace)
       place_q <= has_stride ? columns_i.items_start + product_q : {stored, 2'b0};
@@ -247,15 +247,14 @@ module part_reader
 
   // ---- windows
 
-  assign head_end = columns_i.offsets_start;
-
   always_comb begin
     window_valid_o = state_q inside {StateHeads, StateWindow} || (state_q == StateOffsets && needs_offsets);
     window_offset_o = place_q;
     window_limit_o = read_q.limit;
     if (state_q == StateHeads) begin
       window_offset_o = head_offset(heads_first(read_q.index));
-      window_limit_o = head_end;
+      // A line of heads.
+      window_limit_o = window_offset_o + offset_t'(LineBytes);
     end else if (state_q == StateOffsets) begin
       window_offset_o = columns_i.offsets_start + (offset_t'(offsets_first(read_q.index)) << 1);
       if (window_offset_o + offset_t'(OffsetBytes * Offsets) < columns_i.fences_start)

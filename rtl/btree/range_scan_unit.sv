@@ -20,7 +20,7 @@ module range_scan_unit
   // size of the largest node; a request that finds a larger one fails with status_fault
   parameter int unsigned NodeBytes = NodeBytesDefault,
   // Maximum number of log entries of a leaf that a scan sorts; with more it fails with status_fault. A
-  // store with the default log threshold has at most 46.
+  // store with the default log threshold has at most 25.
   parameter int unsigned LogEntries = 64,
   // maximum size of an answer, except for an overflow value
   parameter int unsigned ResultLines = 32

@@ -11,12 +11,16 @@ package scan_pkg;
   // A design may use only some of the names.
   // verilator lint_off UNUSEDPARAM
 
+  // Bytes of an item of the longest key and value.
+  localparam int unsigned StrideBits = $clog2(KeyBytesMax + InlineValueBytesMax);
+  typedef logic [StrideBits-1:0] stride_t;
+
   // The columns of a leaf: the place of its items, and their stride and lengths if it has a stride; the
   // offsets of the column of offsets, which follows the heads, and of the fence keys.
   typedef struct packed {
     offset_t items_start;
     // 0: there is no stride
-    offset_t stride;
+    stride_t stride;
     logic [ItemWordSuffixLengthBits-1:0] suffix_length;
     logic [ItemWordValueLengthBits-1:0] value_length;
     offset_t offsets_start;

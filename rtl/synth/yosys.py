@@ -19,7 +19,8 @@ for step in sys.argv[1:]:
     design.run_pass(step)
 """
 
-XILINX = "synth_xilinx -family xcup -flatten -abc9 -noiopad -noclkbuf"
+# Multipliers consist of lookup tables, so the timing pass knows their delays.
+XILINX = "synth_xilinx -family xcup -flatten -abc9 -nodsp -noiopad -noclkbuf"
 # Cyclone V has the ALMs of Arria 10, whose family Yosys does not have.
 INTEL = "synth_intel_alm -family cyclonev -nodsp -noiopad -noclkbuf"
 

@@ -269,7 +269,7 @@ async def keys_have_the_length_of_windows(dut, consolidates):
 @cocotb.test()
 @cocotb.parametrize(backward=[False, True])
 async def scans_of_older_versions_repeat_descents(dut, backward):
-    bench, tree, keys = await bench_of(dut, "tiny", stall=0.3, writes=250)
+    bench, tree, keys = await bench_of(dut, "tiny", stall=0.3, writes=400)
     for _ in range(30):
         version = random.randint(0, tree.version)
         read = random_scan(keys, bench.memory.shape.key_bytes_max, version, backward=backward)
