@@ -290,7 +290,7 @@ EVENT_LEAF = 10
 # Event: a slot of a range scan unit accepts a request; argument: the LID of the leaf.
 EVENT_LEAF_ACCEPTED = 11
 
-# Event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
+# Event: the first lines of a leaf have arrived; argument: its node version; detail: its log
 # entries.
 EVENT_LEAF_OPEN = 12
 
@@ -315,7 +315,8 @@ EVENT_SIBLING = 18
 # Event: the answer is complete; argument: the status.
 EVENT_ANSWERED = 19
 
-# Event: a key in a leaf was compared; argument: its offset; detail: bits compared, less, equal.
+# Event: a part of a leaf was read; argument: the offset after the head of the item that was read
+# last; detail: bits compared, less, equal.
 EVENT_COMPARED = 20
 
 # Event: a unit requests lines of a node; argument: its LID; detail: the first line, from bit 12 on
@@ -910,11 +911,11 @@ class Control(_Record):
     """Registers of 8 bytes on a bus of 32 bits: write the low half first; writing the high half makes
     both take effect; reading a low half latches the high half for the next read.
 
-    +---------------------+----------+----------+-------------------------------------------+
-    | 0..2                | 2        | 3        | 4..8                                      |
-    | sorted_start        | shortcut_| cache_   | padding[4]                                |
-    |                     | capacity | halvings |                                           |
-    +---------------------+----------+----------+-------------------------------------------+
+    +---------------------+----------+------------------------------------------------------+
+    | 0..2                | 2        | 3..8                                                 |
+    | node_bytes          | cache_   | padding[5]                                           |
+    |                     | halvings |                                                      |
+    +---------------------+----------+------------------------------------------------------+
     | 8..16                                                                                 |
     | read_version                                                                          |
     +---------------------------------------------------------------------------------------+
@@ -949,10 +950,9 @@ class Control(_Record):
 
     SIZE: ClassVar[int] = 88
     FIELDS: ClassVar[dict[str, Field]] = {
-        "sorted_start": Field(0, 16, None, 0xffff),
-        "shortcut_capacity": Field(16, 8, None, 0xff),
-        "cache_halvings": Field(24, 8, None, 0xff),
-        "padding": Field(32, 8, 4, 0x0),
+        "node_bytes": Field(0, 16, None, 0xffff),
+        "cache_halvings": Field(16, 8, None, 0xff),
+        "padding": Field(24, 8, 5, 0x0),
         "read_version": Field(64, 64, None, 0xffffffffffffffff),
         "table_number": Field(128, 64, None, 0xffffffffffffffff),
         "root": Field(192, 64, None, 0xffffffffffffffff),
@@ -965,14 +965,12 @@ class Control(_Record):
         "switches": Field(640, 64, None, 0xffffffffffffffff),
     }
 
-    # Offset of the sorted block in every node of the store.
-    sorted_start: int = 0
-    # Capacity for shortcuts in every node of the store.
-    shortcut_capacity: int = 0
+    # Size of every node of the store.
+    node_bytes: int = 0
     # Number of times that the number of cache sets is halved; constant from the first mapping on.
     cache_halvings: int = 0
     # Zero.
-    padding: tuple[int, ...] = (0,) * 4
+    padding: tuple[int, ...] = (0,) * 5
     # The version for requests that name no version.
     read_version: int = 0
     # Table for the next write of root_lid.

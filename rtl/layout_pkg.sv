@@ -220,7 +220,7 @@ package layout_pkg;
   // event: a slot of a range scan unit accepts a request; argument: the LID of the leaf
   localparam int unsigned EventLeafAccepted = 11;
 
-  // event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
+  // event: the first lines of a leaf have arrived; argument: its node version; detail: its log
   // entries
   localparam int unsigned EventLeafOpen = 12;
 
@@ -245,7 +245,8 @@ package layout_pkg;
   // event: the answer is complete; argument: the status
   localparam int unsigned EventAnswered = 19;
 
-  // event: a key in a leaf was compared; argument: its offset; detail: bits compared, less, equal
+  // event: a part of a leaf was read; argument: the offset after the head of the item that was read
+  // last; detail: bits compared, less, equal
   localparam int unsigned EventCompared = 20;
 
   // event: a unit requests lines of a node; argument: its LID; detail: the first line, from bit 12 on
@@ -834,11 +835,11 @@ package layout_pkg;
   // control: registers of 8 bytes on a bus of 32 bits: write the low half first; writing the high
   // half makes both take effect; reading a low half latches the high half for the next read
   //
-  // +---------------------+----------+----------+-------------------------------------------+
-  // | 0..2                | 2        | 3        | 4..8                                      |
-  // | sorted_start        | shortcut_| cache_   | padding[4]                                |
-  // |                     | capacity | halvings |                                           |
-  // +---------------------+----------+----------+-------------------------------------------+
+  // +---------------------+----------+------------------------------------------------------+
+  // | 0..2                | 2        | 3..8                                                 |
+  // | node_bytes          | cache_   | padding[5]                                           |
+  // |                     | halvings |                                                      |
+  // +---------------------+----------+------------------------------------------------------+
   // | 8..16                                                                                 |
   // | read_version                                                                          |
   // +---------------------------------------------------------------------------------------+
@@ -870,15 +871,13 @@ package layout_pkg;
   // | switches                                                                              |
   // +---------------------------------------------------------------------------------------+
   localparam int unsigned ControlSize = 88;
-  localparam int unsigned ControlSortedStartOffset = 0;
-  localparam int unsigned ControlSortedStartBytes = 2;
-  localparam int unsigned ControlShortcutCapacityOffset = 2;
-  localparam int unsigned ControlShortcutCapacityBytes = 1;
-  localparam int unsigned ControlCacheHalvingsOffset = 3;
+  localparam int unsigned ControlNodeBytesOffset = 0;
+  localparam int unsigned ControlNodeBytesBytes = 2;
+  localparam int unsigned ControlCacheHalvingsOffset = 2;
   localparam int unsigned ControlCacheHalvingsBytes = 1;
-  localparam int unsigned ControlPaddingOffset = 4;
+  localparam int unsigned ControlPaddingOffset = 3;
   localparam int unsigned ControlPaddingBytes = 1;
-  localparam int unsigned ControlPaddingCount = 4;
+  localparam int unsigned ControlPaddingCount = 5;
   localparam int unsigned ControlReadVersionOffset = 8;
   localparam int unsigned ControlReadVersionBytes = 8;
   localparam int unsigned ControlTableNumberOffset = 16;
@@ -923,13 +922,11 @@ package layout_pkg;
     // the version for requests that name no version
     logic [63:0] read_version;
     // zero
-    logic [3:0][7:0] padding;
+    logic [4:0][7:0] padding;
     // number of times that the number of cache sets is halved; constant from the first mapping on
     logic [7:0] cache_halvings;
-    // capacity for shortcuts in every node of the store
-    logic [7:0] shortcut_capacity;
-    // offset of the sorted block in every node of the store
-    logic [15:0] sorted_start;
+    // size of every node of the store
+    logic [15:0] node_bytes;
   } control_t;
 
   // ocsm_header: the header of a datagram of messages, all of one type and one size

@@ -41,6 +41,7 @@ module answer_writer
   output logic part_valid_o,
   input logic part_ready_i,
   output part_read_t part_read_o,
+  input part_t part_i,
 
   output logic window_valid_o,
   input logic window_ready_i,
@@ -122,7 +123,7 @@ module answer_writer
     .part_valid_o,
     .part_ready_i,
     .part_read_o,
-    .window_i,
+    .part_i,
     .move_valid_o(emitter_move_valid),
     .move_ready_i(move_ready),
     .move_o(emitter_move),

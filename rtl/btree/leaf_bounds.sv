@@ -13,43 +13,48 @@ module leaf_bounds
   input logic rst_i,
 
   // verilator lint_off UNUSEDSIGNAL
-  input geometry_t geometry_i,
+  input leaf_columns_t columns_i,
   input task_t request_i,
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
 
-  // at the beginning of a leaf: reads its fence keys and compares the bound with its prefix; accepted
-  // when done
+  // at the beginning of a leaf: if it has a prefix, reads its fence keys and compares the bound with its
+  // prefix; accepted when done
   input logic enter_valid_i,
   output logic enter_ready_o,
   // valid from then on: the bound begins with the prefix of the leaf, so the suffixes decide
   output logic has_prefix_o,
   // every key with this prefix is beyond the bound, and so are all keys of later leaves
   output logic is_beyond_o,
-  output fences_t fences_o,
   output prefix_t prefix_o,
 
-  // at the end of a leaf: accepted when it is known whether the range continues beyond the leaf
+  // at the end of a leaf: reads its fence keys; accepted when it is known whether the range continues beyond
+  // the leaf
   input logic leave_valid_i,
   output logic leave_ready_o,
   output logic leave_continues_o,
+  // valid then, and after the beginning of a scan with a floor start
+  output fences_t fences_o,
 
   output logic part_valid_o,
   input logic part_ready_i,
   output part_read_t part_read_o,
   // verilator lint_off UNUSEDSIGNAL
-  input part_t part_i,
-  input line_t window_i
+  input part_t part_i
   // verilator lint_on UNUSEDSIGNAL
 );
 
-  typedef enum logic {
-    Fences,
-    Prefix
+  typedef enum logic [2:0] {
+    StateIdle,
+    StateFences,
+    StatePrefix,
+    // compares the bound with the fence key
+    StateFence,
+    StateDone
   } state_e;
 
-  state_e state_q;
-  logic backward, has_bound, has_prefix_q, is_beyond_q, compares_prefix;
+  state_e state_q, state_d;
+  logic backward, has_bound, has_prefix_q, is_beyond_q, continues_q, knows_fences_q;
   key_length_t bound_length, prefix_length;
   offset_t low_offset, fence_length;
   fences_t fences_q;
@@ -59,54 +64,83 @@ module leaf_bounds
   assign bound_length = backward ? request_i.lower_length : request_i.upper_length;
   assign has_bound = bound_length != '0;
   assign prefix_length = key_length_t'(header_i.prefix_length);
-  assign compares_prefix = has_bound && prefix_length != '0;
-
-  assign low_offset = geometry_i.sorted_start + offset_t'(FencesSize);
+  assign low_offset = columns_i.fences_start + offset_t'(FencesSize);
   // Length of the fence key at which the scan leaves, without the prefix.
   assign fence_length = offset_t'(backward ? fences_q.low_length : fences_q.high_length) -
       offset_t'(prefix_length);
 
   always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StateIdle: begin
+        if (enter_valid_i) state_d = prefix_length != '0 || request_i.floor_start ? StateFences : StateDone;
+        if (leave_valid_i) state_d = !knows_fences_q ? StateFences : has_prefix_q ? StateFence : StateDone;
+      end
+      StateFences: if (part_ready_i) begin
+        state_d = StateDone;
+        if (enter_valid_i && has_bound && prefix_length != '0) state_d = StatePrefix;
+        if (leave_valid_i && has_prefix_q) state_d = StateFence;
+      end
+      StatePrefix, StateFence: if (part_ready_i) state_d = StateDone;
+      default: state_d = StateIdle;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= StateIdle;
+    else state_q <= state_d;
+  end
+
+  always_comb begin
     part_read_o = '0;
     part_read_o.part = PartBytes;
     part_read_o.by_upper = !backward;
-    part_read_o.compares = 1'b1;
-    if (leave_valid_i) begin
-      part_read_o.offset = low_offset;
-      part_read_o.offset += backward ? offset_t'(prefix_length) : offset_t'(fences_q.low_length);
-      part_read_o.length = fence_length;
-      part_read_o.key_first = prefix_length;
-      part_read_o.key_last = bound_length;
-    end else if (state_q == Prefix) begin
-      part_read_o.offset = low_offset;
-      part_read_o.length = offset_t'(prefix_length);
-      part_read_o.key_last = bound_length < prefix_length ? bound_length : prefix_length;
-    end else begin
-      part_read_o.compares = 1'b0;
-      part_read_o.offset = geometry_i.sorted_start;
-      part_read_o.length = offset_t'(FencesSize) + offset_t'(prefix_length);
-    end
+    part_read_o.compares = state_q != StateFences;
+    unique case (state_q)
+      StateFence: begin
+        part_read_o.offset = low_offset;
+        part_read_o.offset += backward ? offset_t'(prefix_length) : offset_t'(fences_q.low_length);
+        part_read_o.length = fence_length;
+        part_read_o.key_first = prefix_length;
+        part_read_o.key_last = bound_length;
+      end
+      StatePrefix: begin
+        part_read_o.offset = low_offset;
+        part_read_o.length = offset_t'(prefix_length);
+        part_read_o.key_last = bound_length < prefix_length ? bound_length : prefix_length;
+      end
+      default: begin
+        part_read_o.offset = columns_i.fences_start;
+        part_read_o.length = offset_t'(FencesSize) + offset_t'(prefix_length);
+      end
+    endcase
     part_read_o.limit = part_read_o.offset + part_read_o.length;
   end
 
-  assign part_valid_o = enter_valid_i || (leave_valid_i && has_prefix_q);
-  assign enter_ready_o = enter_valid_i && part_ready_i && (state_q == Prefix || !compares_prefix);
-  // The range continues if the bound is beyond the fence key, or if a forward scan ends at the fence
-  // key, which may be a key of the sibling.
-  assign leave_continues_o = has_prefix_q ? (part_i.less || part_i.equal) != backward : !is_beyond_q;
-  assign leave_ready_o = leave_valid_i && (part_ready_i || !has_prefix_q);
+  assign part_valid_o = state_q inside {StateFences, StatePrefix, StateFence};
+  assign enter_ready_o = enter_valid_i && state_q == StateDone;
+  assign leave_ready_o = leave_valid_i && state_q == StateDone;
+  assign leave_continues_o = continues_q;
 
   always_ff @(posedge clk_i) begin
-    if (enter_valid_i && part_ready_i) begin
-      has_prefix_q <= has_bound && (state_q == Fences || part_i.equal);
-      is_beyond_q <= state_q == Prefix && !part_i.equal && part_i.less == backward;
+    if (state_q == StateIdle && enter_valid_i) begin
+      has_prefix_q <= has_bound;
+      is_beyond_q <= 1'b0;
+      knows_fences_q <= 1'b0;
     end
-    if (enter_valid_i && state_q == Fences) {prefix_q, fences_q} <= window_i[8*(FencesSize+PrefixBytes)-1:0];
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i || enter_ready_o) state_q <= Fences;
-    else if (enter_valid_i && part_ready_i) state_q <= Prefix;
+    if (state_q == StateFences && part_ready_i) begin
+      {prefix_q, fences_q} <= part_i.bytes[8*(FencesSize+PrefixBytes)-1:0];
+      knows_fences_q <= 1'b1;
+    end
+    if (state_q == StatePrefix && part_ready_i) begin
+      has_prefix_q <= part_i.equal;
+      is_beyond_q <= !part_i.equal && part_i.less == backward;
+    end
+    // The range continues if the bound is beyond the fence key, or if a forward scan ends at the fence
+    // key, which may be a key of the sibling.
+    if (state_q == StateIdle) continues_q <= !is_beyond_q;
+    else if (state_q == StateFence && part_ready_i)
+      continues_q <= (part_i.less || part_i.equal) != backward;
   end
 
   assign has_prefix_o = has_prefix_q;

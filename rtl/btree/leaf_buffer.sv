@@ -1,4 +1,4 @@
-// Stores the lines of one leaf in order of arrival: first header and shortcuts, then the lines that are
+// Stores the lines of one leaf in order of arrival: first header and samples, then the lines that are
 // requested. It outputs pairs of lines, from which windows are cut, and fetches the lines of a window that
 // are missing. It also passes the lines of overflow values through.
 
@@ -24,12 +24,11 @@ module leaf_buffer
   input bus_address_t begin_address_i,
   input line_count_t begin_count_i,
 
-  // the first lines in order of arrival, for the decoder of header and shortcuts; a line is stored when
-  // it is accepted
-  input line_count_t first_count_i,
-  output logic first_valid_o,
-  input logic first_ready_i,
-  output line_t first_o,
+  // the first lines and the lines of watched fetches in order of arrival, for leaf_search; a line is stored
+  // when it is accepted
+  output logic watched_valid_o,
+  input logic watched_ready_i,
+  output line_t watched_o,
   // a read since the beginning has failed
   output logic failed_o,
   // all requested lines have arrived
@@ -38,17 +37,17 @@ module leaf_buffer
   // prefetches the bytes from an offset to a limit
   input logic fetch_valid_i,
   output logic fetch_ready_o,
+  input logic fetch_watched_i,
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
 
   // The two lines of the window at an offset; see line_pairs. No byte at or beyond the limit is needed.
-  // If the lines are missing, window_ahead_i lines are fetched, but none beyond the limit. After a read
-  // that failed the lines are valid but undefined, so that no unit waits forever.
+  // If the lines are missing, LinesAhead lines are fetched, but none beyond the limit. After a read that
+  // failed the lines are valid but undefined, so that no unit waits forever.
   input logic window_valid_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
-  input line_count_t window_ahead_i,
   output logic [2*LineBits-1:0] window_pair_o,
 
   // Reads lines of an overflow value. After a read that failed, lines are returned but undefined, as for
@@ -70,11 +69,13 @@ module leaf_buffer
 );
 
   localparam int unsigned Lines = NodeBytes / LineBytes;
+  localparam int unsigned LinesAhead = 4;
   localparam int unsigned LineIndexWidth = $clog2(Lines);
 
   typedef logic [LineIndexWidth-1:0] line_index_t;
 
   typedef struct packed {
+    logic watched;
     line_count_t first;
     line_count_t limit;
   } lines_t;
@@ -87,12 +88,13 @@ module leaf_buffer
   // A read in flight.
   typedef struct packed {
     logic is_value;
+    logic watched;
     line_count_t first;
   } flight_t;
 
   state_e state_q, state_d;
   line_read_t read_q, read_d;
-  logic is_value_q, is_value_d;
+  logic is_value_q, is_value_d, watched_q, watched_d;
   // The read whose lines arrive, and the number of its lines that have arrived.
   flight_t flight;
   line_count_t came_q, line;
@@ -109,6 +111,7 @@ module leaf_buffer
   logic fetch_out_valid, fetch_out_ready, fetch_is_empty, begins, wants_line;
   line_count_t window_line, window_last, missing, missing_count;
 
+  assign fetch_in.watched = fetch_watched_i;
   assign fetch_in.first = line_count_t'(fetch_offset_i >> LineIndexBits);
   assign fetch_in.limit = line_count_t'((fetch_limit_i + offset_t'(LineBytes - 1)) >> LineIndexBits);
   assign fetch_is_empty = fetch_out.first >= fetch_out.limit;
@@ -119,7 +122,7 @@ module leaf_buffer
     .Depth(2)
   ) u_fetches (
     .clk_i,
-    .rst_i(rst_i || begins),
+    .rst_i(rst_i || begins || failed_q),
     .in_valid_i(fetch_valid_i),
     .in_ready_o(fetch_ready_o),
     .in_i(fetch_in),
@@ -141,17 +144,19 @@ module leaf_buffer
     state_d = state_q;
     read_d = read_q;
     is_value_d = is_value_q;
+    watched_d = watched_q;
     begin_ready_o = 1'b0;
     value_ready_o = 1'b0;
     fetch_out_ready = 1'b0;
     unique case (state_q)
       Choose: begin
-        is_value_d = 1'b0;
+        {is_value_d, watched_d} = '0;
         if (begin_valid_i) begin
           begin_ready_o = !flies;
           read_d = read_of(begin_address_i, '0, begin_count_i);
           read_d.by_lid = begin_by_lid_i;
           read_d.lid = begin_lid_i;
+          watched_d = 1'b1;
           if (begin_ready_o) state_d = Offer;
         end else if (failed_q) begin
           value_ready_o = 1'b1;
@@ -159,6 +164,7 @@ module leaf_buffer
           fetch_out_ready = has_address_q && has_room;
           read_d = read_of(address_q, fetch_out.first, fetch_out.limit - fetch_out.first);
           read_d.follows = 1'b1;
+          watched_d = fetch_out.watched;
           if (fetch_out_ready && !fetch_is_empty) state_d = Offer;
         end else if (value_valid_i) begin
           value_ready_o = !flies;
@@ -183,7 +189,7 @@ module leaf_buffer
     .rst_i(rst_i || (ends && beat_i.error)),
     .in_valid_i(read_valid_o && read_ready_i),
     .in_ready_o(has_room),
-    .in_i(flight_t'({is_value_q, read_q.first})),
+    .in_i(flight_t'({is_value_q, watched_q, read_q.first})),
     .out_valid_o(flies),
     .out_ready_i(ends),
     .out_o(flight),
@@ -197,28 +203,28 @@ module leaf_buffer
 
   // ---- lines from memory
 
-  logic takes_line, is_first, is_given_up, is_value;
+  logic takes_line, is_watched, is_given_up, is_value;
 
   assign line = flight.first + came_q;
   assign is_value = flies && flight.is_value;
   // Remaining lines of a node are discarded when the next node begins.
   assign is_given_up = begin_valid_i || beat_i.error;
-  assign is_first = flies && !is_value && !known_q && line < first_count_i;
-  assign first_valid_o = is_first && beat_valid_i && !is_given_up;
-  assign first_o = beat_i.data;
+  assign is_watched = flies && flight.watched;
+  assign watched_valid_o = is_watched && beat_valid_i && !is_given_up;
+  assign watched_o = beat_i.data;
   assign takes_line = flies && !is_value && beat_valid_i && beat_ready_o;
   assign value_line_valid_o = is_value ? beat_valid_i : failed_q;
   assign value_line_o = beat_i.data;
 
   always_comb begin
-    beat_ready_o = flies && (!is_first || first_ready_i || is_given_up);
+    beat_ready_o = flies && (!is_watched || watched_ready_i || is_given_up);
     if (is_value) beat_ready_o = value_line_ready_i;
   end
 
   always_ff @(posedge clk_i) begin
     if (state_q == Choose) begin
       read_q <= read_d;
-      is_value_q <= is_value_d;
+      {is_value_q, watched_q} <= {is_value_d, watched_d};
     end
     if (!flies || ends) came_q <= '0;
     else if (takes_line) came_q <= came_q + 1'b1;
@@ -237,7 +243,6 @@ module leaf_buffer
     end else if (beat_valid_i && beat_ready_o) begin
       if (beat_i.error) failed_q <= 1'b1;
       else if (takes_line) there_q[line_index_t'(line)] <= 1'b1;
-      // All reads of a node after the first one are of other lines.
       if (takes_line && beat_i.last) known_q <= 1'b1;
       if (takes_line) has_address_q <= 1'b1;
     end
@@ -261,7 +266,7 @@ module leaf_buffer
 
   always_comb begin
     missing_count = window_last - missing + 1'b1;
-    if (missing_count > window_ahead_i) missing_count = window_ahead_i;
+    if (missing_count > line_count_t'(LinesAhead)) missing_count = line_count_t'(LinesAhead);
     if (missing_count == '0) missing_count = 1;
   end
 

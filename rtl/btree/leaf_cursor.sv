@@ -1,7 +1,7 @@
 // A cursor over the pairs of a leaf, which merges the sorted log with the sorted block. It is between two
-// pairs: before the sorted item at sorted_q and the log entry at log_q. A log entry comes before the
-// sorted item at its back pointer, and in place of it if it replaces that item, so merging compares no
-// keys. A step can compare the key of its pair with a bound.
+// pairs: before the sorted item with index sorted_q and the log entry with index log_q. A log entry comes
+// before the sorted item at its back pointer, and in place of it if it replaces that item, so merging
+// compares no keys. A step can compare the key of its pair with a bound.
 
 `default_nettype none
 
@@ -10,6 +10,7 @@
 module leaf_cursor
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   parameter int unsigned EntriesMax = 64,
@@ -18,11 +19,10 @@ module leaf_cursor
   input logic clk_i,
   input logic rst_i,
 
-  // moves the cursor to a position; set_segment_i is the segment of the preceding item, or a later one
+  // moves the cursor to a position
   input logic set_i,
-  input offset_t set_sorted_i,
+  input number_t set_sorted_i,
   input logic [CountBits-1:0] set_log_i,
-  input logic [7:0] set_segment_i,
 
   // steps over a pair; accepted when that is done
   input logic step_valid_i,
@@ -31,17 +31,13 @@ module leaf_cursor
   input logic compares_i,
   input logic by_upper_i,
   input key_length_t key_length_i,
-  // valid when a step is accepted: a pair exists, and its item, which is the one that was read last
+  // valid when a step is accepted: a pair exists, and its item, which is the part that was read last
   output logic found_o,
   output item_result_t item_o,
 
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
-  output logic seek_o,
-  output logic [7:0] seek_index_o,
-  input logic bounds_valid_i,
-  input offset_t segment_begin_i,
 
   input logic [CountBits-1:0] log_count_i,
   output logic [CountBits-1:0] log_index_o,
@@ -59,184 +55,129 @@ module leaf_cursor
 );
 
   typedef enum logic [2:0] {
-    Merge,
-    // steps back: to the segment of the sorted item before the cursor, and through it to the last item
-    Seek,
-    Bounds,
-    Walk,
-    MergeBack
+    StateIdle,
+    // the log entry at log_index_o is known one cycle later
+    StateLook,
+    StateChoose,
+    StateEntry,
+    StateItem,
+    StateDone
   } state_e;
 
-  typedef enum logic [1:0] {
-    LookNowhere,
-    LookAtSorted,
-    LookAtBefore,
-    LookAtEntry
-  } look_e;
-
   state_e state_q, state_d;
-  look_e look;
-  offset_t sorted_q, sorted_d, before_q, before_d, sorted_end;
+  number_t sorted_q, sorted_d, count, item_before;
   logic [CountBits-1:0] log_q, log_d;
-  logic [7:0] segment_q, segment_d;
-  // a sorted item precedes the cursor, at before_q
-  logic has_before_q, has_before_d;
-  logic has_entry, is_next, is_last, is_at_entry, steps_over;
+  // verilator lint_off UNUSEDSIGNAL
+  sorted_entry_t entry_q;
+  // verilator lint_on UNUSEDSIGNAL
+  // an entry is on the side of the step; an older entry of the key of its neighbour
+  logic has_entry_q, hidden_q, found_q, found_d;
+  // The entry may be the pair of the step; a step back passes an entry at the item before the cursor only if
+  // it replaces this item.
+  logic may_pass, passes, has_item;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
 
   assign state = header_i.lock_and_size;
-  assign sorted_end = offset_t'(header_i.sorted_end);
+  assign count = number_t'(header_i.sorted_count);
+  assign item_before = sorted_q - 1'b1;
   assign log_index_o = step_back_i ? log_q - 1'b1 : log_q;
-  assign has_entry = log_q != (step_back_i ? '0 : log_count_i);
-  assign is_next = has_entry && log_entry_i.back_pointer <= sorted_q;
-  assign is_last = has_entry && (log_entry_i.back_pointer >= sorted_q ||
-      (log_entry_i.replaces && has_before_q && log_entry_i.back_pointer == before_q));
-  // The entry has the key of the sorted item after the cursor, so one step passes both.
-  assign is_at_entry = log_entry_i.replaces && !log_hidden_i && log_entry_i.back_pointer == sorted_q;
-  // The key has no pair here: the entry is superseded, or it is a tombstone.
-  assign steps_over = log_hidden_i || log_entry_i.tombstone;
+
+  always_comb begin
+    if (step_back_i) begin
+      may_pass = has_entry_q && (entry_q.back_pointer >= sorted_q ||
+          (sorted_q != '0 && entry_q.back_pointer == item_before));
+      passes = entry_q.back_pointer >= sorted_q || part_i.word.replaces;
+      has_item = sorted_q != '0;
+    end else begin
+      may_pass = has_entry_q && entry_q.back_pointer <= sorted_q;
+      passes = 1'b1;
+      has_item = sorted_q != count;
+    end
+  end
 
   always_comb begin
     state_d = state_q;
     sorted_d = sorted_q;
-    before_d = before_q;
     log_d = log_q;
-    segment_d = segment_q;
-    has_before_d = has_before_q;
-    look = LookNowhere;
-    seek_o = 1'b0;
-    step_ready_o = 1'b0;
-    found_o = 1'b0;
-
+    found_d = found_q;
     unique case (state_q)
-      Merge: begin
-        if (step_valid_i && step_back_i) begin
-          state_d = Seek;
-        end else if (step_valid_i && is_next && is_at_entry) begin
-          look = LookAtSorted;
-          if (part_ready_i) sorted_d = sorted_q + item_bytes(part_i.header);
-        end else if (step_valid_i && is_next && steps_over) begin
-          log_d = log_q + 1'b1;
-        end else if (step_valid_i && is_next) begin
-          look = LookAtEntry;
-          step_ready_o = part_ready_i;
-          found_o = 1'b1;
-          if (part_ready_i) log_d = log_q + 1'b1;
-        end else if (step_valid_i && sorted_q < sorted_end) begin
-          look = LookAtSorted;
-          step_ready_o = part_ready_i;
-          found_o = 1'b1;
-          if (part_ready_i) sorted_d = sorted_q + item_bytes(part_i.header);
-        end else if (step_valid_i) begin
-          step_ready_o = 1'b1;
-        end
-      end
-
-      Seek: begin
-        seek_o = 1'b1;
-        state_d = Bounds;
-      end
-      Bounds: begin
-        before_d = segment_begin_i;
-        has_before_d = segment_begin_i < sorted_q;
-        if (bounds_valid_i && (has_before_d || segment_q == '0)) begin
-          state_d = has_before_d ? Walk : MergeBack;
-        end else if (bounds_valid_i) begin
-          segment_d = segment_q - 1'b1;
-          state_d = Seek;
-        end
-      end
-      Walk: begin
-        look = LookAtBefore;
-        if (part_ready_i) begin
-          if (before_q + item_bytes(part_i.header) >= sorted_q) state_d = MergeBack;
-          else before_d = before_q + item_bytes(part_i.header);
-        end
-      end
-      default: begin
-        if (is_last && steps_over) begin
-          log_d = log_q - 1'b1;
-          if (log_entry_i.replaces) sorted_d = log_entry_i.back_pointer;
-          state_d = Merge;
-        end else if (is_last) begin
-          look = LookAtEntry;
-          step_ready_o = part_ready_i;
-          found_o = 1'b1;
-          if (part_ready_i) begin
-            log_d = log_q - 1'b1;
-            if (log_entry_i.replaces) sorted_d = log_entry_i.back_pointer;
-          end
-        end else if (has_before_q) begin
-          look = LookAtBefore;
-          step_ready_o = part_ready_i;
-          found_o = 1'b1;
-          if (part_ready_i) sorted_d = before_q;
+      StateIdle: if (step_valid_i) state_d = StateLook;
+      StateLook: state_d = StateChoose;
+      StateChoose: begin
+        found_d = 1'b1;
+        if (may_pass && hidden_q) begin
+          // The key of the entry has a newer one.
+          log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
+          state_d = StateLook;
+        end else if (may_pass) begin
+          state_d = StateEntry;
+        end else if (has_item) begin
+          state_d = StateItem;
         end else begin
-          step_ready_o = 1'b1;
+          {state_d, found_d} = {StateDone, 1'b0};
         end
-        if (step_ready_o) state_d = Merge;
       end
+      StateEntry: if (part_ready_i && passes) begin
+        log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
+        if (part_i.word.replaces && step_back_i) sorted_d = entry_q.back_pointer;
+        else if (part_i.word.replaces && entry_q.back_pointer == sorted_q) sorted_d = sorted_q + 1'b1;
+        state_d = part_i.word.tombstone ? StateLook : StateDone;
+      end else if (part_ready_i) begin
+        state_d = StateItem;
+      end
+      StateItem: if (part_ready_i) begin
+        sorted_d = step_back_i ? item_before : sorted_q + 1'b1;
+        state_d = StateDone;
+      end
+      default: state_d = StateIdle;
     endcase
-
-    if (set_i) begin
-      sorted_d = set_sorted_i;
-      log_d = set_log_i;
-      segment_d = set_segment_i;
-    end
+    if (set_i) {sorted_d, log_d} = {set_sorted_i, set_log_i};
   end
 
   always_ff @(posedge clk_i) begin
     sorted_q <= sorted_d;
-    before_q <= before_d;
     log_q <= log_d;
-    segment_q <= segment_d;
-    has_before_q <= has_before_d;
+    found_q <= found_d;
+    {entry_q, hidden_q} <= {log_entry_i, log_hidden_i};
+    has_entry_q <= log_q != (step_back_i ? '0 : log_count_i);
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Merge;
+    if (rst_i) state_q <= StateIdle;
     else state_q <= state_d;
   end
 
   always_comb begin
     part_read_o = '0;
-    part_read_o.part = PartItem;
-    part_read_o.limit = sorted_end;
-    unique case (look)
-      LookAtBefore: part_read_o.offset = before_q;
-      LookAtEntry: begin
-        part_read_o.offset = log_entry_i.item;
-        part_read_o.limit = offset_t'(state.size);
-      end
-      default: part_read_o.offset = sorted_q;
-    endcase
-    part_read_o.compares = compares_i && found_o;
+    part_read_o.part = state_q == StateEntry ? PartEntry : PartItem;
+    part_read_o.index = step_back_i ? item_before : sorted_q;
+    part_read_o.offset = entry_q.entry;
+    part_read_o.limit = offset_t'(state.size);
+    part_read_o.compares = compares_i;
     part_read_o.by_upper = by_upper_i;
     part_read_o.key_first = key_length_t'(header_i.prefix_length);
     part_read_o.key_last = key_length_i;
   end
 
-  assign part_valid_o = look != LookNowhere;
-  assign seek_index_o = segment_q;
+  assign part_valid_o = state_q inside {StateEntry, StateItem};
+  assign step_ready_o = state_q == StateDone;
+  assign found_o = found_q;
   // A scan does not report versions of pairs.
-  assign item_o = '{
-      offset: part_read_o.offset,
-      header: part_i.header,
-      version: '0,
-      in_window: part_i.in_window
-  };
+  assign item_o = found_item(part_i, '0);
 
-  `ASSERT(SetBetweenSteps, !set_i || (state_q == Merge && !step_valid_i))
+  `ASSERT(SetBetweenSteps, !set_i || (state_q == StateIdle && !step_valid_i))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
-  `COVER(EntryBeforeSorted, state_q == Merge && look == LookAtEntry && part_ready_i)
-  `COVER(EntryReplacesSorted, state_q == Merge && is_next && is_at_entry && step_valid_i && !step_back_i)
-  `COVER(StepsOverEntry, state_q == Merge && is_next && steps_over && step_valid_i && !step_back_i)
-  `COVER(BackToEntry, state_q == MergeBack && look == LookAtEntry && part_ready_i)
-  `COVER(BackToSorted, state_q == MergeBack && look == LookAtBefore && part_ready_i)
-  `COVER(BackOverEntry, state_q == MergeBack && is_last && steps_over)
-  `COVER(BackToOtherSegment, state_q == Bounds && bounds_valid_i && segment_d != segment_q)
+  `COVER(EntryBeforeSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d == sorted_q)
+  `COVER(EntryReplacesSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d != sorted_q)
+  `COVER(PassesTombstone, state_q == StateEntry && state_d == StateLook && !step_back_i)
+  `COVER(PassesOlderEntry, state_q == StateChoose && may_pass && hidden_q && !step_back_i)
+  `COVER(BackToEntry, state_q == StateEntry && state_d == StateDone && step_back_i)
+  `COVER(BackToSorted, state_q == StateItem && part_ready_i && step_back_i)
+  `COVER(BackOverTombstone, state_q == StateEntry && state_d == StateLook && step_back_i)
+  `COVER(BackOverOlderEntry, state_q == StateChoose && may_pass && hidden_q && step_back_i)
+  `COVER(EntryBeforeTheItem, state_q == StateEntry && part_ready_i && !passes)
 
 endmodule
 

@@ -1,6 +1,5 @@
-// Opens a leaf at the read version: reads header and shortcuts, follows previous versions while the buffer
-// is too new, finds the segment in which a scan or get starts, and requests the lines that it is likely to
-// need.
+// Opens a leaf at the read version: reads header and samples, follows previous versions while the buffer is
+// too new, finds the items at which a scan or get starts, and requests the lines that it is likely to need.
 
 `default_nettype none
 
@@ -9,6 +8,7 @@
 module leaf_opener
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   // size of the largest node
@@ -33,14 +33,8 @@ module leaf_opener
   output logic [7:0] fingerprint_o,
   // some log entry has the fingerprint of the key suffix, or has none: it may have the key
   output logic log_may_have_o,
-  output logic [7:0] segment_index_o,
-  output logic [7:0] segment_less_o,
-  // selects another segment; its bounds follow
-  input logic seek_i,
-  input logic [7:0] seek_index_i,
-  output logic bounds_valid_o,
-  output offset_t segment_begin_o,
-  output offset_t segment_end_o,
+  output leaf_columns_t columns_o,
+  output indexes_t equal_o,
 
   // the node is larger than NodeBytes
   output logic too_long_o,
@@ -51,12 +45,12 @@ module leaf_opener
   output lid_t begin_lid_o,
   output bus_address_t begin_address_o,
   output line_count_t begin_count_o,
-  output line_count_t first_count_o,
-  input logic first_valid_i,
-  output logic first_ready_o,
-  input line_t first_i,
+  input logic watched_valid_i,
+  output logic watched_ready_o,
+  input line_t watched_i,
   output logic fetch_valid_o,
   input logic fetch_ready_i,
+  output logic fetch_watched_o,
   output offset_t fetch_offset_o,
   output offset_t fetch_limit_o,
 
@@ -70,12 +64,11 @@ module leaf_opener
   input logic [7:0] summary_fingerprint_i
 );
 
-  typedef enum logic [2:0] {
+  typedef enum logic [1:0] {
     Begin,
     Header,
-    // waits for the segment, then for its bounds; meanwhile it requests the log
+    // waits for the items of the search key and for all requests
     Find,
-    Bounds,
     Open
   } state_e;
 
@@ -85,8 +78,7 @@ module leaf_opener
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
   logic is_previous_q, header_valid, is_newer, has_previous, start_summary, found;
-  logic knows_key, wants_log, wants_segment, has_fetched_q;
-  logic finds_bounds, is_too_long, too_long_q, fails;
+  logic knows_key, has_fetched, starts, is_too_long, too_long_q, fails;
   // The summary of the suffix: the request is offered, or was accepted.
   logic offers_suffix_q, awaits_summary_q;
   head_t head_q;
@@ -97,7 +89,7 @@ module leaf_opener
   assign is_newer = header_o.node_version > open_i.read_version;
   assign has_previous = header_o.previous_version != '0;
   assign prefix_length = key_length_t'(header_o.prefix_length);
-  assign is_too_long = 32'(state.size) > NodeBytes;
+  assign is_too_long = 32'(geometry_i.node_bytes) > NodeBytes || state.size > 16'(geometry_i.node_bytes);
   assign too_long_o = too_long_q;
   assign fails = failed_i || too_long_q;
 
@@ -110,8 +102,7 @@ module leaf_opener
         else if (header_valid && is_newer) state_d = has_previous ? Begin : Open;
         else if (header_valid && keys_ready_i) state_d = Find;
       end
-      Find: if (found && knows_key) state_d = Bounds;
-      Bounds: if (bounds_valid_o) state_d = Open;
+      Find: if (found && has_fetched) state_d = Open;
       default: if (open_ready_o) state_d = Begin;
     endcase
     if (fails && state_q != Begin) state_d = open_ready_o ? Begin : Open;
@@ -119,16 +110,6 @@ module leaf_opener
 
   // The summary has arrived, or there is no key.
   assign knows_key = !awaits_summary_q;
-  // The log is fetched first, and only once.
-  assign wants_log = state_q inside {Find, Bounds} && knows_key && !has_fetched_q && state.log_count != '0 &&
-      (!open_i.is_get || log_may_have_o);
-  assign wants_segment = (!open_i.is_get || !log_may_have_o) && state_q == Open && !is_newer && !fails;
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == Header) has_fetched_q <= 1'b0;
-    else if (wants_log && fetch_ready_i) has_fetched_q <= 1'b1;
-  end
-
   always_ff @(posedge clk_i) begin
     if (state_q == Header) address_q <= bus_address_t'(header_o.previous_version);
   end
@@ -149,43 +130,39 @@ module leaf_opener
 
   // ---- the first lines of the leaf
 
-  line_count_t finder_lines, fence_lines;
+  logic groups_valid;
+  indexes_t groups;
+  offset_t item_offset;
 
   assign begin_valid_o = open_valid_i && state_q == Begin;
   assign begin_by_lid_o = !is_previous_q && open_i.address == '0;
   assign begin_lid_o = open_i.lid;
   assign begin_address_o = is_previous_q ? address_q : open_i.address;
-  // The fence keys are at the beginning of the sorted block.
-  assign fence_lines = line_count_t'(geometry_i.sorted_start >> LineIndexBits) + 1'b1;
-  assign begin_count_o = open_i.is_get || fence_lines < finder_lines ? finder_lines : fence_lines;
-  assign first_count_o = finder_lines;
+  assign begin_count_o = line_count_t'(HeadsLine);
+  assign starts = begin_valid_o && begin_ready_i;
 
-  segment_finder u_finder (
+  leaf_search u_search (
     .clk_i,
     // After a failure, missing lines are not awaited.
     .rst_i(rst_i || (fails && !found)),
-    .shortcut_capacity_i(geometry_i.shortcut_capacity),
-    .lines_o(finder_lines),
-    .start_i(begin_valid_o && begin_ready_i),
-    .line_valid_i(first_valid_i),
-    .line_ready_o(first_ready_o),
-    .line_i(first_i),
+    .start_i(starts),
+    .line_valid_i(watched_valid_i),
+    .line_ready_o(watched_ready_o),
+    .line_i(watched_i),
     .header_valid_o(header_valid),
     .header_o,
-    .head_valid_i(state_q == Find && knows_key),
-    .head_i(open_i.key_length == '0 ? {64{open_i.at_end}} : head_q),
+    .columns_o,
+    .key_valid_i(state_q == Find && knows_key),
+    .has_key_i(open_i.key_length != '0),
+    .at_end_i(open_i.at_end),
+    .head_i(head_q),
+    .groups_valid_o(groups_valid),
+    .groups_o(groups),
     .found_o(found),
-    .found_index_o(segment_index_o),
-    .found_less_o(segment_less_o),
-    .found_none_o(),
-    .seek_i(finds_bounds || seek_i),
-    .seek_index_i(finds_bounds ? segment_index_o : seek_index_i),
-    .bounds_valid_o,
-    .begin_o(segment_begin_o),
-    .end_o(segment_end_o)
+    .equal_o,
+    .item_offset_o(item_offset)
   );
 
-  assign finds_bounds = state_q == Find && state_d == Bounds;
   assign start_summary = state_q == Header && state_d == Find;
 
   // ---- the key suffix: a requested summary arrives even if a read has failed in the meantime
@@ -218,8 +195,6 @@ module leaf_opener
 
   // ---- prefetches
 
-  offset_t sorted_end, ahead_end, segment_limit;
-
   always_comb begin
     log_may_have_o = state.log_count > 8'(NodeHeaderTagsCount);
     for (int unsigned i = 0; i < NodeHeaderTagsCount; i++) begin
@@ -227,24 +202,33 @@ module leaf_opener
     end
   end
 
-  always_comb begin
-    sorted_end = offset_t'(header_o.sorted_end);
-    ahead_end = segment_begin_o + (offset_t'(open_i.ahead) << LineIndexBits);
-    segment_limit = ahead_end > sorted_end ? sorted_end : ahead_end;
-    if (open_i.is_get || segment_limit < segment_end_o) segment_limit = segment_end_o;
-  end
+  leaf_prefetcher u_prefetcher (
+    .clk_i,
+    .rst_i(rst_i || fails),
+    .geometry_i,
+    .start_i(starts),
+    .open_i,
+    .header_i(header_o),
+    .columns_i(columns_o),
+    .log_may_have_i(log_may_have_o),
+    .groups_valid_i(groups_valid),
+    .groups_i(groups),
+    .found_i(found),
+    .equal_i(equal_o),
+    .item_offset_i(item_offset),
+    .done_o(has_fetched),
+    .fetch_valid_o, .fetch_ready_i,
+    .fetch_watched_o,
+    .fetch_offset_o,
+    .fetch_limit_o
+  );
 
-  assign fetch_valid_o = wants_log || wants_segment;
-  assign fetch_offset_o = wants_log ? sorted_end : segment_begin_o;
-  assign fetch_limit_o = wants_log ? offset_t'(state.size) : segment_limit;
-
-  assign open_ready_o = state_q == Open && !awaits_summary_q && (fetch_ready_i || !wants_segment);
+  assign open_ready_o = state_q == Open && !awaits_summary_q;
   assign too_new_o = is_newer;
 
   `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
   `ASSERT(NoSummaryIsPending, state_q != Begin || !awaits_summary_q)
   `ASSERT(SummaryIsAwaited, !summary_done_i || awaits_summary_q)
-  `ASSERT(SeeksOnlyWhenOpen, !seek_i || state_q == Begin)
 
 endmodule
 

@@ -8,6 +8,7 @@
 module leaf_pairs
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   parameter int unsigned LogEntries = 64
@@ -18,7 +19,9 @@ module leaf_pairs
   // verilator lint_off UNUSEDSIGNAL
   input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
+  input geometry_t geometry_i,
   input node_header_t header_i,
+  input indexes_t equal_i,
   // a leaf is opened: discards the sorted log
   input logic clear_i,
   input logic failed_i,
@@ -51,14 +54,6 @@ module leaf_pairs
   output logic step_found_o,
   output item_result_t step_item_o,
 
-  input logic [7:0] segment_index_i,
-  input logic [7:0] segment_less_i,
-  output logic seek_o,
-  output logic [7:0] seek_index_o,
-  input logic bounds_valid_i,
-  input offset_t segment_begin_i,
-  input offset_t segment_end_i,
-
   output logic part_valid_o,
   input logic part_ready_i,
   output part_read_t part_read_o,
@@ -72,11 +67,10 @@ module leaf_pairs
   logic is_get, backward, entry_valid, walk_part_valid, place_part_valid, cursor_part_valid;
   part_read_t walk_part, place_part, cursor_part;
   sorted_entry_t entry, sorted_entry;
-  logic [8*LogEntryHeaderOrderHintBytes-1:0] rank;
+  logic [LogWordOrderHintBits-1:0] rank;
   count_t count, log_before, place_log, place_index, cursor_index;
-  offset_t place_sorted;
-  logic [7:0] place_segment, place_seek_index, cursor_seek_index;
-  logic hidden, place_seek, cursor_seek;
+  number_t place_sorted;
+  logic hidden;
 
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
@@ -84,6 +78,7 @@ module leaf_pairs
   log_walker u_walker (
     .clk_i,
     .rst_i,
+    .geometry_i,
     .walk_valid_i,
     .walk_ready_o,
     .header_i,
@@ -116,7 +111,7 @@ module leaf_pairs
     .index_i(find_valid_i ? place_index : cursor_index),
     .entry_o(sorted_entry),
     .hidden_o(hidden),
-    .offset_i(place_sorted),
+    .position_i(place_sorted),
     .before_o(log_before)
   );
 
@@ -128,22 +123,14 @@ module leaf_pairs
     .find_valid_i,
     .find_ready_o,
     .header_i,
+    .equal_i,
     .by_upper_i(backward),
     .key_length_i(backward ? request_i.upper_length : request_i.lower_length),
     .after_i(find_after_i),
     .sorted_o(place_sorted),
     .log_o(place_log),
-    .segment_o(place_segment),
     .found_o(find_found_o),
     .found_item_o(find_item_o),
-    .segment_index_i,
-    .segment_less_i,
-    .seek_o(place_seek),
-    .seek_index_o(place_seek_index),
-    .bounds_valid_i,
-    .segment_begin_i,
-    // A get does not search beyond the segment.
-    .end_i(is_get ? segment_end_i : offset_t'(header_i.sorted_end)),
     .log_count_i(count),
     .log_index_o(place_index),
     .log_entry_i(sorted_entry),
@@ -154,11 +141,11 @@ module leaf_pairs
     .part_i
   );
 
-  offset_t set_sorted;
+  number_t set_sorted;
   count_t set_log;
 
   always_comb begin
-    set_sorted = set_to_end_i ? offset_t'(header_i.sorted_end) : segment_begin_i;
+    set_sorted = set_to_end_i ? number_t'(header_i.sorted_count) : '0;
     set_log = set_to_end_i ? count : '0;
     if (set_to_position_i) begin
       set_sorted = place_sorted;
@@ -174,7 +161,6 @@ module leaf_pairs
     .set_i,
     .set_sorted_i(set_sorted),
     .set_log_i(set_log),
-    .set_segment_i(set_to_position_i ? place_segment : segment_index_i),
     .step_valid_i,
     .step_ready_o,
     .step_back_i,
@@ -184,10 +170,6 @@ module leaf_pairs
     .found_o(step_found_o),
     .item_o(step_item_o),
     .header_i,
-    .seek_o(cursor_seek),
-    .seek_index_o(cursor_seek_index),
-    .bounds_valid_i,
-    .segment_begin_i,
     .log_count_i(count),
     .log_index_o(cursor_index),
     .log_entry_i(sorted_entry),
@@ -198,8 +180,6 @@ module leaf_pairs
     .part_i
   );
 
-  assign seek_o = place_seek || cursor_seek;
-  assign seek_index_o = place_seek ? place_seek_index : cursor_seek_index;
   assign part_valid_o = walk_part_valid || place_part_valid || cursor_part_valid;
 
   always_comb begin

@@ -13,7 +13,8 @@ module leaf_view
   input logic clk_i,
   input logic rst_i,
 
-  input geometry_t geometry_i,
+  // another leaf is opened
+  input logic forget_i,
   // verilator lint_off UNUSEDSIGNAL
   input open_leaf_t leaf_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -60,7 +61,7 @@ module leaf_view
   leaf_bounds u_bounds (
     .clk_i,
     .rst_i,
-    .geometry_i,
+    .columns_i(leaf_i.columns),
     .request_i(leaf_i.request),
     .header_i(leaf_i.header),
     .enter_valid_i, .enter_ready_o,
@@ -72,13 +73,15 @@ module leaf_view
     .leave_continues_o,
     .part_valid_o(bounds_part_valid), .part_ready_i(part_ready_o),
     .part_read_o(bounds_part),
-    .part_i(part_o),
-    .window_i
+    .part_i(part_o)
   );
 
   part_reader u_reader (
     .clk_i,
     .rst_i,
+    .forget_i,
+    .columns_i(leaf_i.columns),
+    .header_i(leaf_i.header),
     .read_valid_i(part_valid_i || bounds_part_valid), .read_ready_o(part_ready_o),
     .read_i(bounds_part_valid ? bounds_part : part_read_i),
     .part_o,

@@ -9,6 +9,7 @@
 module log_sorter
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   // capacity in entries
@@ -25,7 +26,7 @@ module log_sorter
   // An entry beyond the capacity is lost; overflow_o then stays set until clear_i.
   input logic insert_i,
   input sorted_entry_t insert_entry_i,
-  input logic [8*LogEntryHeaderOrderHintBytes-1:0] insert_rank_i,
+  input logic [LogWordOrderHintBits-1:0] insert_rank_i,
   output logic overflow_o,
 
   output logic [CountBits-1:0] count_o,
@@ -35,7 +36,7 @@ module log_sorter
   output logic hidden_o,
 
   // the number of entries with a smaller back pointer
-  input offset_t offset_i,
+  input number_t position_i,
   output logic [CountBits-1:0] before_o
 );
 
@@ -69,7 +70,7 @@ module log_sorter
   always_comb begin
     before_o = '0;
     for (int unsigned i = 0; i < EntriesMax; i++) begin
-      before_o += CountBits'(i < 32'(count_q) && entries_q[i].back_pointer < offset_i);
+      before_o += CountBits'(i < 32'(count_q) && entries_q[i].back_pointer < position_i);
     end
   end
 

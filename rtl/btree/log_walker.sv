@@ -1,6 +1,6 @@
 // Walks over the log entries that are visible at a read version, in order of arrival. Versions ascend, so
-// these entries are the beginning of the log. A scan sorts them; a get looks for the newest entry of its
-// key.
+// these entries are the beginning of the log. It reads their words, eight at a time, from the end of the node
+// downwards. A scan sorts them, an entry in two cycles; a get looks for the newest entry of its key.
 
 `default_nettype none
 
@@ -9,10 +9,13 @@
 module log_walker
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
+
+  input geometry_t geometry_i,
 
   // accepted when all visible entries were read
   input logic walk_valid_i,
@@ -27,7 +30,7 @@ module log_walker
   // an entry, for one cycle
   output logic entry_valid_o,
   output sorted_entry_t entry_o,
-  output logic [8*LogEntryHeaderOrderHintBytes-1:0] rank_o,
+  output logic [LogWordOrderHintBits-1:0] rank_o,
 
   // the newest entry of the key, valid when the walk is accepted
   output logic found_o,
@@ -41,72 +44,117 @@ module log_walker
   // verilator lint_on UNUSEDSIGNAL
 );
 
+  localparam int unsigned WordsALine = LineBytes / (LogWordBits / 8);
+
+  typedef enum logic [2:0] {
+    StateIdle,
+    // reads the line with the word at index_q
+    StateLine,
+    // computes the version of an entry, and whether it is visible
+    StateVersion,
+    StateEntry,
+    // compares the entry with the key of a get
+    StateKey,
+    StateDone
+  } state_e;
+
+  state_e state_q, state_d;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
-  offset_t offset_q;
+  // The words that are left of a line; the next one is the last.
+  line_t words_q;
+  log_word_t word_q;
   logic [7:0] index_q;
-  logic is_walking_q, is_over, is_seen, may_be_of_key;
-  logic finds, found_q;
+  logic is_over, is_seen, may_be_of_key, takes_word, finds, found_q;
+  offset_t line_offset;
+  version_t version, version_q;
   item_result_t found_item_q;
-  version_t version;
 
   assign state = header_i.lock_and_size;
-  assign version = header_i.node_version + version_t'(part_i.entry.version_delta);
-  assign is_seen = version <= read_version_i;
-  assign finds = entry_valid_o && part_read_o.compares && part_i.equal;
   assign is_over = index_q == state.log_count;
+  assign version = header_i.node_version + version_t'(word_q.version_delta);
+  assign is_seen = version_q <= read_version_i;
   assign may_be_of_key = index_q >= 8'(NodeHeaderTagsCount) || header_i.tags[index_q[3:0]] == fingerprint_i;
+  assign finds = state_q == StateKey && part_ready_i && part_i.equal;
+  assign line_offset = geometry_i.node_bytes -
+      ((offset_t'(index_q) / offset_t'(WordsALine) + 1'b1) << LineIndexBits);
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StateIdle: if (walk_valid_i) state_d = StateLine;
+      StateLine: begin
+        if (is_over) state_d = StateDone;
+        else if (part_ready_i) state_d = StateVersion;
+      end
+      StateVersion: state_d = StateEntry;
+      StateEntry: begin
+        if (!is_seen) state_d = StateDone;
+        else if (compares_i && may_be_of_key) state_d = StateKey;
+        else state_d = next_state(index_q);
+      end
+      StateKey: if (part_ready_i) state_d = next_state(index_q);
+      default: state_d = StateIdle;
+    endcase
+  end
+
+  // Returns the state after an entry.
+  function automatic state_e next_state(logic [7:0] index);
+    logic [7:0] next = index + 8'd1;
+    return next % 8'(WordsALine) == '0 || next == state.log_count ? StateLine : StateVersion;
+  endfunction
+
+  assign takes_word = state_d != state_q && state_q inside {StateEntry, StateKey} && state_d != StateKey;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateLine) {word_q, words_q} <= {part_i.bytes, 64'd0};
+    else if (takes_word) {word_q, words_q} <= {words_q, 64'd0};
+    version_q <= version;
+    if (state_q == StateIdle) index_q <= '0;
+    else if (takes_word) index_q <= index_q + 1'b1;
+    if (finds) found_item_q <= found_item(part_i, version_q);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= StateIdle;
+    else state_q <= state_d;
+    if (rst_i || state_q == StateIdle) found_q <= 1'b0;
+    else if (finds) found_q <= 1'b1;
+  end
 
   always_comb begin
     part_read_o = '0;
-    part_read_o.part = PartLogEntry;
-    part_read_o.offset = offset_q;
-    part_read_o.limit = offset_t'(state.size);
-    part_read_o.compares = compares_i && may_be_of_key;
+    part_read_o.part = PartBytes;
+    part_read_o.offset = line_offset;
+    part_read_o.limit = line_offset + offset_t'(LineBytes);
+    if (state_q == StateKey) begin
+      part_read_o.part = PartEntry;
+      part_read_o.offset = entry_o.entry;
+      part_read_o.limit = offset_t'(state.size);
+      part_read_o.compares = 1'b1;
+    end
     part_read_o.key_first = key_length_t'(header_i.prefix_length);
     part_read_o.key_last = key_length_i;
   end
 
-  assign part_valid_o = walk_valid_i && is_walking_q && !is_over;
-  assign walk_ready_o = is_walking_q && (is_over || (part_ready_i && !is_seen));
-
-  always_ff @(posedge clk_i) begin
-    if (!is_walking_q) begin
-      offset_q <= offset_t'(header_i.sorted_end);
-      index_q <= '0;
-    end else if (part_valid_o && part_ready_i) begin
-      offset_q <= offset_q + offset_t'(LogEntryHeaderSize) + item_bytes(part_i.header);
-      index_q <= index_q + 1'b1;
-    end
-    if (finds) begin
-      found_item_q <= '{offset: entry_o.item, header: part_i.header, version: version, in_window: 1'b0};
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) is_walking_q <= 1'b0;
-    else is_walking_q <= walk_valid_i && !walk_ready_o;
-    if (rst_i || (walk_valid_i && !is_walking_q)) found_q <= 1'b0;
-    else if (finds) found_q <= 1'b1;
-  end
-
-  assign entry_valid_o = part_valid_o && part_ready_i && is_seen;
-  assign entry_o.back_pointer = offset_t'(part_i.entry.back_pointer);
-  assign entry_o.item = offset_q + offset_t'(LogEntryHeaderSize);
-  assign entry_o.repeats = part_i.header.repeats;
-  assign entry_o.replaces = part_i.header.replaces;
-  assign entry_o.tombstone = part_i.header.tombstone;
-  assign rank_o = part_i.entry.order_hint;
+  assign part_valid_o = (state_q == StateLine && !is_over) || state_q == StateKey;
+  assign walk_ready_o = state_q == StateDone;
+  assign entry_valid_o = state_q == StateEntry && is_seen;
+  assign entry_o.back_pointer = number_t'(word_q.back_pointer);
+  assign entry_o.entry = offset_t'({word_q.entry_offset, 2'b0});
+  assign entry_o.repeats = word_q.repeats;
+  assign rank_o = word_q.order_hint;
   assign found_o = found_q;
   assign found_item_o = found_item_q;
 
   `ASSERT_OFFER_STAYS(WalkStays, walk_valid_i, walk_ready_o, {header_i, read_version_i})
   `COVER(FindsKey, finds)
   `COVER(FindsNewerEntry, finds && found_q)
-  `COVER(EntryIsTooNew, part_valid_o && part_ready_i && !is_seen)
-  `COVER(FingerprintExcludesEntry, part_valid_o && compares_i && !may_be_of_key)
-  `COVER(EntryHasNoFingerprint, part_valid_o && index_q >= 8'(NodeHeaderTagsCount))
+  `COVER(EntryIsTooNew, state_q == StateEntry && !is_seen)
+  `COVER(FingerprintExcludesEntry, state_q == StateEntry && compares_i && !may_be_of_key)
+  `COVER(EntryHasNoFingerprint, state_q == StateEntry && index_q >= 8'(NodeHeaderTagsCount))
+  `COVER(SecondLine, state_q == StateLine && index_q != '0 && !is_over)
 
 endmodule
 

@@ -47,7 +47,7 @@ module pair_emitter
   output logic part_valid_o,
   input logic part_ready_i,
   output part_read_t part_read_o,
-  input line_t window_i,
+  input part_t part_i,
 
   output logic move_valid_o,
   input logic move_ready_i,
@@ -70,16 +70,16 @@ module pair_emitter
   localparam int unsigned BytesMax = LinesMax * LineBytes;
   // The longest pair whose value is in its item.
   localparam int unsigned PairBytesMax = CompletionPairSize + KeyBytesMax + InlineValueBytesMax;
-  localparam int unsigned ItemHeaderBytes = ItemHeaderBits / 8;
 
   if (BytesMax < PairBytesMax) $fatal(1, "LinesMax must be enough for the longest pair: at least 15");
   typedef enum logic [2:0] {
     Choose,
     // chunks: the header of the pair with the first bytes of the prefix; the remaining prefix; the key
-    // suffix, and the value behind it; the overflow value
+    // suffix and the value, as far as they were read; the bytes after the head; the overflow value
     Head,
     Prefix,
-    Item,
+    First,
+    Rest,
     Value
   } state_e;
 
@@ -89,11 +89,12 @@ module pair_emitter
 
   // ---- parts of the pair
 
-  logic value_valid, is_overflow, is_get, has_prefix_rest, in_window;
+  logic value_valid, is_overflow, is_get, has_prefix_rest, is_whole, is_full, begins_pair;
   bus_address_t value_address;
   key_length_t key_length;
-  offset_t suffix_offset, value_offset;
-  logic [31:0] pair_bytes, item_bytes_moved;
+  offset_t value_offset;
+  logic [31:0] pair_bytes, bytes_moved;
+  logic [LineIndexBits:0] first_bytes;
 
   assign is_get = !request_i.is_scan;
 
@@ -107,34 +108,37 @@ module pair_emitter
     .bytes_o(value_bytes_o),
     .is_overflow_o(is_overflow),
     .address_o(value_address),
-    .suffix_offset_o(suffix_offset),
     .value_offset_o(value_offset),
     .part_valid_o, .part_ready_i,
     .part_read_o,
-    .window_i
+    .part_i
   );
 
-  assign key_length = prefix_length_i + key_length_t'(emit_i.header.suffix_length);
+  assign key_length = prefix_length_i + key_length_t'(emit_i.word.suffix_length);
   assign pair_bytes = 32'(CompletionPairSize) + 32'(key_length) + value_bytes_o;
   assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
 
-  // Bytes of the item to move: the value of a get, or the key suffix with or without the value.
+  // The first bytes are the head, and the bytes after it if they were read. Others are moved: the value of
+  // a get, or the rest of the key with or without the value.
+  assign is_whole = emit_i.has_all && !is_overflow;
+
   always_comb begin
-    item_bytes_moved = is_get ? '0 : 32'(emit_i.header.suffix_length);
-    if (!is_overflow) item_bytes_moved += value_bytes_o;
+    bytes_moved = is_get ? '0 : 32'(rest_bytes(emit_i.word));
+    if (!is_overflow) bytes_moved += value_bytes_o;
+    first_bytes = (LineIndexBits+1)'(head_length(emit_i.word));
+    if (is_whole) first_bytes += (LineIndexBits+1)'(bytes_moved);
   end
 
   // ---- sequence
 
   // If a pair does not fit into the open answer, that answer is ended first.
-  logic is_full, begins_pair;
-
   assign is_full = pairs_q != '0 && (is_overflow || bytes_q + pair_bytes > BytesMax);
   assign begins_pair = state_q == Choose && emit_valid_i && !is_get && !is_full && !is_overflow;
 
-  state_e after_head, after_prefix;
-
-  assign after_prefix = item_bytes_moved != '0 ? Item : is_overflow ? Value : Choose;
+  state_e after_head, after_prefix, after_first, after_rest;
+  assign after_rest = is_overflow ? Value : Choose;
+  assign after_first = !is_whole && bytes_moved != '0 ? Rest : after_rest;
+  assign after_prefix = first_bytes != '0 ? First : after_first;
   assign after_head = has_prefix_rest ? Prefix : after_prefix;
 
   always_comb begin
@@ -151,7 +155,7 @@ module pair_emitter
           emit_ready_o = failed_i && part_ready_i;
         end else if (emit_valid_i && is_get && !is_overflow) begin
           bytes_d = value_bytes_o;
-          state_d = item_bytes_moved != '0 ? Item : Choose;
+          state_d = bytes_moved != '0 ? Rest : Choose;
           emit_ready_o = state_d == Choose;
         end else if (emit_valid_i && is_full) begin
           if (outcome_ready_i) begin
@@ -183,8 +187,12 @@ module pair_emitter
         state_d = after_prefix;
         emit_ready_o = state_d == Choose;
       end
-      Item: if (in_window ? chunk_ready_i : move_ready_i) begin
-        state_d = is_overflow ? Value : Choose;
+      First: if (chunk_ready_i) begin
+        state_d = after_first;
+        emit_ready_o = state_d == Choose;
+      end
+      Rest: if (move_ready_i) begin
+        state_d = after_rest;
         emit_ready_o = state_d == Choose;
       end
       default: if (move_ready_i) begin
@@ -244,11 +252,7 @@ module pair_emitter
 
   assign answered_o = is_get && state_q == Value;
 
-  // The bytes of a short item are in the window in which it was found, unless another window was read in
-  // the meantime.
-  assign in_window = emit_i.in_window && !is_get && !has_prefix_rest && !is_overflow &&
-      item_bytes_moved <= 32'(LineBytes - ItemHeaderBytes);
-  assign move_valid_o = state_q inside {Prefix, Value} || (state_q == Item && !in_window);
+  assign move_valid_o = state_q inside {Prefix, Rest, Value};
 
   always_comb begin
     move_o = '0;
@@ -263,8 +267,8 @@ module pair_emitter
         move_o.bytes = value_bytes_o;
       end
       default: begin
-        move_o.offset = is_get ? value_offset : suffix_offset;
-        move_o.bytes = item_bytes_moved;
+        move_o.offset = is_get ? value_offset : emit_i.rest;
+        move_o.bytes = bytes_moved;
       end
     endcase
   end
@@ -279,11 +283,12 @@ module pair_emitter
     chunk_valid_o = move_chunk_valid_i;
     chunk_last_o = move_chunk_last_i && state_q == Value;
     move_chunk_ready_o = chunk_ready_i;
-    if (state_q == Item && in_window) begin
-      chunk_o.count = (LineIndexBits + 1)'(item_bytes_moved);
-      chunk_o.bytes = window_i >> (8 * ItemHeaderBytes);
+    if (state_q == First) begin
+      chunk_o.count = first_bytes;
+      chunk_o.bytes = is_whole ? part_i.bytes : line_t'(head_bytes(emit_i.head, 4'(HeadBytes)));
       chunk_valid_o = 1'b1;
       chunk_last_o = 1'b0;
+      move_chunk_ready_o = 1'b0;
     end
     if (state_q == Head || begins_pair) begin
       chunk_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);

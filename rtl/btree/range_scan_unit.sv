@@ -20,7 +20,7 @@ module range_scan_unit
   // size of the largest node; a request that finds a larger one fails with status_fault
   parameter int unsigned NodeBytes = NodeBytesDefault,
   // Maximum number of log entries of a leaf that a scan sorts; with more it fails with status_fault. A
-  // store with the default log threshold has at most 46.
+  // store with the default log threshold has at most 25.
   parameter int unsigned LogEntries = 64,
   // maximum size of an answer, except for an overflow value
   parameter int unsigned ResultLines = 32
@@ -73,12 +73,11 @@ module range_scan_unit
 
   open_leaf_t leaf;
   logic failed, overflow, grant_begins, grant_ends;
-  logic open_valid, open_ready, open_none, open_failed, seek;
+  logic open_valid, open_ready, open_none, open_failed;
   logic go_valid, go_ready, go_left, enter_valid, enter_ready, bound_has_prefix, leaf_is_beyond;
   logic leave_valid, leave_ready, leave_continues;
   lid_t sibling;
   open_t open;
-  logic [7:0] seek_index;
   logic walk_valid, walk_ready, walk_found, find_valid, find_ready, find_after, find_found;
   item_result_t walk_item, find_item, step_item, emit;
   logic set, set_to_end, set_to_position, step_valid, step_ready, step_back, step_compares, step_found;
@@ -125,7 +124,6 @@ module range_scan_unit
     .repeated_o,
     .repeated_leaf_valid_i, .repeated_leaf_ready_o,
     .repeated_leaf_i,
-    .seek_i(seek), .seek_index_i(seek_index),
     .window_valid_i(window_valid), .window_ready_o(window_ready),
     .window_offset_i(window_offset), .window_limit_i(window_limit),
     .window_fresh_o(window_fresh), .window_o(window),
@@ -189,7 +187,7 @@ module range_scan_unit
   leaf_view u_view (
     .clk_i,
     .rst_i,
-    .geometry_i,
+    .forget_i(open_valid),
     .leaf_i(leaf),
     .enter_valid_i(enter_valid), .enter_ready_o(enter_ready),
     .bound_has_prefix_o(bound_has_prefix), .leaf_is_beyond_o(leaf_is_beyond),
@@ -215,7 +213,9 @@ module range_scan_unit
     .clk_i,
     .rst_i,
     .request_i(leaf.request),
+    .geometry_i,
     .header_i(leaf.header),
+    .equal_i(leaf.equal),
     .clear_i(open_valid),
     .failed_i(failed),
     .overflow_o(overflow),
@@ -230,10 +230,6 @@ module range_scan_unit
     .step_valid_i(step_valid), .step_ready_o(step_ready),
     .step_back_i(step_back), .step_compares_i(step_compares),
     .step_found_o(step_found), .step_item_o(step_item),
-    .segment_index_i(leaf.segment_index), .segment_less_i(leaf.segment_less),
-    .seek_o(seek), .seek_index_o(seek_index),
-    .bounds_valid_i(leaf.bounds_valid),
-    .segment_begin_i(leaf.segment_begin), .segment_end_i(leaf.segment_end),
     .part_valid_o(pairs_part_valid), .part_ready_i(part_ready),
     .part_read_o(pairs_part),
     .part_i(part)
@@ -247,7 +243,7 @@ module range_scan_unit
     .request_i(leaf.request),
     .failed_i(failed),
     .fences_i(fences),
-    .fences_offset_i(geometry_i.sorted_start),
+    .fences_offset_i(leaf.columns.fences_start),
     .prefix_i(prefix),
     .prefix_length_i(key_length_t'(leaf.header.prefix_length)),
     .emit_valid_i(emit_valid), .emit_ready_o(emit_ready),
@@ -260,6 +256,7 @@ module range_scan_unit
     .fence_is_low_i(go_left),
     .part_valid_o(writer_part_valid), .part_ready_i(part_ready),
     .part_read_o(writer_part),
+    .part_i(part),
     .window_valid_o(bytes_valid), .window_ready_i(window_ready),
     .window_offset_o(bytes_offset), .window_limit_o(bytes_limit),
     .window_fresh_i(window_fresh), .window_i(window),

@@ -148,7 +148,7 @@ module scan_control
   assign is_equal_in = part_i.equal && !(backward ? request_i.lower_excluded : request_i.upper_excluded);
   assign is_beyond = leaf_is_beyond_i ||
       (bound_has_prefix_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
-  assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.header.suffix_length) + emit_value_bytes_i;
+  assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.word.suffix_length) + emit_value_bytes_i;
 
   always_comb begin
     state_d = state_q;
@@ -178,7 +178,7 @@ module scan_control
         if (walk_ready_i) begin
           if (!is_get) state_d = EnterLeaf;
           else if (!walk_found_i) state_d = FindKey;
-          else state_d = walk_item_i.header.tombstone ? Finish : EmitValue;
+          else state_d = walk_item_i.word.tombstone ? Finish : EmitValue;
         end
       end
 

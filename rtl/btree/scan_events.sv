@@ -50,7 +50,7 @@ module scan_events
     if (answered_i) event_o = event_if(1'b1, EventAnswered, slot_i, '0, 64'(status_i));
   end
 
-  assign part_event_o = event_if(compared_i, EventCompared, slot_i, 32'(order), 64'(part_read_i.offset));
+  assign part_event_o = event_if(compared_i, EventCompared, slot_i, 32'(order), 64'(part_i.rest));
 
 endmodule
 

@@ -6,35 +6,57 @@ package scan_pkg;
 
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
 
   // A design may use only some of the names.
   // verilator lint_off UNUSEDPARAM
 
+  // Bytes of an item of the longest key and value.
+  localparam int unsigned StrideBits = $clog2(KeyBytesMax + InlineValueBytesMax);
+  typedef logic [StrideBits-1:0] stride_t;
+
+  // The columns of a leaf: the place of its items, and their stride and lengths if it has a stride; the
+  // offsets of the column of offsets, which follows the heads, and of the fence keys.
+  typedef struct packed {
+    offset_t items_start;
+    // 0: there is no stride
+    stride_t stride;
+    logic [ItemWordSuffixLengthBits-1:0] suffix_length;
+    logic [ItemWordValueLengthBits-1:0] value_length;
+    offset_t offsets_start;
+    offset_t fences_start;
+  } leaf_columns_t;
+
+  // Indexes of sorted items, from first up to, but not including, last.
+  typedef struct packed {
+    number_t first;
+    number_t last;
+  } indexes_t;
+
   // A log entry as part of the sorted log.
   typedef struct packed {
-    // offset of the first sorted item whose key is not smaller
-    offset_t back_pointer;
-    // offset of the entry's item
-    offset_t item;
+    // index of the first sorted item whose key is not smaller
+    number_t back_pointer;
+    // offset of the entry
+    offset_t entry;
     // an older entry has the same key
     logic repeats;
-    // the sorted item at back_pointer has the same key
-    logic replaces;
-    logic tombstone;
   } sorted_entry_t;
 
-  // The kind of a part at an offset of a node, which determines where its key suffix begins.
   typedef enum logic [1:0] {
-    // bytes without a header
+    // bytes from an offset on
     PartBytes,
+    // the sorted item with an index
     PartItem,
-    PartLogEntry
+    // the log entry at an offset
+    PartEntry
   } part_e;
 
-  // A part of a node to read. Its bytes or its key suffix can be compared with the bytes of a key of the
+  // A part of a leaf to read. Its bytes, or its key suffix, can be compared with the bytes of a key of the
   // request from key_first up to, but not including, key_last.
   typedef struct packed {
     part_e part;
+    number_t index;
     offset_t offset;
     // no byte at or beyond this offset is needed
     offset_t limit;
@@ -46,15 +68,18 @@ package scan_pkg;
     key_length_t key_last;
   } part_read_t;
 
-  // The result of a read. The headers are valid if the part has them.
+  // The result of a read.
   typedef struct packed {
-    log_entry_header_t entry;
-    item_header_t header;
-    // order of the part's bytes relative to the key's
+    // of an item: its lengths and flags, the head of its key, and the offset of the bytes after the head
+    item_word_t word;
+    head_t head;
+    offset_t rest;
+    // the order of the part's bytes relative to the key's
     logic less;
     logic equal;
-    // the first window decided the order
-    logic in_window;
+    // The first bytes: of an item those of its key suffix and its value. has_all: these are all.
+    logic has_all;
+    line_t bytes;
   } part_t;
 
   // A leaf to open.
@@ -70,8 +95,11 @@ package scan_pkg;
     logic by_upper;
     key_length_t key_length;
     logic at_end;
-    // number of lines that a scan is likely to read
-    line_count_t ahead;
+    // the read steps back from the position that it finds; seeks_floor: by one pair, and then goes forward
+    logic backward;
+    logic seeks_floor;
+    // number of pairs that a scan is likely to read
+    number_t pairs;
   } open_t;
 
   // The bytes of a key of the request, from first up to, but not including, last, whose head and
@@ -95,22 +123,20 @@ package scan_pkg;
     logic [7:0] fingerprint;
     // some log entry may have the key of a get
     logic log_may_have;
-    // the segment at which the leaf was opened, and the last segment before it whose head is less than
-    // the search key's; the bounds of the former, or of another segment that was selected
-    logic [7:0] segment_index;
-    logic [7:0] segment_less;
-    logic bounds_valid;
-    offset_t segment_begin;
-    offset_t segment_end;
+    leaf_columns_t columns;
+    // The sorted items whose heads equal that of the search key. If there are none, the range is empty and
+    // begins at the first item with a greater head.
+    indexes_t equal;
   } open_leaf_t;
 
-  // The item that a part has found, and the version of its pair.
+  // The item that a part has found, and the version of its pair. The bytes of the item are those of the
+  // read that found it, until the next read.
   typedef struct packed {
-    offset_t offset;
-    item_header_t header;
+    item_word_t word;
+    head_t head;
+    offset_t rest;
     version_t version;
-    // it is at the beginning of the window that was read last
-    logic in_window;
+    logic has_all;
   } item_result_t;
 
   // A chunk of an answer: the first bytes of a line.
@@ -143,9 +169,14 @@ package scan_pkg;
     logic [31:0] bytes;
   } move_t;
 
-  // Lines that a read prefetches in addition: the segment behind the position, and the end of an item.
-  localparam int unsigned LinesAhead = 3;
-  localparam int unsigned LinesOfNode = NodeBytesMax / LineBytes;
+  localparam int unsigned HeadBytes = 8;
+  localparam int unsigned OffsetBytes = 2;
+  // Bytes after the head that the first read of an item returns: those that follow head and word of an entry.
+  localparam int unsigned RestBytes = LineBytes - HeadBytes - ItemWordBits / 8;
+  // Maximum number of pairs that a scan prefetches.
+  localparam int unsigned PairsAhead = 255;
+  // Pairs that a scan prefetches in addition.
+  localparam int unsigned PairsMore = 2;
 
   // Returns how a request opens a leaf, without LID and address. The leaf is the one of its descent, or
   // a sibling that the scan enters from one side. The floor of a scan and the following pairs are
@@ -159,12 +190,10 @@ package scan_pkg;
     open.by_upper = request.backward;
     if (is_first) open.key_length = request.backward ? request.upper_length : request.lower_length;
     open.at_end = goes_left;
-    // The function assumes one line for each pair.
-    open.ahead = line_count_t'(LinesAhead);
-    if (request.is_scan && !request.backward && (is_first || !goes_left)) begin
-      open.ahead = line_count_t'(LinesOfNode);
-      if (pairs_left < LinesOfNode - LinesAhead) open.ahead = line_count_t'(pairs_left + LinesAhead);
-    end
+    open.seeks_floor = goes_left && !request.backward;
+    open.backward = request.backward;
+    open.pairs = number_t'(PairsAhead + PairsMore);
+    if (pairs_left < 32'(PairsAhead)) open.pairs = number_t'(pairs_left[7:0]) + number_t'(PairsMore);
     return open;
   endfunction
 
@@ -175,10 +204,44 @@ package scan_pkg;
     return request.floor_start && request.lower_length != '0;
   endfunction
 
+  // Returns the bytes of the key of an item after its head.
   // verilator lint_off UNUSEDSIGNAL
-  function automatic offset_t item_bytes(item_header_t header);
+  function automatic offset_t rest_bytes(item_word_t word);
   // verilator lint_on UNUSEDSIGNAL
-    return offset_t'(ItemHeaderBits / 8) + offset_t'(header.suffix_length) + offset_t'(header.value_length);
+    return 32'(word.suffix_length) > HeadBytes ? offset_t'(word.suffix_length) - offset_t'(HeadBytes) : '0;
+  endfunction
+
+  // Returns the bytes of the key of an item in its head.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic [3:0] head_length(item_word_t word);
+  // verilator lint_on UNUSEDSIGNAL
+    return 32'(word.suffix_length) > HeadBytes ? 4'(HeadBytes) : 4'(word.suffix_length);
+  endfunction
+
+  // Returns the first bytes of a key, of which the head is the number.
+  function automatic head_t head_bytes(head_t head, logic [3:0] count);
+    for (int unsigned at = 0; at < HeadBytes; at++)
+      head_bytes[8*at+:8] = 4'(at) < count ? head[8*(HeadBytes-1-at)+:8] : '0;
+  endfunction
+
+  // Returns the offset of the head of an item.
+  function automatic offset_t head_offset(number_t index);
+    return offset_t'(layout_pkg::ColumnHeadsOffset) + (offset_t'(index) << 3);
+  endfunction
+
+  // Returns the offset at which the offsets of items end that are needed for items up to, but not including,
+  // last: with that of the next item.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic offset_t offsets_limit(leaf_columns_t columns, number_t last, number_t count);
+  // verilator lint_on UNUSEDSIGNAL
+    return columns.offsets_start + ((offset_t'(last) + offset_t'(last != count)) << 1);
+  endfunction
+
+  // Returns the item that a read has found.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic item_result_t found_item(part_t part, version_t version);
+  // verilator lint_on UNUSEDSIGNAL
+    return '{word: part.word, head: part.head, rest: part.rest, version: version, has_all: part.has_all};
   endfunction
 
   // verilator lint_on UNUSEDPARAM

@@ -2,7 +2,7 @@
 // lines that a get or scan is likely to read. Then it requests the grant of the unit. While it has the
 // grant, scan_control opens siblings and requests missing lines.
 //
-//   begin_i | first lines | log, segment | waits for the grant | grant: ... | grant_ends_i
+//   begin_i | first lines | heads, log, items | waits for the grant | grant: ... | grant_ends_i
 
 `default_nettype none
 
@@ -66,9 +66,7 @@ module scan_slot
   output logic repeated_leaf_ready_o,
   input leaf_t repeated_leaf_i,
 
-  // see leaf_opener and leaf_buffer
-  input logic seek_i,
-  input logic [7:0] seek_index_i,
+  // see leaf_buffer
   input logic window_valid_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
@@ -109,11 +107,12 @@ module scan_slot
   open_t own, open;
   lid_t leaf_lid;
   bus_address_t leaf_address;
-  logic begin_valid, begin_ready, begin_by_lid, first_valid, first_ready, fetch_valid, fetch_ready;
+  logic begin_valid, begin_ready, begin_by_lid, watched_valid, watched_ready;
+  logic fetch_valid, fetch_ready, fetch_watched;
   lid_t begin_lid;
   bus_address_t begin_address;
-  line_count_t begin_count, first_count;
-  line_t first_line;
+  line_count_t begin_count;
+  line_t watched_line;
   offset_t fetch_offset, fetch_limit;
 
   always_comb begin
@@ -204,22 +203,17 @@ module scan_slot
     .fingerprint_o(leaf_o.fingerprint),
     .log_may_have_o(leaf_o.log_may_have),
     .too_long_o(too_long),
-    .segment_index_o(leaf_o.segment_index),
-    .segment_less_o(leaf_o.segment_less),
-    .seek_i,
-    .seek_index_i,
-    .bounds_valid_o(leaf_o.bounds_valid),
-    .segment_begin_o(leaf_o.segment_begin),
-    .segment_end_o(leaf_o.segment_end),
+    .columns_o(leaf_o.columns),
+    .equal_o(leaf_o.equal),
     .begin_valid_o(begin_valid), .begin_ready_i(begin_ready),
     .begin_by_lid_o(begin_by_lid),
     .begin_lid_o(begin_lid),
     .begin_address_o(begin_address),
     .begin_count_o(begin_count),
-    .first_count_o(first_count),
-    .first_valid_i(first_valid), .first_ready_o(first_ready),
-    .first_i(first_line),
+    .watched_valid_i(watched_valid), .watched_ready_o(watched_ready),
+    .watched_i(watched_line),
     .fetch_valid_o(fetch_valid), .fetch_ready_i(fetch_ready),
+    .fetch_watched_o(fetch_watched),
     .fetch_offset_o(fetch_offset),
     .fetch_limit_o(fetch_limit),
     .keys_ready_i,
@@ -242,18 +236,17 @@ module scan_slot
     .begin_lid_i(begin_lid),
     .begin_address_i(begin_address),
     .begin_count_i(begin_count),
-    .first_count_i(first_count),
-    .first_valid_o(first_valid), .first_ready_i(first_ready),
-    .first_o(first_line),
+    .watched_valid_o(watched_valid), .watched_ready_i(watched_ready),
+    .watched_o(watched_line),
     .failed_o(has_failed),
     .settled_o(settled),
     .fetch_valid_i(fetch_valid), .fetch_ready_o(fetch_ready),
+    .fetch_watched_i(fetch_watched),
     .fetch_offset_i(fetch_offset),
     .fetch_limit_i(fetch_limit),
     .window_valid_i, .window_ready_o,
     .window_offset_i,
     .window_limit_i,
-    .window_ahead_i(open.ahead),
     .window_pair_o,
     .value_valid_i, .value_ready_o,
     .value_address_i,
@@ -267,7 +260,7 @@ module scan_slot
   );
 
   `ASSERT(BeginsWhenIdle, !begin_i || !busy_o)
-  `ASSERT(RequestedWithGrant, !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i) ||
+  `ASSERT(RequestedWithGrant, !(open_valid_i || go_valid_i || window_valid_i || value_valid_i) ||
       state_q inside {Report, Granted})
   `ASSERT(GrantEndsOnce, !grant_ends_i || state_q inside {Report, Granted})
   `COVER(FailsBeforeGrant, state_q == Fetch && has_failed)

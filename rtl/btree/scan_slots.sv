@@ -52,8 +52,6 @@ module scan_slots
   output logic repeated_leaf_ready_o,
   input leaf_t repeated_leaf_i,
 
-  input logic seek_i,
-  input logic [7:0] seek_index_i,
   input logic window_valid_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
@@ -232,8 +230,6 @@ module scan_slots
       .repeated_leaf_valid_i(repeated_leaf_valid_i && has_grant[index]),
       .repeated_leaf_ready_o(repeated_leaf_ready[index]),
       .repeated_leaf_i,
-      .seek_i(seek_i && has_grant[index]),
-      .seek_index_i,
       .window_valid_i(window_valid_i && has_grant[index]), .window_ready_o(window_ready[index]),
       .window_offset_i,
       .window_limit_i,
@@ -287,7 +283,7 @@ module scan_slots
 
   `ASSERT(OneGrant, $onehot0(has_grant))
   `ASSERT(RequestsWithGrant,
-      granted_o || !(open_valid_i || go_valid_i || seek_i || window_valid_i || value_valid_i))
+      granted_o || !(open_valid_i || go_valid_i || window_valid_i || value_valid_i))
   `ASSERT(RepeatedWithGrant, (repeated_valid & ~has_grant) == '0 && (!repeated_leaf_valid_i || granted_o))
   `COVER(WaitsForGrant, granted_o && (grant_valid & ~has_grant) != '0)
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)

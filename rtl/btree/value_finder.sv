@@ -25,29 +25,27 @@ module value_finder
   // the value is an overflow value, at address_o
   output logic is_overflow_o,
   output bus_address_t address_o,
-  // offsets in the node of the key suffix and of the value
-  output offset_t suffix_offset_o,
+  // offset of the value in the node
   output offset_t value_offset_o,
 
   output logic part_valid_o,
   input logic part_ready_i,
   output part_read_t part_read_o,
   // verilator lint_off UNUSEDSIGNAL
-  input line_t window_i
+  input part_t part_i
   // verilator lint_on UNUSEDSIGNAL
 );
 
   value_reference_t reference_q;
   logic has_reference_q;
 
-  assign is_overflow_o = find_i.header.overflow && !keys_only_i;
+  assign is_overflow_o = find_i.word.overflow && !keys_only_i;
   assign find_ready_o = !is_overflow_o || has_reference_q;
-  assign suffix_offset_o = find_i.offset + offset_t'(ItemHeaderBits / 8);
-  assign value_offset_o = suffix_offset_o + offset_t'(find_i.header.suffix_length);
+  assign value_offset_o = find_i.rest + rest_bytes(find_i.word);
   assign address_o = reference_q.address;
 
   always_comb begin
-    bytes_o = 32'(find_i.header.value_length);
+    bytes_o = 32'(find_i.word.value_length);
     if (is_overflow_o) bytes_o = reference_q.length;
     if (keys_only_i) bytes_o = '0;
   end
@@ -62,7 +60,7 @@ module value_finder
   assign part_valid_o = find_valid_i && !find_ready_o;
 
   always_ff @(posedge clk_i) begin
-    if (part_valid_o && part_ready_i) reference_q <= window_i[8*ValueReferenceSize-1:0];
+    if (part_valid_o && part_ready_i) reference_q <= part_i.bytes[8*ValueReferenceSize-1:0];
   end
 
   always_ff @(posedge clk_i) begin

@@ -44,13 +44,9 @@ package accelerator_pkg;
   // Identifies a request in flight, and addresses its key buffers and its metadata.
   typedef logic [7:0] slot_t;
 
-  // The offsets of the blocks of a node; all nodes of a store have the same geometry.
-  //
-  // 0        64                64 + 8 c            64 + 10 c   sorted_start
-  // | header | c heads, 8 bytes | c offsets, 2 bytes | padding | fences, items ...
+  // The size of all nodes of the store, in bytes.
   typedef struct packed {
-    offset_t sorted_start;
-    logic [7:0] shortcut_capacity;
+    offset_t node_bytes;
   } geometry_t;
 
   // The leaf at which a descent ends.
@@ -183,11 +179,6 @@ package accelerator_pkg;
     logic [7:0] status;
     request_t request;
   } parsed_request_t;
-
-  // A step of a binary search: returns the middle of the segments from low to high, rounded up.
-  function automatic logic [7:0] segment_between(logic [7:0] low, logic [7:0] high);
-    return high - ((high - low) >> 1);
-  endfunction
 
   // An event of a request, for simulations. layout_pkg defines the kinds, and the meaning of detail and
   // argument; kind 0 means that nothing happened. slot is always the slot of the unit's current request.

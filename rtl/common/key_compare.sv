@@ -1,31 +1,58 @@
-// Compares two strings of up to 64 bytes as memcmp does; a proper prefix is less than the longer string.
-// Combinational.
+// Compares two byte strings of up to 64 bytes, as memcmp does for their common length; a proper prefix is
+// less. The order follows the strings after one cycle, which compares eight bytes each; then the first
+// difference decides.
 
 `default_nettype none
 
 module key_compare
   import accelerator_pkg::*;
 (
-  // byte i is bits 8i+7:8i; bytes beyond the counts are ignored; counts are 0 to 64
-  input  line_t      a_i,
-  input  logic [6:0] a_count_i,
-  input  line_t      b_i,
-  input  logic [6:0] b_count_i,
-  output logic       less_o,
-  output logic       equal_o
+  input logic clk_i,
+
+  // bytes after the count are ignored
+  input line_t a_i,
+  input logic [LineIndexBits:0] a_count_i,
+  input line_t b_i,
+  input logic [LineIndexBits:0] b_count_i,
+
+  output logic less_o,
+  output logic equal_o
 );
 
-  // As numbers: the first byte is in the highest bits, and bytes beyond the count are zero. Numbers have the
-  // order of the strings, except that zeros at the end of a string do not count.
-  line_t a, b;
-  for (genvar index = 0; index < LineBytes; index++) begin : gen_bytes
-    localparam int unsigned To = 8 * (LineBytes - 1 - index);
-    assign a[To+:8] = a_count_i > 7'(index) ? a_i[8*index+:8] : '0;
-    assign b[To+:8] = b_count_i > 7'(index) ? b_i[8*index+:8] : '0;
+  localparam int unsigned WordBytes = 8;
+  localparam int unsigned Words = LineBytes / WordBytes;
+
+  logic [Words-1:0] less, equal, less_q, equal_q;
+  logic shorter_q, same_length_q;
+
+  // Words as big-endian numbers, with zeros after the count. The order of these numbers is the order of the
+  // strings, except that zeros at the end of a string do not count.
+  for (genvar word = 0; word < Words; word++) begin : gen_words
+    logic [8*WordBytes-1:0] a, b;
+    for (genvar at = 0; at < WordBytes; at++) begin : gen_bytes
+      localparam int unsigned Index = WordBytes * word + at;
+      localparam int unsigned To = 8 * (WordBytes - 1 - at);
+      assign a[To+:8] = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
+      assign b[To+:8] = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+    end
+    assign less[word] = a < b;
+    assign equal[word] = a == b;
   end
 
-  assign less_o = a < b || (a == b && a_count_i < b_count_i);
-  assign equal_o = a == b && a_count_i == b_count_i;
+  always_comb begin
+    less_o = &equal_q && shorter_q;
+    for (int unsigned after = 1; after <= Words; after++) begin
+      if (!equal_q[Words-after]) less_o = less_q[Words-after];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    {less_q, equal_q} <= {less, equal};
+    shorter_q <= a_count_i < b_count_i;
+    same_length_q <= a_count_i == b_count_i;
+  end
+
+  assign equal_o = &equal_q && same_length_q;
 
 endmodule
 

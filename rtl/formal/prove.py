@@ -67,7 +67,7 @@ PROOFS = [
     ]),
     Proof("log_sorter", 4, 2, [
         ("32'(insert_rank_i) < i) entries_q", "32'(insert_rank_i) + 1 < i) entries_q"),
-        ("entries_q[i].back_pointer < offset_i", "entries_q[i].back_pointer <= offset_i"),
+        ("entries_q[i].back_pointer < position_i", "entries_q[i].back_pointer <= position_i"),
         ("if (is_full) overflow_q <= 1'b1;", "if (is_full) overflow_q <= 1'b0;"),
     ]),
 ]

@@ -6,6 +6,7 @@
 module prove_log_sorter
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 (
   input logic clk_i,
@@ -54,8 +55,8 @@ module prove_log_sorter
 
   always_comb begin
     inserted = '0;
-    inserted.back_pointer = offset_t'(key_i);
-    inserted.item = offset_t'(count_q);
+    inserted.back_pointer = number_t'(key_i);
+    inserted.entry = offset_t'(count_q);
     inserted.repeats = repeats_i;
   end
 
@@ -73,7 +74,7 @@ module prove_log_sorter
     .index_i,
     .entry_o(entry),
     .hidden_o(hidden),
-    .offset_i(offset_t'(offset_i)),
+    .position_i(number_t'(offset_i)),
     .before_o(smaller)
   );
 
@@ -114,12 +115,12 @@ module prove_log_sorter
     logic [1:0] arrival;
     assign sorted = u_log_sorter.entries_q[at];
     assign is_used = 3'(at) < count_q;
-    assign arrival = 2'(sorted.item);
+    assign arrival = 2'(sorted.entry);
     always @(posedge clk_i) begin
       if (!rst) begin
-        ArrivalIsValid : assert (!is_used || sorted.item < offset_t'(count_q));
+        ArrivalIsValid : assert (!is_used || sorted.entry < offset_t'(count_q));
         InOrder : assert (!is_used || position(arrival) == 3'(at));
-        EntryIsUnchanged : assert (!is_used || (sorted.back_pointer == offset_t'(keys_q[arrival])
+        EntryIsUnchanged : assert (!is_used || (sorted.back_pointer == number_t'(keys_q[arrival])
             && sorted.repeats == repeats_q[arrival]));
       end
     end

@@ -24,7 +24,17 @@ XILINX = "synth_xilinx -family xcup -flatten -abc9 -noiopad -noclkbuf"
 INTEL = "synth_intel_alm -family cyclonev -nodsp -noiopad -noclkbuf"
 
 
-def synthesize(module: str, parameters: dict[str, int], synth: str = XILINX) -> dict:
+def without_dsp(module: str, parameters: dict[str, int]) -> dict:
+    """Returns the netlist of a module for UltraScale+. Its multipliers consist of lookup tables, because the
+    timing pass knows no other delays. A module without multipliers is synthesized without the option for
+    that, which changes the rest of a netlist by chance."""
+    netlist = synthesize(module, parameters, XILINX)
+    if any(cell["type"].startswith("DSP") for cell in netlist["cells"].values()):
+        return synthesize(module, parameters, f"{XILINX} -nodsp")
+    return netlist
+
+
+def synthesize(module: str, parameters: dict[str, int], synth: str) -> dict:
     """Returns the netlist of a module in the form of Yosys' JSON. The name of a net begins with the instances
     that contain it."""
     OUT.mkdir(parents=True, exist_ok=True)

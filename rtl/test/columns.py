@@ -1,4 +1,4 @@
-"""Builds the columns of interior nodes as docs/design/node.md and layout.md define them."""
+"""Builds the columns of nodes as docs/design/node.md and layout.md define them."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,68 @@ def item(suffix: bytes) -> bytes:
     """Returns the item of a separator. A separator that its head determines has no bytes of an item."""
     if len(suffix) <= HEAD_BYTES and not suffix.endswith(b"\0"):
         return b""
-    return ItemWord(suffix_length=len(suffix)).to_int().to_bytes(4, "little") + aligned(suffix[HEAD_BYTES:])
+    return word_and_rest(suffix, b"")
+
+
+def samples(heads: list[int], bits: int) -> tuple[int, ...]:
+    """Returns the first head of each group but the first."""
+    groups = (group << bits for group in range(1, SAMPLES + 1))
+    return tuple(heads[first] if first < len(heads) else MISSING for first in groups)
+
+
+def packed(numbers: list[int], width: int) -> bytes:
+    """Returns a column of numbers of `width` bytes."""
+    return b"".join(number.to_bytes(width, "little") for number in numbers)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The key suffixes of a leaf, its values, whether each is a reference, and its fence keys."""
+
+    suffixes: list[bytes]
+    values: list[bytes]
+    overflows: list[bool]
+    fences: bytes
+
+    @property
+    def group_bits(self) -> int:
+        return group_bits(len(self.suffixes))
+
+    @property
+    def stride(self) -> tuple[int, int, int]:
+        """Returns the bytes of each item and its lengths, or zeros."""
+        lengths = {(len(suffix), len(value)) for suffix, value in zip(self.suffixes, self.values)}
+        if len(lengths) != 1 or any(self.overflows):
+            return 0, 0, 0
+        suffix, value = lengths.pop()
+        return max(len(aligned(bytes(max(suffix - HEAD_BYTES, 0) + value))), 4), suffix, value
+
+    def body(self) -> bytes:
+        """Returns the bytes from the end of the header to the end of the sorted block."""
+        heads = [head(suffix) for suffix in self.suffixes]
+        stride, suffix_length, value_length = self.stride
+        items = [self.item(index) for index in range(len(heads))]
+        fences_start = COLUMN_HEADS_OFFSET + (8 if stride else 10) * len(heads)
+        items_start = fences_start + len(self.fences)
+        items_start += -items_start % 4
+        starts = [items_start + sum(map(len, items[:index])) for index in range(len(items))]
+        offsets = b"" if stride else packed([start // 4 for start in starts], 2)
+        first = Columns(items_start, stride, suffix_length, value_length, samples(heads, self.group_bits))
+        fences = self.fences.ljust(items_start - fences_start, b"\0")
+        return first.pack() + packed(heads, 8) + offsets + fences + b"".join(items)
+
+    def item(self, index: int) -> bytes:
+        """Returns the bytes of an item."""
+        suffix, value = self.suffixes[index], self.values[index]
+        if self.stride[0]:
+            return aligned(suffix[HEAD_BYTES:] + value).ljust(4, b"\0")
+        return word_and_rest(suffix, value, overflow=int(self.overflows[index]))
+
+
+def word_and_rest(suffix: bytes, value: bytes, **flags: int) -> bytes:
+    """Returns the bytes of an item with a word."""
+    word = ItemWord(suffix_length=len(suffix), value_length=len(value), **flags)
+    return word.to_int().to_bytes(4, "little") + aligned(suffix[HEAD_BYTES:] + value)
 
 
 @dataclass(frozen=True)
@@ -51,15 +112,13 @@ class Interior:
     def body(self) -> bytes:
         """Returns the bytes from the end of the header to the end of the sorted block."""
         heads = [head(suffix) for suffix in self.suffixes]
-        column = aligned(b"".join(number.to_bytes(8, "little") for number in heads), 16 * HEAD_BYTES)
+        column = aligned(packed(heads, 8), 16 * HEAD_BYTES)
         fences_start = COLUMN_HEADS_OFFSET + len(column) + 8 * len(self.lids)
         items_start = fences_start + len(self.fences)
         items_start += -items_start % 4
         fences = self.fences.ljust(items_start - fences_start, b"\0")
         children, items = self.children(items_start)
-        groups = (group << self.group_bits for group in range(1, SAMPLES + 1))
-        samples = [heads[first] if first < len(heads) else MISSING for first in groups]
-        first = Columns(items_start=items_start, samples=tuple(samples)).pack()
+        first = Columns(items_start=items_start, samples=samples(heads, self.group_bits)).pack()
         return first + column + children + fences + items
 
     def children(self, items_start: int) -> tuple[bytes, bytes]:

@@ -4,7 +4,7 @@ contains them."""
 from dataclasses import dataclass, field, replace
 from os.path import commonprefix
 
-from columns import Interior, head
+from columns import Interior, Leaf, head, word_and_rest
 from honeycomb_layout import (
     ALLOCATION_UNIT_BYTES,
     COLUMN_HEADS_OFFSET,
@@ -13,14 +13,10 @@ from honeycomb_layout import (
     LOG_ENTRIES_MAX,
     LOG_THRESHOLD_BYTES_DEFAULT,
     NODE_BYTES_DEFAULT,
-    SEGMENT_BYTES_MIN_DEFAULT,
-    SHORTCUT_BLOCK_BYTES_DEFAULT,
-    SHORTCUT_BYTES,
     Child,
     Fences,
-    ItemHeader,
     LockAndSize,
-    LogEntryHeader,
+    LogWord,
     NodeHeader,
     ValueReference,
 )
@@ -28,44 +24,31 @@ from honeycomb_layout import (
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of the nodes of a store whose leaves are in rows. Interior nodes are in columns."""
+    """The sizes of the nodes of a store."""
 
     node_bytes: int = NODE_BYTES_DEFAULT
-    shortcut_block_bytes: int = SHORTCUT_BLOCK_BYTES_DEFAULT
-    segment_bytes_min: int = SEGMENT_BYTES_MIN_DEFAULT
     log_threshold_bytes: int = LOG_THRESHOLD_BYTES_DEFAULT
-
-    @property
-    def capacity(self) -> int:
-        """The maximum number of shortcuts."""
-        return min(self.shortcut_block_bytes // SHORTCUT_BYTES, 255)
-
-    @property
-    def sorted_start(self) -> int:
-        """The offset of the sorted block."""
-        return NodeHeader.SIZE + self.shortcut_block_bytes
 
     @property
     def key_bytes_max(self) -> int:
         """The maximum length of a key: a node has room for two fence keys and two items."""
-        start = max(self.sorted_start, COLUMN_HEADS_OFFSET)
-        return min((self.node_bytes - start) // 7, KEY_BYTES_MAX)
+        return min((self.node_bytes - COLUMN_HEADS_OFFSET) // 7, KEY_BYTES_MAX)
 
     @property
     def inline_value_bytes_max(self) -> int:
         """The maximum length of a value in the node."""
-        rest = self.node_bytes - self.sorted_start - 4 * self.key_bytes_max - 18
+        rest = self.node_bytes - COLUMN_HEADS_OFFSET - 4 * self.key_bytes_max - 64
         return min(rest // 2, INLINE_VALUE_BYTES_MAX)
 
 
 DEFAULT = Shape()
-# Few shortcuts, and small nodes.
-TINY = Shape(node_bytes=1024, shortcut_block_bytes=64, segment_bytes_min=32, log_threshold_bytes=128)
-# Heads and offsets end in the middle of lines.
-ODD = Shape(node_bytes=2048, shortcut_block_bytes=192, segment_bytes_min=48, log_threshold_bytes=256)
-# The maximum number of shortcuts. Nodes do not use the last ones.
-WIDE = Shape(node_bytes=8192, shortcut_block_bytes=2624, segment_bytes_min=32)
-SHAPES = {"default": DEFAULT, "tiny": TINY, "odd": ODD, "wide": WIDE}
+SHAPES = {
+    "default": DEFAULT,
+    "tiny": Shape(node_bytes=1024, log_threshold_bytes=128),
+    "odd": Shape(node_bytes=2048, log_threshold_bytes=256),
+    # leaves without a log block
+    "sorted": Shape(node_bytes=4096, log_threshold_bytes=0),
+}
 
 
 def crc32c(data: bytes) -> int:
@@ -86,11 +69,9 @@ class Item:
     value: bytes
     overflow: bool = False
 
-    def pack(self, prefix_length: int, **flags: int) -> bytes:
-        """Returns the bytes of the item in a node with this prefix length."""
-        suffix = self.key[prefix_length:]
-        header = ItemHeader(len(suffix), len(self.value), int(self.overflow), **flags)
-        return header.pack() + suffix + self.value
+    def bytes(self, prefix_length: int) -> int:
+        """Returns an upper limit for the bytes of the item, with its head."""
+        return 17 + len(self.key) - prefix_length + len(self.value)
 
 
 @dataclass(frozen=True)
@@ -101,11 +82,11 @@ class Entry:
     version: int
     item: Item | None
 
-    def pack(self, prefix_length: int, node_version: int, back_pointer: int, rank: int, **flags) -> bytes:
-        """Returns the bytes of the entry with its back pointer and order hint."""
-        item = self.item or Item(self.key, b"")
-        header = LogEntryHeader(back_pointer, rank, self.version - node_version)
-        return header.pack() + item.pack(prefix_length, tombstone=int(self.item is None), **flags)
+    def pack(self, prefix_length: int, **flags: int) -> bytes:
+        """Returns the bytes of the entry, without its log word."""
+        item, suffix = self.item or Item(self.key, b""), self.key[prefix_length:]
+        flags |= {"tombstone": int(self.item is None), "overflow": int(item.overflow)}
+        return head(suffix).to_bytes(8, "little") + word_and_rest(suffix, item.value, **flags)
 
 
 @dataclass(frozen=True)
@@ -149,19 +130,17 @@ class Plan:
         return (self.header(size, size, columns.group_bits).pack() + body).ljust(shape.node_bytes, b"\xa5")
 
     def build_leaf(self, shape: Shape) -> bytes | None:
-        packed = [item.pack(self.prefix_length) for item in self.items]
-        start = shape.sorted_start + len(self.fences())
-        offsets = [start]
-        for item in packed:
-            offsets.append(offsets[-1] + len(item))
-        log = self.log(offsets)
-        size = offsets[-1] + len(log)
-        if size > shape.node_bytes or len(self.entries) > LOG_ENTRIES_MAX:
+        suffixes = [item.key[self.prefix_length:] for item in self.items]
+        values, overflows = ([getattr(item, name) for item in self.items] for name in ("value", "overflow"))
+        columns = Leaf(suffixes, values, overflows, self.fences())
+        body = columns.body()
+        sorted_end = NodeHeader.SIZE + len(body)
+        log, words = self.log(sorted_end)
+        size = sorted_end + len(log)
+        if size + len(words) > shape.node_bytes or len(self.entries) > LOG_ENTRIES_MAX:
             return None
-        starts = cut(shape, offsets)
-        shortcuts = self.shortcuts(shape, offsets, starts)
-        body = shortcuts + self.fences() + b"".join(packed) + log
-        return (self.header(size, offsets[-1], len(starts)).pack() + body).ljust(shape.node_bytes, b"\xa5")
+        node = self.header(size, sorted_end, columns.group_bits).pack() + body + log
+        return node.ljust(shape.node_bytes - len(words), b"\xa5") + words
 
     def header(self, size: int, sorted_end: int, shortcut_count: int) -> NodeHeader:
         tags = [crc32c(entry.key[self.prefix_length:]) & 0xFF for entry in self.entries[:16]]
@@ -179,44 +158,25 @@ class Plan:
             tags=tuple(tags) + (0,) * (16 - len(tags)),
         )
 
-    def shortcuts(self, shape: Shape, offsets: list[int], starts: list[int]) -> bytes:
-        """Returns the shortcut block: the heads, then the offsets, of the first item of each segment."""
-        heads = b"".join(head(self.items[at].key[self.prefix_length:]).to_bytes(8, "little") for at in starts)
-        fields = b"".join(offsets[at].to_bytes(2, "little") for at in starts)
-        block = heads.ljust(8 * shape.capacity, b"\x5a") + fields
-        return block.ljust(shape.shortcut_block_bytes, b"\x5a")
-
-    def log(self, offsets: list[int]) -> bytes:
-        """Returns the log block. Among entries with equal keys, the newest comes first in key order."""
-        log, keys = b"", [item.key for item in self.items]
+    def log(self, start: int) -> tuple[bytes, bytes]:
+        """Returns the log block that begins at an offset, and the log words. Among entries with equal keys,
+        the newest comes first in key order."""
+        log, words, keys = b"", b"", [item.key for item in self.items]
         for index, entry in enumerate(self.entries):
             place = sum(key < entry.key for key in keys)
-            before = self.entries[:index]
-            log += entry.pack(
-                self.prefix_length,
-                self.version,
-                offsets[place],
-                sum(other.key < entry.key for other in before),
-                replaces=int(keys[place:place + 1] == [entry.key]),
-                repeats=int(any(other.key == entry.key for other in before)),
+            older = self.entries[:index]
+            repeats = int(any(other.key == entry.key for other in older))
+            word = LogWord(
+                back_pointer=place,
+                order_hint=sum(other.key < entry.key for other in older),
+                entry_offset=(start + len(log)) // 4,
+                version_delta=entry.version - self.version,
+                repeats=repeats,
             )
-        return log
-
-
-def cut(shape: Shape, offsets: list[int]) -> list[int]:
-    """Returns the index of the first item of each segment. Segments have similar lengths, and there are as
-    many as fit."""
-    start, length = offsets[0], offsets[-1] - offsets[0]
-    if length == 0:
-        return []
-    even = max(-(-length // shape.capacity), shape.segment_bytes_min)
-    step = -(-length // max(length // even, 1))
-    starts, goal = [], start
-    for index, offset in enumerate(offsets[:-1]):
-        if offset >= goal:
-            starts.append(index)
-            goal = offset + step
-    return starts
+            words = word.to_int().to_bytes(8, "little") + words
+            replaces = int(keys[place:place + 1] == [entry.key])
+            log += entry.pack(self.prefix_length, replaces=replaces, repeats=repeats)
+        return log, words
 
 
 def child(key: bytes, lid: int) -> Item:

@@ -112,7 +112,7 @@ class Bench:
         await start(self.dut)
         await self.registers.write("switches", switches)
         shape = self.memory.shape
-        await self.registers.write("sorted_start", shape.sorted_start | shape.capacity << 16)
+        await self.registers.write("node_bytes", shape.node_bytes)
         for lid, address in self.memory.lids.items():
             await self.registers.write("mapped_lid", lid)
             await self.registers.write("mapped_address", address)

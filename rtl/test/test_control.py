@@ -63,15 +63,15 @@ async def begin(dut, stall: float) -> Bus:
 @cocotb.parametrize(stall=STALLS)
 async def keeps_written_values(dut, stall):
     bus = await begin(dut, stall)
-    for name in ["sorted_start", "table_number", "root", "mapped_lid", "counter_index", "switches",
+    for name in ["node_bytes", "table_number", "root", "mapped_lid", "counter_index", "switches",
                  "mapped_address"]:
         dut.root_ready_i.value = 1
         dut.map_ready_i.value = 1
         value = random.getrandbits(64)
         await bus.write(name, value)
         assert await bus.read(name) == value, name
-    await bus.write("sorted_start", 0x3_2A_1200)
-    assert int(dut.geometry_o.value) == 0x1200 << 8 | 0x2A
+    await bus.write("node_bytes", 0x3_1200)
+    assert int(dut.geometry_o.value) == 0x1200
     assert dut.cache_halvings_o.value == 3
     for on in range(8):
         await bus.write("switches", on)

@@ -29,7 +29,7 @@ async def check(dut, model: Model):
     assert int(dut.count_o.value) == len(model.entries)
     assert int(dut.overflow_o.value) == model.overflow
     for index, entry in enumerate(model.entries):
-        dut.index_i.value, dut.offset_i.value = index, entry["back_pointer"]
+        dut.index_i.value, dut.position_i.value = index, entry["back_pointer"]
         await RisingEdge(dut.clk_i)
         assert ENTRY.unpack(int(dut.entry_o.value)) == entry
         hidden = index > 0 and model.entries[index - 1]["repeats"]
@@ -40,7 +40,7 @@ async def check(dut, model: Model):
 
 @cocotb.test()
 async def sorts(dut):
-    await start(dut, clear_i=0, insert_i=0, index_i=0, offset_i=0)
+    await start(dut, clear_i=0, insert_i=0, index_i=0, position_i=0)
     for _ in range(40):
         model = Model()
         dut.clear_i.value = 1

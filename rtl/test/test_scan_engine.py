@@ -44,8 +44,7 @@ class Bench:
         self.requested, self.parts = {}, {}
 
     async def start(self):
-        shape = self.memory.shape
-        geometry = GEOMETRY.pack(sorted_start=shape.sorted_start, shortcut_capacity=shape.capacity)
+        geometry = GEOMETRY.pack(node_bytes=self.memory.shape.node_bytes)
         await start(self.dut, geometry_i=geometry)
         start_soon(self.accept_key_writes())
         start_soon(self.search())

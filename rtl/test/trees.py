@@ -31,7 +31,7 @@ class Tree:
         path = self.path(key)
         leaf = self.memory.current(path[-1])
         entries = (*leaf.entries, Entry(key, self.version, item))
-        log = sum(len(entry.pack(leaf.prefix_length, leaf.version, 0, 0)) for entry in entries)
+        log = sum(len(entry.pack(leaf.prefix_length)) + 8 for entry in entries)
         if log > self.memory.shape.log_threshold_bytes or not self.memory.change(path[-1], entries=entries):
             self.replace(path, replace(leaf, items=tuple(merged(replace(leaf, entries=entries)))))
 
@@ -122,7 +122,7 @@ def grow(memory: Memory, writes: int, version: int = 1) -> tuple[Tree, list[byte
 
 def halfway(plan: Plan) -> int:
     """Returns the index of the first item of the right half, by bytes. No half is empty."""
-    sizes = [len(item.pack(plan.prefix_length)) for item in plan.items]
+    sizes = [item.bytes(plan.prefix_length) for item in plan.items]
     middle = next(at for at in range(len(sizes)) if 2 * sum(sizes[:at + 1]) >= sum(sizes))
     return min(max(middle, 1), len(sizes) - 1)
 

@@ -64,7 +64,7 @@ module control
 
   typedef logic [AddressBits-4:0] register_t;
 
-  localparam register_t Geometry = register_t'(ControlSortedStartOffset / 8);
+  localparam register_t Geometry = register_t'(ControlNodeBytesOffset / 8);
   localparam register_t Switches = register_t'(ControlSwitchesOffset / 8);
   localparam register_t ReadVersion = register_t'(ControlReadVersionOffset / 8);
   localparam register_t TableNumber = register_t'(ControlTableNumberOffset / 8);
@@ -214,8 +214,7 @@ module control
   // ---- outputs ----
 
   assign geometry_o = '{
-    sorted_start: offset_t'(geometry_q[8*(ControlSortedStartOffset%8)+:8*ControlSortedStartBytes]),
-    shortcut_capacity: geometry_q[8*(ControlShortcutCapacityOffset%8)+:8*ControlShortcutCapacityBytes]
+    node_bytes: offset_t'(geometry_q[8*(ControlNodeBytesOffset%8)+:8*ControlNodeBytesBytes])
   };
   assign cache_halvings_o = geometry_q[8*(ControlCacheHalvingsOffset%8)+:8*ControlCacheHalvingsBytes];
   assign cache_o = switches_q[ControlSwitchesCacheShift];

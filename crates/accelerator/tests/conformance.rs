@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use honeycomb_accelerator::{Backend, DeviceBackend, Error, Software};
-use honeycomb_btree::{Config, Forest, Shape};
+use honeycomb_btree::{Config, Forest, NodeLayout, RowShape, Shape};
 use honeycomb_testing::{DeviceModel, conformance};
 
 /// Runs the suite with the seed from the environment, or with a default seed.
@@ -38,15 +38,10 @@ fn the_smallest_queue() {
     check(Software { scan_quantum_pairs: 7, queue_bytes: 131_104, ..Software::default() }, 5);
 }
 
-/// A forest with nodes in rows, which devices read.
-fn rows() -> Config {
-    let layout = DeviceBackend::<DeviceModel>::default().node_layout();
-    Config { shape: Shape { layout, ..Shape::default() }, ..Config::default() }
-}
-
 #[test]
-fn a_device_rejects_nodes_in_columns() {
-    let forest = Arc::new(Forest::new(Config::default()).unwrap());
+fn a_device_rejects_nodes_in_rows() {
+    let shape = Shape { layout: NodeLayout::Rows(RowShape::default()), ..Shape::default() };
+    let forest = Arc::new(Forest::new(Config { shape, ..Config::default() }).unwrap());
     let error = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err();
     assert_eq!(error, Error::NodeLayout);
 }
@@ -102,7 +97,7 @@ fn parameters_are_checked_at_below_and_above_their_limits() {
 #[test]
 fn parameters_of_a_device_are_checked() {
     let error = |backend: DeviceBackend<DeviceModel>| {
-        let forest = Arc::new(Forest::new(rows()).unwrap());
+        let forest = Arc::new(Forest::new(Config::default()).unwrap());
         backend.attach(&forest).err().map(|error| error.to_string())
     };
     assert_eq!(error(DeviceBackend { queue_bytes: 131_104, ..device(1, 1, 1) }), None);
@@ -116,7 +111,7 @@ fn parameters_of_a_device_are_checked() {
 
 #[test]
 fn a_device_is_attached_before_the_first_tree() {
-    let config = rows();
+    let config = Config::default();
     let forest = Arc::new(Forest::new(config.clone()).unwrap());
     let first =
         (0..config.memory.devices).map(|_| DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap());

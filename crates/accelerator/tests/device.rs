@@ -11,10 +11,10 @@ use honeycomb_accelerator::{
     Accelerator, Backend, Completions, DeviceBackend, Engine, Engines, Error, HostMemory, Queue, Read,
     Request, Requests, Status, Window,
 };
-use honeycomb_btree::{Forest, Operation, Outcome, Root, RowShape, Scan, Version};
+use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
 use honeycomb_testing::DeviceModel;
-use honeycomb_testing::index::{MIB, forest, tiny_rows};
+use honeycomb_testing::index::{MIB, forest, tiny};
 
 fn get(queue: &mut dyn Queue, key: &[u8]) -> (Status, Version, Option<Vec<u8>>) {
     get_at(queue, None, key)
@@ -54,7 +54,7 @@ impl Control for Observer {
 
 #[test]
 fn no_completion_is_ahead_of_the_cpu() {
-    let forest = Arc::new(forest(tiny_rows(128), MIB, true));
+    let forest = Arc::new(forest(tiny(128), MIB, true));
     let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap();
     let observer = Arc::new(Observer::default());
     forest.register(observer.clone()).unwrap();
@@ -84,8 +84,8 @@ thread_local! {
 struct Intercepted(Box<dyn Engine>, Interception);
 
 impl Engines for Interception {
-    fn engine(&self, node_bytes: usize, rows: RowShape) -> Result<Box<dyn Engine>, Error> {
-        Ok(Box::new(Intercepted(DeviceModel::default().engine(node_bytes, rows)?, *self)))
+    fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error> {
+        Ok(Box::new(Intercepted(DeviceModel::default().engine(node_bytes)?, *self)))
     }
 }
 
@@ -142,7 +142,7 @@ impl Engine for Intercepted {
 }
 
 fn with_engine(engines: Interception) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
-    let forest = Arc::new(forest(tiny_rows(128), 4 * MIB, true));
+    let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
     let accelerator =
         DeviceBackend { engines, scan_quantum_pairs: 9, queue_bytes: 1 << 20 }.attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();
@@ -287,7 +287,7 @@ impl Counting<'_> {
 
 #[test]
 fn without_versions_gets_are_linearizable() {
-    let forest = Arc::new(forest(tiny_rows(128), 64 * MIB, false));
+    let forest = Arc::new(forest(tiny(128), 64 * MIB, false));
     let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));

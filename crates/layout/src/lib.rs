@@ -224,7 +224,7 @@ pub const EVENT_LEAF: usize = 10;
 /// Event: a slot of a range scan unit accepts a request; argument: the LID of the leaf.
 pub const EVENT_LEAF_ACCEPTED: usize = 11;
 
-/// Event: header and shortcuts of a leaf have arrived; argument: its node version; detail: its log
+/// Event: the first lines of a leaf have arrived; argument: its node version; detail: its log
 /// entries.
 pub const EVENT_LEAF_OPEN: usize = 12;
 
@@ -249,7 +249,8 @@ pub const EVENT_SIBLING: usize = 18;
 /// Event: the answer is complete; argument: the status.
 pub const EVENT_ANSWERED: usize = 19;
 
-/// Event: a key in a leaf was compared; argument: its offset; detail: bits compared, less, equal.
+/// Event: a part of a leaf was read; argument: the offset after the head of the item that was read
+/// last; detail: bits compared, less, equal.
 pub const EVENT_COMPARED: usize = 20;
 
 /// Event: a unit requests lines of a node; argument: its LID; detail: the first line, from bit 12
@@ -1000,11 +1001,11 @@ pub mod completion_pair {
 /// both take effect; reading a low half latches the high half for the next read.
 ///
 /// ```text
-/// +---------------------+----------+----------+-------------------------------------------+
-/// | 0..2                | 2        | 3        | 4..8                                      |
-/// | sorted_start        | shortcut_| cache_   | padding[4]                                |
-/// |                     | capacity | halvings |                                           |
-/// +---------------------+----------+----------+-------------------------------------------+
+/// +---------------------+----------+------------------------------------------------------+
+/// | 0..2                | 2        | 3..8                                                 |
+/// | node_bytes          | cache_   | padding[5]                                           |
+/// |                     | halvings |                                                      |
+/// +---------------------+----------+------------------------------------------------------+
 /// | 8..16                                                                                 |
 /// | read_version                                                                          |
 /// +---------------------------------------------------------------------------------------+
@@ -1039,24 +1040,20 @@ pub mod completion_pair {
 pub mod control {
     /// Bytes of the whole.
     pub const SIZE: usize = 88;
-    /// Offset of the sorted block in every node of the store.
-    pub const SORTED_START_OFFSET: usize = 0;
-    /// Bytes of `sorted_start`.
-    pub const SORTED_START_BYTES: usize = 2;
-    /// Capacity for shortcuts in every node of the store.
-    pub const SHORTCUT_CAPACITY_OFFSET: usize = 2;
-    /// Bytes of `shortcut_capacity`.
-    pub const SHORTCUT_CAPACITY_BYTES: usize = 1;
+    /// Size of every node of the store.
+    pub const NODE_BYTES_OFFSET: usize = 0;
+    /// Bytes of `node_bytes`.
+    pub const NODE_BYTES_BYTES: usize = 2;
     /// Number of times that the number of cache sets is halved; constant from the first mapping on.
-    pub const CACHE_HALVINGS_OFFSET: usize = 3;
+    pub const CACHE_HALVINGS_OFFSET: usize = 2;
     /// Bytes of `cache_halvings`.
     pub const CACHE_HALVINGS_BYTES: usize = 1;
     /// Zero.
-    pub const PADDING_OFFSET: usize = 4;
+    pub const PADDING_OFFSET: usize = 3;
     /// Bytes of one of `padding`.
     pub const PADDING_BYTES: usize = 1;
     /// How many `padding` there are.
-    pub const PADDING_COUNT: usize = 4;
+    pub const PADDING_COUNT: usize = 5;
     /// The version for requests that name no version.
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
@@ -1101,10 +1098,8 @@ pub mod control {
 
     const _: () = {
         let end = 0;
-        assert!(SORTED_START_OFFSET == end);
-        let end = end + SORTED_START_BYTES;
-        assert!(SHORTCUT_CAPACITY_OFFSET == end);
-        let end = end + SHORTCUT_CAPACITY_BYTES;
+        assert!(NODE_BYTES_OFFSET == end);
+        let end = end + NODE_BYTES_BYTES;
         assert!(CACHE_HALVINGS_OFFSET == end);
         let end = end + CACHE_HALVINGS_BYTES;
         assert!(PADDING_OFFSET == end);

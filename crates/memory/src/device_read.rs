@@ -2,17 +2,20 @@
 //!
 //! 1. A device reads only while it has operations in flight, and only memory that these can reach. So the
 //!    memory is not reclaimed during the read.
-//! 2. The words of a header are loaded as atomic words, in ascending order and each with acquire.
+//! 2. The words of a header, and the published log words, are loaded as atomic words, in ascending order and
+//!    each with acquire.
 //! 3. The other bytes of a node below the published size are copied: they do not change. Only the lock holder
-//!    accesses the bytes past that size, so the device receives a filler instead.
+//!    accesses the bytes between that size and the published log words, so the device receives a filler
+//!    instead.
 //! 4. The bytes of values do not change.
 //! 5. A device reads no page of an unordered table, live or retired.
 //!
 //! A device loads the lock-and-size word, or the line that contains it, before the other lines of a node, and
-//! uses no byte past the size in it. It needs no other order, and the bytes of a read need not be from one
-//! moment: everything that its read version includes was in memory before the device chose that version.
-//! Later changes are newer than the read version: entries past the size that the device has loaded, the
-//! fingerprints of such entries, and siblings that lead to newer leaves.
+//! uses no byte past the size in it except the log words of the entries that it counts. It needs no other
+//! order, and the bytes of a read need not be from one moment: everything that its read version includes was
+//! in memory before the device chose that version. Later changes are newer than the read version: entries
+//! past the size that the device has loaded, the fingerprints of such entries, and siblings that lead to
+//! newer leaves.
 
 use std::ptr::NonNull;
 
@@ -73,17 +76,21 @@ impl Memory {
             let units = offset / UNIT..(offset + into.len()).div_ceil(UNIT);
             return ledger.are_parts_of_values(slot / UNIT, units).then(|| self.copy(offset, into));
         }
-        let size = LockWord(self.word_at(slot)).load().size();
+        let state = LockWord(self.word_at(slot)).load();
+        let words_start = slot + self.size_max(state.log_count());
         let (in_header, rest) = split(into, (slot + header::SIZE).saturating_sub(offset));
         self.load_words(offset, in_header);
         let offset = offset + in_header.len();
-        let (below_size, past) = split(rest, (slot + size).saturating_sub(offset));
+        let (below_size, past) = split(rest, (slot + state.size()).saturating_sub(offset));
         self.copy(offset, below_size);
-        past.fill(FILLER);
+        let offset = offset + below_size.len();
+        let (free, words) = split(past, words_start.saturating_sub(offset));
+        free.fill(FILLER);
+        self.load_words(offset + free.len(), words);
         Some(())
     }
 
-    /// Loads bytes of a published header.
+    /// Loads bytes of a published header or of published log words.
     fn load_words(&self, offset: usize, into: &mut [u8]) {
         for (at, byte) in (offset..).zip(into) {
             let word = self.word_at(at - at % WORD).load(Ordering::Acquire);
@@ -100,10 +107,10 @@ impl Memory {
         unsafe { self.at(offset).copy_to_nonoverlapping(to, into.len()) };
     }
 
-    /// The word of a published header at an offset.
+    /// The word of a published header, or a published log word, at an offset.
     fn word_at(&self, offset: usize) -> &MappedWord {
-        // SAFETY: according to the ledger, the word is part of a published node, whose header is initialised
-        // and is accessed as atomic words only.
+        // SAFETY: according to the ledger, the word is part of a published node, whose header and published
+        // log words are initialised and are accessed as atomic words only.
         unsafe { self.at(offset).cast::<MappedWord>().as_ref() }
     }
 }

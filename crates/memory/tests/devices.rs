@@ -94,6 +94,33 @@ fn bytes_past_the_size_are_read_once_they_are_published() {
     assert_eq!(read(&memory, &device, start + 24, 2).unwrap(), [0x34, 0x12]);
 }
 
+/// The log words of published entries are at the end of a node. Those of other entries are not read.
+#[test]
+fn a_device_reads_the_log_words_of_published_entries() {
+    let config =
+        MemoryConfig { arena_bytes: 64 * 8192, huge_pages: false, log_words: true, ..Default::default() };
+    let memory = Memory::new(config).unwrap();
+    let mut device = memory.device().unwrap();
+    device.publish_window(1, 1);
+    let lid = new_node(&memory, b"body");
+    let start = node_at(&memory, lid).get();
+    let words = |entries: &[u64]| {
+        let mut bytes = read(&memory, &device, start + 8192 - 21, 21).unwrap();
+        entries.iter().for_each(|&entry| assert_eq!(bytes.split_off(bytes.len() - 8), entry.to_le_bytes()));
+        assert!(bytes.iter().all(|&byte| byte == 0xee));
+    };
+    let pin = memory.pin();
+    let node = memory.node(&pin, lid);
+    for (entry, word) in [0x1122_3344_5566_7788_u64, 0x99aa].into_iter().enumerate() {
+        let mut locked = node.try_lock(node.lock_and_size()).unwrap();
+        locked.tail_mut(72 + 4 * entry).fill(1);
+        locked.set_log_word(entry, word);
+        words(&[0x1122_3344_5566_7788][..entry]);
+        locked.publish(72 + 4 * entry, entry + 1);
+    }
+    words(&[0x1122_3344_5566_7788, 0x99aa]);
+}
+
 #[test]
 fn a_device_reads_values_of_any_length() {
     let (memory, device) = in_flight();

@@ -1,7 +1,7 @@
 //! The simulated accelerator as a device, behind the driver that all devices share.
 
 use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window};
-use honeycomb_btree::{RowShape, Version};
+use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 use honeycomb_layout::request;
 use honeycomb_memory::{BusAddress, Lid};
@@ -53,7 +53,7 @@ const SLOTS: usize = 128;
 pub const CACHE_NODES: u64 = 1024 * 4;
 
 impl Engines for Simulator {
-    fn engine(&self, node_bytes: usize, rows: RowShape) -> Result<Box<dyn Engine>, Error> {
+    fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error> {
         let reject = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
         match *self {
             Self { in_flight, .. } if !(1..=SLOTS).contains(&in_flight) => {
@@ -62,7 +62,7 @@ impl Engines for Simulator {
             Self { cycles_a_step: 0, .. } => reject("cycles_a_step", 0, "1 and more"),
             // NodeBytes of range_scan_unit.
             _ if node_bytes > layout::NODE_BYTES_DEFAULT => reject("node_bytes", node_bytes, "1024 to 8192"),
-            _ => Ok(Box::new(SimulatedEngine::new(*self, rows))),
+            _ => Ok(Box::new(SimulatedEngine::new(*self, node_bytes))),
         }
     }
 }
@@ -75,8 +75,8 @@ struct SimulatedEngine {
 }
 
 impl SimulatedEngine {
-    fn new(parameters: Simulator, rows: RowShape) -> Self {
-        let machine = parameters.machine(rows);
+    fn new(parameters: Simulator, node_bytes: usize) -> Self {
+        let machine = parameters.machine(node_bytes);
         Self { parameters, machine, requests: RequestWindow::default() }
     }
 }
@@ -143,11 +143,14 @@ impl Simulator {
     /// Capacity of the page table of this build, in nodes.
     pub const NODES: usize = number(env!("HONEYCOMB_RTL_LidCount"));
 
-    /// Returns a machine for trees with these rows, without roots and mappings.
-    pub fn machine(&self, rows: RowShape) -> Machine {
+    /// Returns a machine for trees with nodes of this number of bytes, without roots and mappings.
+    pub fn machine(&self, node_bytes: usize) -> Machine {
         let mut machine = Machine::new(&self.platform, self.seed);
         machine.send(self.switches());
-        machine.send(geometry(rows, self.cache_halvings));
+        machine.send(Command::Geometry {
+            node_bytes: node_bytes as u64,
+            cache_halvings: self.cache_halvings.into(),
+        });
         machine
     }
 
@@ -155,15 +158,6 @@ impl Simulator {
     pub fn switches(&self) -> Command {
         let Self { cache, balance, root_on_chip, .. } = *self;
         Command::Switches { cache, balance, root_on_chip }
-    }
-}
-
-fn geometry(rows: RowShape, cache_halvings: u8) -> Command {
-    Command::Geometry {
-        sorted_start: (layout::node_header::SIZE + rows.shortcut_block_bytes) as u64,
-        // The shortcut count of a node is one byte.
-        shortcut_capacity: (rows.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255) as u64,
-        cache_halvings: cache_halvings.into(),
     }
 }
 
@@ -197,8 +191,7 @@ mod tests {
     #[test]
     fn a_waiting_writer_does_not_depend_on_reads() {
         let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
-        let mut engine =
-            simulator.engine(layout::NODE_BYTES_DEFAULT, RowShape::default()).expect("the shape is allowed");
+        let mut engine = simulator.engine(layout::NODE_BYTES_DEFAULT).expect("the shape is allowed");
         let lid = Lid::new(1).expect("1 is a LID");
         let address = |at: usize| BusAddress::new(8192 * (1 + at as u64)).expect("the address is aligned");
         engine.map(lid, address(0));

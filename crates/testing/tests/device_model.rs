@@ -9,7 +9,7 @@ use honeycomb_accelerator::{
 use honeycomb_btree::{Forest, Operation, Root, Scan};
 use honeycomb_memory::{BusAddress, Control, Device, Lid, Memory, MemoryError};
 use honeycomb_testing::DeviceModel;
-use honeycomb_testing::index::{MIB, TINY_ROWS, forest, tiny_rows};
+use honeycomb_testing::index::{MIB, forest, tiny};
 
 const TABLE: u16 = 1;
 const PAIRS: u64 = 300;
@@ -64,8 +64,8 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let forest = forest(tiny_rows(128), 4 * MIB, true);
-        let engine = DeviceModel::default().engine(forest.shape().node_bytes, TINY_ROWS).unwrap();
+        let forest = forest(tiny(128), 4 * MIB, true);
+        let engine = DeviceModel::default().engine(forest.shape().node_bytes).unwrap();
         let device = forest.memory().device().unwrap();
         let driver = Arc::new(Driver(Mutex::new(AttachedModel { engine, device })));
         forest.register(driver.clone()).unwrap();

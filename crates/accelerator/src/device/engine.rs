@@ -2,19 +2,19 @@
 
 use std::fmt::Debug;
 
-use honeycomb_btree::{RowShape, Version};
+use honeycomb_btree::Version;
 use honeycomb_memory::{BusAddress, Lid, MemoryError};
 
 use crate::accelerator::Error;
 
 /// Creates engines. Each kind of device implements it.
 pub trait Engines: Debug + Send + Sync {
-    /// Creates an engine for trees whose nodes have `node_bytes` bytes and these rows. It has no roots and no
-    /// mappings, and its read version is 0.
+    /// Creates an engine for trees whose nodes have `node_bytes` bytes. It has no roots and no mappings, and
+    /// its read version is 0.
     ///
     /// # Errors
     /// [`Error::Parameter`] if a parameter of the device is invalid.
-    fn engine(&self, node_bytes: usize, rows: RowShape) -> Result<Box<dyn Engine>, Error>;
+    fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error>;
 }
 
 /// A device, or a model of one, as its driver uses it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use honeycomb_btree::{Config, Forest, NodeLayout, Operation, Root, RowShape, Shape};
+use honeycomb_btree::{Config, Forest, Operation, Root, Shape};
 use honeycomb_memory::{BusAddress, Control, Device, Lid, MemoryConfig};
 use honeycomb_simulator::platform::LINE_BYTES;
 use honeycomb_simulator::{Command, Machine, Simulator};
@@ -51,12 +51,6 @@ pub(crate) struct Tree {
     sizes: Sizes,
 }
 
-/// The rows of the nodes, which the accelerator reads.
-const ROWS: RowShape = RowShape {
-    segment_bytes_min: honeycomb_layout::SEGMENT_BYTES_MIN_DEFAULT,
-    shortcut_block_bytes: honeycomb_layout::SHORTCUT_BLOCK_BYTES_DEFAULT,
-};
-
 /// Space in the arena for inserts and for buffers that wait for reclamation.
 const ROOM_BYTES: usize = 128 << 20;
 
@@ -67,8 +61,7 @@ impl Tree {
         let arena_bytes = (dataset.pairs as usize * pair_bytes).next_multiple_of(1 << 20) + ROOM_BYTES;
         let memory = MemoryConfig { arena_bytes, huge_pages: false, ..MemoryConfig::default() };
         let (node_bytes, log_threshold_bytes) = (dataset.node_bytes, dataset.log_bytes);
-        let layout = NodeLayout::Rows(ROWS);
-        let shape = Shape { node_bytes, log_threshold_bytes, layout, ..Shape::default() };
+        let shape = Shape { node_bytes, log_threshold_bytes, ..Shape::default() };
         let forest = Forest::new(Config { memory, shape, mvcc: dataset.mvcc })?;
         let commands = Arc::new(CommandLog::default());
         forest.register(commands.clone())?;
@@ -81,7 +74,7 @@ impl Tree {
 
     /// Returns a machine that has the state of this tree.
     pub(crate) fn machine(&self, simulator: &Simulator) -> Result<Machine, Error> {
-        let mut machine = simulator.machine(ROWS);
+        let mut machine = simulator.machine(self.forest.shape().node_bytes);
         let mut newest = BTreeMap::new();
         for command in self.take_commands() {
             if let Command::Map { lid, address } = command {

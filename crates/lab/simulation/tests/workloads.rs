@@ -79,7 +79,7 @@ fn without_versions_writes_send_fewer_updates() {
 
 #[test]
 fn a_tree_that_exceeds_the_page_table_is_rejected() {
-    let dataset = Dataset { pairs: 400_000, sizes: Sizes::Fixed { key: 70, value: 8 }, ..DATASET };
+    let dataset = Dataset { pairs: 600_000, sizes: Sizes::Fixed { key: 70, value: 8 }, ..DATASET };
     let error = Simulation::new(&Simulator::default(), &dataset).err().expect("the tree is too large");
     assert!(matches!(error, Error::TooManyNodes { max: 65_535, .. }), "{error}");
 }

@@ -221,8 +221,7 @@ names! {
             padding: PADDING_OFFSET, PADDING_BYTES, 1,
         }
         control {
-            sorted_start: SORTED_START_OFFSET, SORTED_START_BYTES, 1,
-            shortcut_capacity: SHORTCUT_CAPACITY_OFFSET, SHORTCUT_CAPACITY_BYTES, 1,
+            node_bytes: NODE_BYTES_OFFSET, NODE_BYTES_BYTES, 1,
             cache_halvings: CACHE_HALVINGS_OFFSET, CACHE_HALVINGS_BYTES, 1,
             padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
             read_version: READ_VERSION_OFFSET, READ_VERSION_BYTES, 1,

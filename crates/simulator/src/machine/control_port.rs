@@ -9,12 +9,10 @@ use crate::model::{Inputs, Outputs};
 /// An update of the accelerator's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Sets the offsets of the blocks of nodes, and the size of the cache.
+    /// Sets the size of the nodes and that of the cache.
     Geometry {
-        /// Offset of the sorted block in a leaf, in bytes.
-        sorted_start: u64,
-        /// Most shortcuts of a node.
-        shortcut_capacity: u64,
+        /// Bytes of a node.
+        node_bytes: u64,
         /// How often the number of sets of the cache is halved.
         cache_halvings: u64,
     },
@@ -87,10 +85,9 @@ impl Command {
     fn writes(self) -> VecDeque<RegisterWrite> {
         let registers: &[(usize, u64)] = match self {
             Self::Publish { version } => &[(control::READ_VERSION_OFFSET, version)],
-            Self::Geometry { sorted_start, shortcut_capacity, cache_halvings } => {
-                let capacity = shortcut_capacity << (8 * control::SHORTCUT_CAPACITY_OFFSET);
+            Self::Geometry { node_bytes, cache_halvings } => {
                 let halvings = cache_halvings << (8 * control::CACHE_HALVINGS_OFFSET);
-                &[(control::SORTED_START_OFFSET, sorted_start | capacity | halvings)]
+                &[(control::NODE_BYTES_OFFSET, node_bytes | halvings)]
             }
             Self::Root { table, lid } => {
                 &[(control::TABLE_NUMBER_OFFSET, u64::from(table)), (control::ROOT_OFFSET, lid)]

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Software};
-use honeycomb_btree::{Forest, NodeLayout, Root, RowShape, Shape};
+use honeycomb_btree::{Forest, Root, Shape};
 use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
 use honeycomb_testing::DeviceModel;
-use honeycomb_testing::index::{self, Keys, MIB, pick, tiny_rows};
+use honeycomb_testing::index::{self, Keys, MIB, pick, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -63,11 +63,7 @@ impl Setup {
         let (keys, key_count, is_tiny) = KEYS[(seed % KEYS.len() as u64) as usize];
         let rng = &mut StdRng::seed_from_u64(seed);
         let log_bytes = *pick(rng, &LOG_BYTES);
-        let shape = if is_tiny {
-            tiny_rows(log_bytes)
-        } else {
-            Shape { layout: NodeLayout::Rows(RowShape::default()), ..Shape::default() }
-        };
+        let shape = if is_tiny { tiny(log_bytes) } else { Shape::default() };
         let forest = Arc::new(index::forest(shape, 256 * MIB, true));
         let simulator = simulator(seed, rng);
         let device = DeviceBackend { engines: simulator, ..DeviceBackend::default() };

@@ -51,14 +51,8 @@ type Promise = fn(&mut World);
 pub fn check(backend: &dyn Backend, seed: u64) {
     println!("conformance of {backend:?} with seed {seed}");
     let mut random = Random::new(seed);
-    let configs = [
-        tiny(backend, 128),
-        tiny(backend, 0),
-        tiny_rows(backend),
-        default(backend),
-        few_leases(backend),
-        unversioned(backend),
-    ];
+    let configs =
+        [tiny(backend, 128), tiny(backend, 0), default(backend), few_leases(backend), unversioned(backend)];
     let of = |config| promises(config).into_iter().map(move |promise| (config, promise));
     let runs: Vec<(&Config, Promise, u64)> =
         configs.iter().flat_map(of).map(|(config, promise)| (config, promise, random.next())).collect();
@@ -105,10 +99,6 @@ fn promises(config: &Config) -> Vec<Promise> {
 /// Nodes so small that a few pairs fill one.
 fn tiny(backend: &dyn Backend, log_threshold_bytes: usize) -> Config {
     Config { shape: index::tiny_for(backend, log_threshold_bytes), ..default(backend) }
-}
-
-fn tiny_rows(backend: &dyn Backend) -> Config {
-    Config { shape: index::tiny_rows(128), ..default(backend) }
 }
 
 fn default(backend: &dyn Backend) -> Config {

@@ -39,15 +39,14 @@ impl Leaf {
 fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
     let prefix = node.prefix()?;
     let pair = |item: &Item<'_>| {
-        let key = [prefix, item.suffix].concat();
+        let key = [prefix, &item.suffix()].concat();
         item.value().map(|value| Pair { key, value })
     };
     let mut log = in_key_order(visible(node, read_version)?)?.into_iter().peekable();
     let mut pairs = Vec::new();
-    let sorted = node.items(node.items_start()?).map(|item| item.map(|(at, item)| (at, Some(item))));
-    for position in sorted.chain([Ok((node.sorted_end, None))]) {
-        let (offset, mut item) = position?;
-        while let Some(entry) = log.next_if(|entry| entry.back_pointer == offset) {
+    for index in 0..=node.count() {
+        let mut item = (index < node.count()).then(|| node.item(index)).transpose()?;
+        while let Some(entry) = log.next_if(|entry| entry.back_pointer == index) {
             if entry.item.replaces() {
                 item = None;
             }
@@ -57,7 +56,7 @@ fn pairs(node: &Node, read_version: Version) -> Result<Vec<Pair>, Fault> {
         }
         pairs.extend(item.map(|item| pair(&item)).transpose()?);
     }
-    // The back pointer of a remaining entry is not the offset of an item.
+    // The back pointer of a remaining entry is not the index of an item.
     if log.next().is_some() { Err(Fault) } else { Ok(pairs) }
 }
 
@@ -68,10 +67,10 @@ pub(super) fn get(node: &Node, read_version: Version, key: &[u8]) -> Result<Opti
         let value = (!entry.item.is_tombstone()).then(|| entry.item.value()).transpose()?;
         return Ok(value.map(|value| (value, entry.version)));
     }
-    for item in node.items(node.segment_of(suffix)?) {
-        let (_, item) = item?;
-        if item.suffix >= suffix {
-            let is_key = item.suffix == suffix;
+    for index in node.first_with_head(suffix)?..node.count() {
+        let item = node.item(index)?;
+        if *item.suffix() >= *suffix {
+            let is_key = item.suffix() == suffix;
             return is_key.then(|| item.value().map(|value| (value, node.version()))).transpose();
         }
     }

@@ -1,15 +1,15 @@
 //! The log block of a leaf at a read version.
 
 use honeycomb_btree::Version;
-use honeycomb_layout::log_entry_header as header;
+use honeycomb_layout::log_word;
 use honeycomb_memory::crc32c;
 
+use crate::device_model::Fault;
 use crate::device_model::node::{Item, Node};
-use crate::device_model::{Fault, number};
 
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'n> {
-    /// Offset of the first sorted item whose key is not smaller.
+    /// Index of the first sorted item whose key is not smaller.
     pub(super) back_pointer: usize,
     order_hint: usize,
     pub(super) version: Version,
@@ -18,20 +18,18 @@ pub(super) struct Entry<'n> {
 
 /// Returns the entries at or below a version in order of arrival, which is the order of their versions.
 pub(super) fn visible(node: &Node, read_version: Version) -> Result<Vec<Entry<'_>>, Fault> {
-    let (mut entries, mut offset) = (Vec::new(), node.sorted_end);
-    for _ in 0..node.log_count() {
-        let field = |at, bytes| number(node.bytes(), offset + at, bytes);
-        let delta = field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES)?;
+    let mut entries = Vec::new();
+    for index in 0..node.log_count() {
+        let word = node.log_word(index)?;
         let entry = Entry {
-            back_pointer: field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES)? as usize,
-            order_hint: field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES)? as usize,
-            version: node.version().checked_add(delta).ok_or(Fault)?,
-            item: node.item(offset + header::SIZE, node.bytes().len())?,
+            back_pointer: log_word::back_pointer(word) as usize,
+            order_hint: log_word::order_hint(word) as usize,
+            version: node.version().checked_add(log_word::version_delta(word)).ok_or(Fault)?,
+            item: node.entry(4 * log_word::entry_offset(word) as usize)?,
         };
         if entry.version > read_version {
             break;
         }
-        offset = entry.item.end;
         entries.push(entry);
     }
     Ok(entries)
@@ -42,7 +40,7 @@ pub(super) fn newest<'n>(node: &Node, entries: &[Entry<'n>], suffix: &[u8]) -> O
     let fingerprint = crc32c(suffix) as u8;
     let may_match = |index: usize| node.fingerprint(index).is_none_or(|other| other == fingerprint);
     let mut candidates = entries.iter().enumerate().filter(|(index, _)| may_match(*index));
-    candidates.rfind(|(_, entry)| entry.item.suffix == suffix).map(|(_, entry)| *entry)
+    candidates.rfind(|(_, entry)| entry.item.suffix() == suffix).map(|(_, entry)| *entry)
 }
 
 /// Sorts the entries by key and keeps only the newest entry of each key.

@@ -17,11 +17,10 @@ mod target;
 use std::collections::{HashMap, VecDeque};
 
 use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window};
-use honeycomb_btree::{RowShape, Version};
+use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 use honeycomb_memory::{BusAddress, Lid, MemoryError};
 
-use node::Geometry;
 use operation::{Operation, Progress};
 
 /// The parameters of the model.
@@ -41,13 +40,13 @@ impl Default for DeviceModel {
 }
 
 impl Engines for DeviceModel {
-    fn engine(&self, node_bytes: usize, rows: RowShape) -> Result<Box<dyn Engine>, Error> {
+    fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error> {
         for (name, value) in [("in_flight", self.in_flight), ("result_bytes", self.result_bytes)] {
             if value == 0 {
                 return Err(Error::Parameter { name, value, allowed: "1 and more" });
             }
         }
-        Ok(Box::new(ModelEngine::new(*self, node_bytes, rows)))
+        Ok(Box::new(ModelEngine::new(*self, node_bytes)))
     }
 }
 
@@ -62,7 +61,7 @@ impl From<MemoryError> for Fault {
 
 /// The device's copy of the host's state.
 struct HostState {
-    geometry: Geometry,
+    node_bytes: usize,
     /// Bus addresses by LID; 0 if the LID is not mapped.
     page_table: Vec<u64>,
     roots: HashMap<u16, Lid>,
@@ -87,9 +86,9 @@ struct ModelEngine {
 }
 
 impl ModelEngine {
-    fn new(parameters: DeviceModel, node_bytes: usize, rows: RowShape) -> Self {
+    fn new(parameters: DeviceModel, node_bytes: usize) -> Self {
         let host = HostState {
-            geometry: Geometry::new(node_bytes, rows),
+            node_bytes,
             page_table: Vec::new(),
             roots: HashMap::new(),
             read_version: 0,

@@ -1,52 +1,34 @@
-//! The fields and items of a node, decoded from its bytes: a leaf in rows, or an interior node in columns.
+//! The fields, columns and items of a node, decoded from its bytes.
 
 use honeycomb_accelerator::HostMemory;
-use honeycomb_btree::{RowShape, Version};
+use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 use honeycomb_layout::{
-    COLUMN_HEADS_OFFSET, column_child, columns, fences, item_header, item_word, lock_and_size,
+    COLUMN_HEADS_OFFSET, column_child, columns, fences, item_word, lock_and_size, log_word,
     node_header as header, value_reference,
 };
 
 use crate::device_model::{Fault, number, slice};
 
-const ITEM_HEADER_BYTES: usize = item_header::BITS as usize / 8;
+const LOG_WORD_BYTES: usize = log_word::BITS as usize / 8;
+const OFFSET_BYTES: usize = 2;
 const HEAD_BYTES: usize = 8;
 const CHILD_BYTES: usize = column_child::BITS as usize / 8;
 const ITEM_WORD_BYTES: usize = item_word::BITS as usize / 8;
 
-/// The offsets that are equal in all leaves.
-#[derive(Clone, Copy)]
-pub(super) struct Geometry {
-    node_bytes: usize,
-    shortcuts_end: usize,
-    shortcut_capacity: usize,
-}
-
-impl Geometry {
-    pub(super) fn new(node_bytes: usize, rows: RowShape) -> Self {
-        Self {
-            node_bytes,
-            shortcuts_end: header::SIZE + rows.shortcut_block_bytes,
-            // The number of shortcuts is one byte in the header.
-            shortcut_capacity: (rows.shortcut_block_bytes / layout::SHORTCUT_BYTES).min(255),
-        }
-    }
-}
-
 /// The header of a node: its first cache line.
 pub(super) struct Header {
-    geometry: Geometry,
+    node_bytes: usize,
     bytes: [u8; header::SIZE],
 }
 
 impl Header {
     /// Reads the header of the node at an address. A caller reads it before the other bytes of the node: all
     /// bytes below the size in it are published.
-    pub(super) fn read(memory: &dyn HostMemory, geometry: Geometry, address: u64) -> Result<Self, Fault> {
+    pub(super) fn read(memory: &dyn HostMemory, node_bytes: usize, address: u64) -> Result<Self, Fault> {
         let mut bytes = [0; header::SIZE];
         memory.read(address, &mut bytes)?;
-        Ok(Self { geometry, bytes })
+        Ok(Self { node_bytes, bytes })
     }
 
     fn field(&self, offset: usize, bytes: usize) -> usize {
@@ -75,14 +57,6 @@ impl Header {
         COLUMN_HEADS_OFFSET + HEAD_BYTES * self.sorted_count().next_multiple_of(16)
     }
 
-    /// The offset of the columns' end: after the shortcuts of a leaf, after the children of an interior node.
-    fn columns_end(&self) -> usize {
-        match self.level() {
-            0 => self.geometry.shortcuts_end,
-            _ => self.children_start() + CHILD_BYTES * self.sorted_count(),
-        }
-    }
-
     fn word(&self) -> u64 {
         self.field(header::LOCK_AND_SIZE_OFFSET, header::LOCK_AND_SIZE_BYTES) as u64
     }
@@ -91,16 +65,17 @@ impl Header {
     pub(super) fn node(self, memory: &dyn HostMemory, address: u64) -> Result<Node, Fault> {
         let size = lock_and_size::size(self.word()) as usize;
         let sorted_end = self.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
-        let shortcuts = self.field(header::SHORTCUT_COUNT_OFFSET, header::SHORTCUT_COUNT_BYTES);
-        let ends = [self.columns_end() + fences::SIZE, sorted_end, size, self.geometry.node_bytes];
-        let has_room = self.level() > 0 || shortcuts <= self.geometry.shortcut_capacity;
-        if !ends.is_sorted() || !has_room {
+        let entries = lock_and_size::log_count(self.word()) as usize;
+        let words_start = self.node_bytes.checked_sub(LOG_WORD_BYTES * entries).ok_or(Fault)?;
+        if ![COLUMN_HEADS_OFFSET + fences::SIZE, sorted_end, size, words_start].is_sorted() {
             return Err(Fault);
         }
         let mut bytes = self.bytes.to_vec();
         bytes.resize(size, 0);
         memory.read(address + header::SIZE as u64, &mut bytes[header::SIZE..])?;
-        Ok(Node { header: self, bytes, sorted_end, shortcuts })
+        let mut log_words = vec![0; LOG_WORD_BYTES * entries];
+        memory.read(address + words_start as u64, &mut log_words)?;
+        Ok(Node { header: self, bytes, log_words })
     }
 }
 
@@ -108,39 +83,44 @@ impl Header {
 pub(super) struct Node {
     header: Header,
     bytes: Vec<u8>,
-    pub(super) sorted_end: usize,
-    shortcuts: usize,
+    /// From the end of the node downwards.
+    log_words: Vec<u8>,
 }
 
 /// An item of the sorted block, or of a log entry.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'n> {
-    pub(super) suffix: &'n [u8],
+    head: [u8; HEAD_BYTES],
+    /// The bytes of the key suffix after its head.
+    rest: &'n [u8],
     pub(super) value: &'n [u8],
-    /// The word `item_header`.
-    flags: u64,
-    /// The offset after the item.
-    pub(super) end: usize,
+    /// The word `item_word`.
+    word: u64,
 }
 
 impl Item<'_> {
+    pub(super) fn suffix(&self) -> Vec<u8> {
+        let length = item_word::suffix_length(self.word) as usize;
+        [&self.head[..length.min(HEAD_BYTES)], self.rest].concat()
+    }
+
     pub(super) fn is_tombstone(&self) -> bool {
-        item_header::tombstone(self.flags) != 0
+        item_word::tombstone(self.word) != 0
     }
 
     /// For a log entry: whether the sorted item at its back pointer has the same key.
     pub(super) fn replaces(&self) -> bool {
-        item_header::replaces(self.flags) != 0
+        item_word::replaces(self.word) != 0
     }
 
     /// For a log entry: whether an earlier entry has the same key.
     pub(super) fn repeats(&self) -> bool {
-        item_header::repeats(self.flags) != 0
+        item_word::repeats(self.word) != 0
     }
 
     /// The value, or a reference to it.
     pub(super) fn value(&self) -> Result<Value, Fault> {
-        if item_header::overflow(self.flags) == 0 {
+        if item_word::overflow(self.word) == 0 {
             return Ok(Value::Inline(self.value.to_vec()));
         }
         let field = |offset, bytes| number(self.value, offset, bytes);
@@ -199,22 +179,41 @@ impl Node {
         (entry < header::TAGS_COUNT).then(|| self.bytes[header::TAGS_OFFSET + entry])
     }
 
-    /// The bytes of the node up to its size.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// The log word of an entry.
+    pub(super) fn log_word(&self, entry: usize) -> Result<u64, Fault> {
+        let at = self.log_words.len().checked_sub(LOG_WORD_BYTES * (entry + 1)).ok_or(Fault)?;
+        number(&self.log_words, at, LOG_WORD_BYTES)
+    }
+
+    /// The number of items in the sorted block.
+    pub(super) fn count(&self) -> usize {
+        self.header.sorted_count()
+    }
+
+    /// The number of bytes of the items of a leaf; 0 if they have different lengths.
+    fn stride(&self) -> Result<usize, Fault> {
+        self.column_field(columns::STRIDE_OFFSET, columns::STRIDE_BYTES)
+    }
+
+    fn column_field(&self, offset: usize, bytes: usize) -> Result<usize, Fault> {
+        number(&self.bytes, header::SIZE + offset, bytes).map(|value| value as usize)
+    }
+
+    /// The offset of the fence keys: after the offsets of a leaf, after the children of an interior node, and
+    /// after the next heads of one with items. The model does not need next heads.
+    fn fences_start(&self) -> Result<usize, Fault> {
+        if self.level() == 0 {
+            let item_bytes = HEAD_BYTES + if self.stride()? == 0 { OFFSET_BYTES } else { 0 };
+            return Ok(COLUMN_HEADS_OFFSET + item_bytes * self.count());
+        }
+        let items_start = self.column_field(columns::ITEMS_START_OFFSET, columns::ITEMS_START_BYTES)?;
+        let sorted_end = self.header.field(header::SORTED_END_OFFSET, header::SORTED_END_BYTES);
+        let next_head_bytes = if items_start < sorted_end { HEAD_BYTES } else { 0 };
+        Ok(self.header.children_start() + (CHILD_BYTES + next_head_bytes) * self.count())
     }
 
     pub(super) fn prefix_length(&self) -> usize {
         self.header.field(header::PREFIX_LENGTH_OFFSET, header::PREFIX_LENGTH_BYTES)
-    }
-
-    /// The offset of the fence keys. The next heads of an interior node with items are before them; the model
-    /// does not need these.
-    fn fences_start(&self) -> Result<usize, Fault> {
-        let end = self.header.columns_end();
-        let items_start = number(&self.bytes, header::SIZE + columns::ITEMS_START_OFFSET, 2)? as usize;
-        let has_next_heads = self.header.level() > 0 && items_start < self.sorted_end;
-        Ok(if has_next_heads { end + HEAD_BYTES * self.header.sorted_count() } else { end })
     }
 
     /// The low fence key; empty at the left edge of the tree.
@@ -247,37 +246,58 @@ impl Node {
         Ok(self.high_fence_suffix()?.map(|suffix| [prefix, suffix].concat()))
     }
 
-    /// The offset of the first item.
-    pub(super) fn items_start(&self) -> Result<usize, Fault> {
-        let high = self.high_fence_suffix()?.map_or(0, <[u8]>::len);
-        Ok(self.fences_start()? + fences::SIZE + self.low_fence()?.len() + high)
-    }
-
-    /// Decodes the item at an offset, which must end at or before `limit`.
-    pub(super) fn item(&self, offset: usize, limit: usize) -> Result<Item<'_>, Fault> {
-        let flags = number(&self.bytes, offset, ITEM_HEADER_BYTES)?;
-        let suffix = offset + ITEM_HEADER_BYTES;
-        let value = suffix + item_header::suffix_length(flags) as usize;
-        let end = value + item_header::value_length(flags) as usize;
-        if end > limit {
+    /// Decodes the item of a leaf at an index.
+    pub(super) fn item(&self, index: usize) -> Result<Item<'_>, Fault> {
+        let head = self.head(index)?;
+        let stride = self.stride()?;
+        if stride == 0 {
+            let offsets = COLUMN_HEADS_OFFSET + HEAD_BYTES * self.count();
+            let offset = 4 * number(&self.bytes, offsets + OFFSET_BYTES * index, OFFSET_BYTES)? as usize;
+            return self.item_with_word(head, offset);
+        }
+        let start = self.column_field(columns::ITEMS_START_OFFSET, columns::ITEMS_START_BYTES)?;
+        let suffix = self.column_field(columns::SUFFIX_LENGTH_OFFSET, columns::SUFFIX_LENGTH_BYTES)?;
+        let value = self.column_field(columns::VALUE_LENGTH_OFFSET, columns::VALUE_LENGTH_BYTES)?;
+        let (suffix, value) = (suffix as u64, value as u64);
+        if suffix > item_word::SUFFIX_LENGTH_MASK || value > item_word::VALUE_LENGTH_MASK {
             return Err(Fault);
         }
-        let (suffix, value) = (slice(&self.bytes, suffix, value)?, slice(&self.bytes, value, end)?);
-        Ok(Item { suffix, value, flags, end })
+        let word = item_word::with_value_length(item_word::with_suffix_length(0, suffix), value);
+        self.item_of(head, word, start + stride * index)
     }
 
-    /// Iterates over the items of the sorted block from an offset on, each with its offset.
-    pub(super) fn items(&self, start: usize) -> impl Iterator<Item = Result<(usize, Item<'_>), Fault>> {
-        let mut offset = start;
-        std::iter::from_fn(move || {
-            let at = offset;
-            if at >= self.sorted_end {
-                return None;
+    /// Decodes the item of the log entry at an offset.
+    pub(super) fn entry(&self, offset: usize) -> Result<Item<'_>, Fault> {
+        let head = number(&self.bytes, offset, HEAD_BYTES)?;
+        self.item_with_word(head, offset + HEAD_BYTES)
+    }
+
+    fn item_with_word(&self, head: u64, offset: usize) -> Result<Item<'_>, Fault> {
+        let word = number(&self.bytes, offset, ITEM_WORD_BYTES)?;
+        self.item_of(head, word, offset + ITEM_WORD_BYTES)
+    }
+
+    /// Returns an item whose bytes after the head are at an offset.
+    fn item_of(&self, head: u64, word: u64, rest: usize) -> Result<Item<'_>, Fault> {
+        let value = rest + (item_word::suffix_length(word) as usize).saturating_sub(HEAD_BYTES);
+        let end = value + item_word::value_length(word) as usize;
+        let (rest, value) = (slice(&self.bytes, rest, value)?, slice(&self.bytes, value, end)?);
+        Ok(Item { head: head.to_be_bytes(), rest, value, word })
+    }
+
+    fn head(&self, index: usize) -> Result<u64, Fault> {
+        number(&self.bytes, COLUMN_HEADS_OFFSET + HEAD_BYTES * index, HEAD_BYTES)
+    }
+
+    /// The index of the first item whose head is not smaller than that of a key suffix.
+    pub(super) fn first_with_head(&self, suffix: &[u8]) -> Result<usize, Fault> {
+        let head = head(suffix);
+        for index in 0..self.count() {
+            if self.head(index)? >= head {
+                return Ok(index);
             }
-            let item = self.item(at, self.sorted_end);
-            offset = item.as_ref().map_or(self.sorted_end, |item| item.end);
-            Some(item.map(|item| (at, item)))
-        })
+        }
+        Ok(self.count())
     }
 
     /// Iterates over the separators of an interior node, without the prefix, each with the LID of the child
@@ -293,7 +313,7 @@ impl Node {
     /// The separator whose item is at an offset; without an item, at offset 0, it is its head up to the last
     /// byte that is not zero.
     fn separator(&self, index: usize, item: usize) -> Result<Vec<u8>, Fault> {
-        let head = number(&self.bytes, COLUMN_HEADS_OFFSET + HEAD_BYTES * index, HEAD_BYTES)?.to_be_bytes();
+        let head = self.head(index)?.to_be_bytes();
         if item == 0 {
             let length = head.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             return Ok(head[..length].to_vec());
@@ -302,34 +322,6 @@ impl Node {
         let rest = item + ITEM_WORD_BYTES;
         let rest = slice(&self.bytes, rest, rest + length.saturating_sub(HEAD_BYTES))?;
         Ok([&head[..length.min(HEAD_BYTES)], rest].concat())
-    }
-
-    fn head(&self, shortcut: usize) -> Result<u64, Fault> {
-        number(&self.bytes, header::SIZE + 8 * shortcut, 8)
-    }
-
-    fn segment(&self, shortcut: usize) -> Result<usize, Fault> {
-        let offsets = header::SIZE + 8 * self.header.geometry.shortcut_capacity;
-        Ok(number(&self.bytes, offsets + 2 * shortcut, 2)? as usize)
-    }
-
-    /// The offset of the only segment that can contain a key.
-    pub(super) fn segment_of(&self, suffix: &[u8]) -> Result<usize, Fault> {
-        let key_head = head(suffix);
-        let mut start = None;
-        for shortcut in 0..self.shortcuts {
-            if self.head(shortcut)? > key_head {
-                break;
-            }
-            let segment = self.segment(shortcut)?;
-            // If the heads are equal, only the whole suffixes give the order.
-            let begins_before =
-                self.head(shortcut)? < key_head || self.item(segment, self.sorted_end)?.suffix <= suffix;
-            if begins_before || start.is_none() {
-                start = Some(segment);
-            }
-        }
-        start.map_or_else(|| self.items_start(), Ok)
     }
 }
 

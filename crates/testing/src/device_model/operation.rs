@@ -149,7 +149,7 @@ impl Operation {
         memory: &dyn HostMemory,
         complete: &mut dyn FnMut(&[u8]),
     ) -> Result<Option<At>, Fault> {
-        let header = Header::read(memory, host.geometry, visit.address)?;
+        let header = Header::read(memory, host.node_bytes, visit.address)?;
         let version = header.node_version();
         if visit.replaced_by.is_some_and(|newer| version >= newer) {
             return Err(Fault);

@@ -1,0 +1,259 @@
+// Finds the sorted items of a leaf whose heads equal that of the search key. It decodes the lines of the leaf
+// in order of arrival and requests the ones that follow from them:
+//
+//   header | samples | heads of the groups | offset of the first item
+//
+// The samples select the groups of heads that may have the head; mostly it is one. The number of heads that
+// are less, and of those that are not greater, are the result. The last step also yields the offset of the
+// first of these items, so that it can be prefetched. After start_i the lines of another leaf begin. All
+// outputs are stable from found_o until the next start_i.
+
+`default_nettype none
+
+`include "assertions.svh"
+
+module leaf_search
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import search_pkg::*;
+  import scan_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  input logic start_i,
+
+  input  logic  line_valid_i,
+  output logic  line_ready_o,
+  input  line_t line_i,
+
+  output logic header_valid_o,
+  output node_header_t header_o,
+  output leaf_columns_t columns_o,
+
+  // Valid and constant until found_o. Without a key the read begins before all items, or at_end_i after them.
+  input logic key_valid_i,
+  input logic has_key_i,
+  input logic at_end_i,
+  input head_t head_i,
+
+  // For one cycle: the heads of these items are requested, and the offsets up to that of the item after them
+  // if there is no stride. Their lines are the next ones.
+  output logic groups_valid_o,
+  output indexes_t groups_o,
+
+  output logic found_o,
+  output indexes_t equal_o,
+  // the offset of the first of these items, or of the item after them
+  output offset_t item_offset_o
+);
+
+  typedef enum logic [3:0] {
+    StateHeader,
+    // two lines with samples, then their counts
+    StateFirstSamples,
+    StateLastSamples,
+    StateGroups,
+    // requests the groups
+    StateRequest,
+    StateHeads,
+    StateCounted,
+    StateOffset,
+    StateOffsetLines,
+    StateProduct,
+    StateFound
+  } state_e;
+
+  state_e state_q, state_d;
+  node_header_t header_q;
+  // the word before the samples; the samples go to the counter
+  // verilator lint_off UNUSEDSIGNAL
+  columns_t first_samples;
+  // verilator lint_on UNUSEDSIGNAL
+  leaf_columns_t columns_q;
+  number_t count, first_q, last_q, less_q, not_greater_q, left_q, low, low_q, edge_q;
+  group_t low_group, group, last_group;
+  logic [2:0] group_bits;
+  logic take, searches, counts_lines, counts_valid, is_edge_q, is_last_line;
+  column_line_t counted_line;
+  // verilator lint_off UNUSEDSIGNAL
+  column_counts_t counts;
+  // verilator lint_on UNUSEDSIGNAL
+  // Lines whose counts are not added yet.
+  logic [1:0] pending_q;
+  offset_t offset_place, first_offset_line, last_offset_line, wanted_line_q, item_offset_q, product_q;
+  logic [4:0] offset_index;
+
+  assign count = number_t'(header_q.sorted_count);
+  assign group_bits = header_q.shortcut_count[2:0];
+  assign first_samples = columns_t'({960'd0, line_i[63:0]});
+  assign take = line_valid_i && line_ready_o && !start_i;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StateHeader: if (take) state_d = StateFirstSamples;
+      StateFirstSamples: if (take) state_d = StateLastSamples;
+      StateLastSamples: if (take) state_d = searches ? StateGroups : StateFound;
+      StateGroups: if (pending_q == '0) state_d = StateRequest;
+      StateRequest: state_d = StateHeads;
+      StateHeads: if (take && is_last_line) state_d = StateCounted;
+      StateCounted: if (pending_q == '0) state_d = StateOffset;
+      StateOffset: state_d = columns_q.stride == '0 ? StateOffsetLines : StateProduct;
+      StateOffsetLines: if (take && left_q == '0) state_d = StateProduct;
+      StateProduct: state_d = StateFound;
+      default: ;
+    endcase
+    if (start_i) state_d = StateHeader;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= StateHeader;
+    else state_q <= state_d;
+  end
+
+  // ---- the header, and the word before the samples
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateHeader && take) header_q <= line_i;
+    if (state_q == StateFirstSamples && take) begin
+      columns_q.items_start <= offset_t'(first_samples.items_start);
+      columns_q.stride <= stride_t'(first_samples.stride);
+      columns_q.suffix_length <= ItemWordSuffixLengthBits'(first_samples.suffix_length);
+      columns_q.value_length <= ItemWordValueLengthBits'(first_samples.value_length);
+      columns_q.offsets_start <= head_offset(count);
+      columns_q.fences_start <= head_offset(count) +
+          (stride_t'(first_samples.stride) == '0 ? offset_t'(count) << 1 : offset_t'('0));
+    end
+  end
+
+  // ---- counts
+
+  always_comb begin
+    line_ready_o = 1'b0;
+    unique case (state_q)
+      StateHeader: line_ready_o = 1'b1;
+      StateFirstSamples, StateLastSamples: line_ready_o = key_valid_i;
+      StateHeads, StateOffsetLines: line_ready_o = 1'b1;
+      default: ;
+    endcase
+  end
+
+  assign searches = has_key_i && count != '0;
+  assign counts_lines = take && searches && state_q inside {StateFirstSamples, StateLastSamples, StateHeads};
+
+  always_comb begin
+    counted_line = '0;
+    counted_line.data = line_i;
+    counted_line.use_as.head = head_i;
+    counted_line.use_as.skips_first = state_q == StateFirstSamples;
+    counted_line.use_as.heads = (ElementBits+1)'(Elements);
+    if (state_q == StateHeads && left_q < number_t'(Elements))
+      counted_line.use_as.heads = (ElementBits+1)'(left_q);
+  end
+
+  head_counter u_counter (
+    .clk_i,
+    .rst_i,
+    .line_valid_i(counts_lines),
+    .line_i(counted_line),
+    .line_last_i(1'b1),
+    .line_tag_i(1'b0),
+    .counts_valid_o(counts_valid),
+    .counts_o(counts),
+    .counts_tag_o()
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) pending_q <= '0;
+    else pending_q <= pending_q + 2'(counts_lines) - 2'(counts_valid);
+  end
+
+  // The counts begin at the first head that is counted.
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateHeader) begin
+      {less_q, not_greater_q} <= '0;
+    end else if (state_q == StateRequest) begin
+      {less_q, not_greater_q} <= {2{first_q}};
+    end else if (counts_valid) begin
+      less_q <= less_q + number_t'(counts.less);
+      not_greater_q <= not_greater_q + number_t'(counts.not_greater);
+    end
+  end
+
+  // ---- groups. Samples of missing groups can equal the head.
+
+  assign last_group = group_t'((count - 1'b1) >> group_bits);
+  assign low_group = group_t'(less_q);
+  assign group = not_greater_q > number_t'(last_group) ? last_group : group_t'(not_greater_q);
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateGroups) begin
+      first_q <= number_t'(low_group) << group_bits;
+      last_q <= group == last_group ? count : (number_t'(group) + 1'b1) << group_bits;
+    end
+  end
+
+  assign groups_valid_o = state_q == StateRequest;
+  assign groups_o = '{first: first_q, last: last_q};
+  assign is_last_line = left_q <= number_t'(Elements);
+
+  // Heads, then lines of offsets, that are left.
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateRequest) left_q <= last_q - first_q;
+    else if (state_q == StateHeads && take) left_q <= left_q - number_t'(Elements);
+    else if (state_q == StateOffset) left_q <= number_t'(last_offset_line - first_offset_line);
+    else if (state_q == StateOffsetLines && take) left_q <= left_q - 1'b1;
+  end
+
+  // ---- the offset of the first item
+
+  // The lines of the offsets from the first group to the item after the last one; there is none for the item
+  // after all.
+  assign low = is_edge_q ? edge_q : less_q;
+  assign offset_place = columns_q.offsets_start + (offset_t'(low_q) << 1);
+  assign first_offset_line = (columns_q.offsets_start + (offset_t'(first_q) << 1)) >> LineIndexBits;
+  assign last_offset_line = (offsets_limit(columns_q, last_q, count) - 1'b1) >> LineIndexBits;
+  assign offset_index = offset_place[LineIndexBits-1:1];
+
+  always_ff @(posedge clk_i) begin
+    low_q <= low;
+    if (state_q == StateHeader) is_edge_q <= 1'b1;
+    else if (state_q == StateGroups) is_edge_q <= 1'b0;
+    if (state_q == StateLastSamples) edge_q <= at_end_i ? count : '0;
+    if (state_q == StateOffset) begin
+      wanted_line_q <= (offset_place >> LineIndexBits) - first_offset_line;
+      product_q <= offset_t'(low_q) * offset_t'(columns_q.stride);
+    end else if (state_q == StateOffsetLines && take) begin
+      wanted_line_q <= wanted_line_q - 1'b1;
+      if (wanted_line_q == '0) product_q <= offset_t'(line_i[16*offset_index+:16]) << 2;
+    end
+    if (state_q == StateProduct)
+      item_offset_q <= (columns_q.stride == '0 ? '0 : columns_q.items_start) + product_q;
+  end
+
+  assign header_valid_o = state_q != StateHeader;
+  assign header_o = header_q;
+  assign columns_o = columns_q;
+  assign found_o = state_q == StateFound;
+
+  always_comb begin
+    equal_o = '{first: less_q, last: not_greater_q};
+    if (is_edge_q) equal_o = '{first: low, last: low};
+    item_offset_o = item_offset_q;
+    if (low == '0) item_offset_o = columns_q.items_start;
+    if (low == count) item_offset_o = offset_t'(header_q.sorted_end);
+  end
+
+  `ASSERT(CountsOfThisLeaf, !start_i || pending_q == '0)
+  `ASSERT(RangeIsOrdered, !found_o || equal_o.first <= equal_o.last)
+  `ASSERT(GroupsAreInOrder, !groups_valid_o || groups_o.first < groups_o.last)
+  `ASSERT_STAYS(KeyStays, key_valid_i && header_valid_o && !start_i, found_o,
+      {key_valid_i, has_key_i, head_i})
+  `COVER(SeveralGroups, groups_valid_o && groups_o.last - groups_o.first > number_t'(GroupHeads))
+  `COVER(HeadsAreEqual, found_o && equal_o.last - equal_o.first > 1)
+  `COVER(AfterTheLastGroup, found_o && !is_edge_q && equal_o.first == last_q && last_q != count)
+
+endmodule
+
+`default_nettype wire
