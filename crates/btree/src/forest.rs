@@ -68,7 +68,6 @@ pub struct Forest {
     inline_value_bytes_max: usize,
     mvcc: bool,
     journal: OnceLock<Arc<dyn Journal>>,
-    logs_old_values: OnceLock<bool>,
     pub(crate) versions: Versions,
     pub(crate) counters: Counters,
 }
@@ -90,7 +89,6 @@ impl Forest {
             inline_value_bytes_max: config.shape.inline_value_bytes_max(),
             mvcc: config.mvcc,
             journal: OnceLock::new(),
-            logs_old_values: OnceLock::new(),
             versions: Versions::new(if config.mvcc { FIRST_VERSION } else { 0 }),
             counters: Counters::default(),
         })
@@ -130,14 +128,13 @@ impl Forest {
 
     /// Sets the journal that receives the changes of all later writes. Only the first call has an effect.
     pub fn set_journal(&self, journal: Arc<dyn Journal>) {
-        let _ = self.logs_old_values.set(journal.has_old_values());
         let _ = self.journal.set(journal);
     }
 
     /// Whether the journal receives the values before changes.
     #[inline]
     pub(crate) fn logs_old_values(&self) -> bool {
-        self.logs_old_values.get().is_some_and(|logs| *logs)
+        self.journal().is_some_and(|journal| journal.has_old_values())
     }
 
     #[inline]

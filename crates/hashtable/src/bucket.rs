@@ -156,7 +156,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Whether types that have all bits of a mask are in a slot: one bit for each slot, at its lowest bit.
+    /// The first slots of inline pairs: one bit for each, the lowest bit of its type.
     #[inline]
     fn inline_starts(&self) -> u32 {
         self.types >> 2 & self.types >> 1 & !self.types & TYPES_LOW

@@ -60,9 +60,7 @@ impl<'t> Loader<'t> {
     /// [`Error::LoadTooLarge`] if the store is durable. The loader then contains the earlier pairs but not
     /// this one.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
-        if let Some(log) = self.state.log() {
-            log.check_load(&self.changes, key, value)?;
-        }
+        self.state.check_load(&self.changes, key, value)?;
         self.state.write(|_| self.tree.push(key, value))?;
         if self.state.durability().is_some() {
             self.changes.put(self.entry.root.lid().get(), key, value);

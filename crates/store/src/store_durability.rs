@@ -146,6 +146,11 @@ impl StoreState {
         self.durability().map(|durability| &durability.log)
     }
 
+    /// Returns an error if the record of a bulk load or an image would be too long with one more pair.
+    pub(crate) fn check_load(&self, record: &Changes, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.log().map_or(Ok(()), |log| log.check_load(record, key, value))
+    }
+
     /// Returns when the log accepts a record, or the error with which it refuses writes.
     #[inline]
     pub(crate) fn admit(&self) -> Result<(), Error> {

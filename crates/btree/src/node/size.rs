@@ -120,8 +120,7 @@ impl NodeKind {
     /// Returns the bytes of the heads, of the offsets or children, and of the next heads.
     pub(crate) fn columns_bytes(self, size: Size) -> usize {
         if self.level > LEAF {
-            let next_heads = if size.item_bytes > 0 { HEAD_BYTES * size.count } else { 0 };
-            encoding::children_offset(size.count) + CHILD_BYTES * size.count + next_heads
+            encoding::children_offset(size.count) + (CHILD_BYTES + next_head_bytes(size)) * size.count
         } else if self.stride(size).is_some() {
             HEAD_BYTES * size.count
         } else {
@@ -136,12 +135,16 @@ impl NodeKind {
             return some.item_bytes;
         }
         if self.level > LEAF {
-            let next_heads = if all.item_bytes > 0 { HEAD_BYTES * some.count } else { 0 };
-            return (HEAD_BYTES + CHILD_BYTES) * some.count + next_heads + some.item_bytes;
+            return (HEAD_BYTES + CHILD_BYTES + next_head_bytes(all)) * some.count + some.item_bytes;
         }
         match self.stride(all) {
             Some(stride) => (HEAD_BYTES + stride.bytes()) * some.count,
             None => (HEAD_BYTES + encoding::OFFSET_BYTES) * some.count + some.item_bytes,
         }
     }
+}
+
+/// Returns the bytes of each next head of an interior node with these items.
+fn next_head_bytes(size: Size) -> usize {
+    if size.item_bytes > 0 { HEAD_BYTES } else { 0 }
 }

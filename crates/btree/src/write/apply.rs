@@ -233,13 +233,13 @@ impl<'f> WriteTransaction<'f> {
         let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.header.item_bytes());
         let existing =
             lookup.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
-        let logged = existing.filter(|_| self.forest.logs_old_values());
-        let old_value = logged.map(|(value, _)| value.to_vec());
         let (stored, outcome) = match decide(operation, existing) {
             Decision::Keep(outcome) => return Ok(outcome),
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
+        let logged = existing.filter(|_| self.forest.logs_old_values());
+        let old_value = logged.map(|(value, _)| value.to_vec());
         let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
         let is_last = order_hint == view.log_count() && back_pointer == view.end();
         let room = self.log_room(view);

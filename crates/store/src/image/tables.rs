@@ -86,9 +86,7 @@ impl<'s> PendingTables<'s> {
 
     /// Adds a pair to the last table.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<Malformed, Error> {
-        if let Some(log) = self.state.log() {
-            log.check_load(&self.changes, key, value)?;
-        }
+        self.state.check_load(&self.changes, key, value)?;
         let pushed = match (self.entries.last(), &mut self.loader) {
             (Some(Entry::Unordered(entry)), _) => self.state.write(|_| entry.load(key, value)),
             (Some(Entry::Ordered(_)), Some(loader)) => self.state.write(|_| loader.push(key, value)),

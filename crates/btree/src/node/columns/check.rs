@@ -96,10 +96,10 @@ impl Columns<'_> {
         check!(self.place().0 >> 16 == 0, "an interior node has a stride");
         let mut next = self.items_start();
         for index in 0..self.count() {
-            let (own_head, at) = (self.head(index), self.rest_offset(index));
+            let (head, at) = (self.head(index), self.rest_offset(index));
             let suffix = self.item(index).suffix();
             self.check_next_head(index, suffix.rest())?;
-            let is_alone = is_determined(own_head, suffix.len());
+            let is_alone = is_determined(head, suffix.len());
             check!((at == 0) == is_alone, "separator {index} has the wrong form");
             if at == 0 {
                 continue;
