@@ -142,10 +142,8 @@ python-tests: setup
 	HONEYCOMB=target/debug/honeycomb $(python) -m unittest discover -s python
 	$(python) -m unittest discover -s tools
 
-# The index is tested in both layouts of nodes.
 rust-tests: setup
 	cargo test --workspace
-	HONEYCOMB_LAYOUT=rows cargo test -p honeycomb-btree
 	cargo test -p honeycomb-cli --features rtl --test rtl
 
 loom-tests:

@@ -111,15 +111,6 @@ NODE_BYTES_MAX = 16384
 # Default size of a node.
 NODE_BYTES_DEFAULT = 8192
 
-# Shortcut block: the header and it are the node's first 512 bytes.
-SHORTCUT_BLOCK_BYTES_DEFAULT = 448
-
-# A shortcut: an 8-byte head and a 2-byte segment offset, kept in two arrays.
-SHORTCUT_BYTES = 10
-
-# Minimum size of a segment of the sorted block.
-SEGMENT_BYTES_MIN_DEFAULT = 128
-
 # A leaf whose log block would exceed this is consolidated.
 LOG_THRESHOLD_BYTES_DEFAULT = 512
 
@@ -580,8 +571,8 @@ class NodeHeader(_Record):
     | right                                                                                 |
     +---------------------+---------------------+---------------------+----------+----------+
     | 40..42              | 42..44              | 44..46              | 46       | 47       |
-    | sorted_end          | sorted_count        | prefix_length       | shortcut_| level    |
-    |                     |                     |                     | count    |          |
+    | sorted_end          | sorted_count        | prefix_length       | group_   | level    |
+    |                     |                     |                     | bits     |          |
     +---------------------+---------------------+---------------------+----------+----------+
     | 48..64                                                                                |
     | tags[16]                                                                              |
@@ -598,7 +589,7 @@ class NodeHeader(_Record):
         "sorted_end": Field(320, 16, None, 0xffff),
         "sorted_count": Field(336, 16, None, 0xffff),
         "prefix_length": Field(352, 16, None, 0xffff),
-        "shortcut_count": Field(368, 8, None, 0xff),
+        "group_bits": Field(368, 8, None, 0xff),
         "level": Field(376, 8, None, 0xff),
         "tags": Field(384, 8, 16, 0xff),
     }
@@ -619,8 +610,8 @@ class NodeHeader(_Record):
     sorted_count: int = 0
     # Length of the common prefix of the fence keys, and so of every key of the node; items omit it.
     prefix_length: int = 0
-    # Rows: shortcuts in use; columns: binary logarithm of the number of heads in a group.
-    shortcut_count: int = 0
+    # Binary logarithm of the number of heads in a group.
+    group_bits: int = 0
     # 0: leaf; otherwise the height above the leaves.
     level: int = 0
     # Low byte of the CRC-32C of the key suffix of each of the first log entries.
@@ -728,32 +719,6 @@ class Child(_Record):
 
     # LID of the child that holds the keys from this item's key on.
     lid: int = 0
-
-
-@dataclass(frozen=True)
-class LogEntryHeader(_Record):
-    """Before the item of every log entry in rows.
-
-    +---------------------+----------+------------------------------------------------------+
-    | 0..2                | 2        | 3..8                                                 |
-    | back_pointer        | order_   | version_delta                                        |
-    |                     | hint     |                                                      |
-    +---------------------+----------+------------------------------------------------------+
-    """
-
-    SIZE: ClassVar[int] = 8
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "back_pointer": Field(0, 16, None, 0xffff),
-        "order_hint": Field(16, 8, None, 0xff),
-        "version_delta": Field(24, 40, None, 0xffffffffff),
-    }
-
-    # Offset in the node of the first sorted item whose key is not smaller; sorted_end: none.
-    back_pointer: int = 0
-    # Rank among the log entries present when it was written; the newest of equal keys comes first.
-    order_hint: int = 0
-    # Write version of the entry minus node_version.
-    version_delta: int = 0
 
 
 @dataclass(frozen=True)
@@ -1500,7 +1465,7 @@ class LockAndSize(_Record):
 
 @dataclass(frozen=True)
 class ItemWord(_Record):
-    """Before the rest of the key suffix and the value of an item in columns without a stride, and of
+    """Before the rest of the key suffix and the value of an item in a leaf without a stride, and of
     every log entry.
 
     +---------+---------+----------+-----------+----------+--------------+---------------+
@@ -1538,7 +1503,7 @@ class ItemWord(_Record):
 
 @dataclass(frozen=True)
 class LogWord(_Record):
-    """One for each log entry of a leaf in columns, from the end of the node downwards.
+    """One for each log entry of a leaf, from the end of the node downwards.
 
     +---------+---------------+--------------+------------+--------------+
     | 63      | 62:32         | 31:20        | 19:12      | 11:0         |
@@ -1589,43 +1554,6 @@ class ColumnChild(_Record):
     # Offset of the item of the separator in units of 4 bytes; 0: the separator is the head without its
     # trailing zeros, and has no item.
     rest: int = 0
-
-
-@dataclass(frozen=True)
-class ItemHeader(_Record):
-    """Three bytes before the key suffix and the value of every item.
-
-    +---------+---------+----------+-----------+----------+--------------+---------------+
-    | 23:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
-    | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
-    +---------+---------+----------+-----------+----------+--------------+---------------+
-    """
-
-    SIZE: ClassVar[int] = 3
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "suffix_length": Field(0, 9, None, 0x1ff),
-        "value_length": Field(9, 9, None, 0x1ff),
-        "overflow": Field(18, 1, None, 0x1),
-        "tombstone": Field(19, 1, None, 0x1),
-        "replaces": Field(20, 1, None, 0x1),
-        "repeats": Field(21, 1, None, 0x1),
-        "padding": Field(22, 2, None, 0x0),
-    }
-
-    # Bytes of the key after the node's prefix.
-    suffix_length: int = 0
-    # Bytes of the value in the item.
-    value_length: int = 0
-    # The value is a value_reference.
-    overflow: int = 0
-    # Log block only: a tombstone, the key is deleted.
-    tombstone: int = 0
-    # Log block only: the sorted item at back_pointer has the same key.
-    replaces: int = 0
-    # Log block only: an earlier log entry has the same key.
-    repeats: int = 0
-    # Zero.
-    padding: int = 0
 
 
 @dataclass(frozen=True)

@@ -41,15 +41,6 @@ package layout_pkg;
   // default size of a node
   localparam int unsigned NodeBytesDefault = 8192;
 
-  // shortcut block: the header and it are the node's first 512 bytes
-  localparam int unsigned ShortcutBlockBytesDefault = 448;
-
-  // a shortcut: an 8-byte head and a 2-byte segment offset, kept in two arrays
-  localparam int unsigned ShortcutBytes = 10;
-
-  // minimum size of a segment of the sorted block
-  localparam int unsigned SegmentBytesMinDefault = 128;
-
   // a leaf whose log block would exceed this is consolidated
   localparam int unsigned LogThresholdBytesDefault = 512;
 
@@ -507,8 +498,8 @@ package layout_pkg;
   // | right                                                                                 |
   // +---------------------+---------------------+---------------------+----------+----------+
   // | 40..42              | 42..44              | 44..46              | 46       | 47       |
-  // | sorted_end          | sorted_count        | prefix_length       | shortcut_| level    |
-  // |                     |                     |                     | count    |          |
+  // | sorted_end          | sorted_count        | prefix_length       | group_   | level    |
+  // |                     |                     |                     | bits     |          |
   // +---------------------+---------------------+---------------------+----------+----------+
   // | 48..64                                                                                |
   // | tags[16]                                                                              |
@@ -530,8 +521,8 @@ package layout_pkg;
   localparam int unsigned NodeHeaderSortedCountBytes = 2;
   localparam int unsigned NodeHeaderPrefixLengthOffset = 44;
   localparam int unsigned NodeHeaderPrefixLengthBytes = 2;
-  localparam int unsigned NodeHeaderShortcutCountOffset = 46;
-  localparam int unsigned NodeHeaderShortcutCountBytes = 1;
+  localparam int unsigned NodeHeaderGroupBitsOffset = 46;
+  localparam int unsigned NodeHeaderGroupBitsBytes = 1;
   localparam int unsigned NodeHeaderLevelOffset = 47;
   localparam int unsigned NodeHeaderLevelBytes = 1;
   localparam int unsigned NodeHeaderTagsOffset = 48;
@@ -543,8 +534,8 @@ package layout_pkg;
     logic [15:0][7:0] tags;
     // 0: leaf; otherwise the height above the leaves
     logic [7:0] level;
-    // rows: shortcuts in use; columns: binary logarithm of the number of heads in a group
-    logic [7:0] shortcut_count;
+    // binary logarithm of the number of heads in a group
+    logic [7:0] group_bits;
     // length of the common prefix of the fence keys, and so of every key of the node; items omit it
     logic [15:0] prefix_length;
     // items in the sorted block
@@ -656,30 +647,6 @@ package layout_pkg;
     // LID of the child that holds the keys from this item's key on
     logic [47:0] lid;
   } child_t;
-
-  // log_entry_header: before the item of every log entry in rows
-  //
-  // +---------------------+----------+------------------------------------------------------+
-  // | 0..2                | 2        | 3..8                                                 |
-  // | back_pointer        | order_   | version_delta                                        |
-  // |                     | hint     |                                                      |
-  // +---------------------+----------+------------------------------------------------------+
-  localparam int unsigned LogEntryHeaderSize = 8;
-  localparam int unsigned LogEntryHeaderBackPointerOffset = 0;
-  localparam int unsigned LogEntryHeaderBackPointerBytes = 2;
-  localparam int unsigned LogEntryHeaderOrderHintOffset = 2;
-  localparam int unsigned LogEntryHeaderOrderHintBytes = 1;
-  localparam int unsigned LogEntryHeaderVersionDeltaOffset = 3;
-  localparam int unsigned LogEntryHeaderVersionDeltaBytes = 5;
-
-  typedef struct packed {
-    // write version of the entry minus node_version
-    logic [39:0] version_delta;
-    // rank among the log entries present when it was written; the newest of equal keys comes first
-    logic [7:0] order_hint;
-    // offset in the node of the first sorted item whose key is not smaller; sorted_end: none
-    logic [15:0] back_pointer;
-  } log_entry_header_t;
 
   // bucket: a bucket of an unordered table; its slots in use come first
   //
@@ -1447,8 +1414,8 @@ package layout_pkg;
     logic lock;
   } lock_and_size_t;
 
-  // item_word: before the rest of the key suffix and the value of an item in columns without a
-  // stride, and of every log entry
+  // item_word: before the rest of the key suffix and the value of an item in a leaf without a stride,
+  // and of every log entry
   //
   // +---------+---------+----------+-----------+----------+--------------+---------------+
   // | 31:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
@@ -1487,7 +1454,7 @@ package layout_pkg;
     logic [8:0] suffix_length;
   } item_word_t;
 
-  // log_word: one for each log entry of a leaf in columns, from the end of the node downwards
+  // log_word: one for each log entry of a leaf, from the end of the node downwards
   //
   // +---------+---------------+--------------+------------+--------------+
   // | 63      | 62:32         | 31:20        | 19:12      | 11:0         |
@@ -1538,45 +1505,6 @@ package layout_pkg;
     // LID of the child that holds the keys from this separator on
     logic [47:0] lid;
   } column_child_t;
-
-  // item_header: three bytes before the key suffix and the value of every item
-  //
-  // +---------+---------+----------+-----------+----------+--------------+---------------+
-  // | 23:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
-  // | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
-  // +---------+---------+----------+-----------+----------+--------------+---------------+
-  localparam int unsigned ItemHeaderBits = 24;
-  localparam int unsigned ItemHeaderSuffixLengthShift = 0;
-  localparam int unsigned ItemHeaderSuffixLengthBits = 9;
-  localparam int unsigned ItemHeaderValueLengthShift = 9;
-  localparam int unsigned ItemHeaderValueLengthBits = 9;
-  localparam int unsigned ItemHeaderOverflowShift = 18;
-  localparam int unsigned ItemHeaderOverflowBits = 1;
-  localparam int unsigned ItemHeaderTombstoneShift = 19;
-  localparam int unsigned ItemHeaderTombstoneBits = 1;
-  localparam int unsigned ItemHeaderReplacesShift = 20;
-  localparam int unsigned ItemHeaderReplacesBits = 1;
-  localparam int unsigned ItemHeaderRepeatsShift = 21;
-  localparam int unsigned ItemHeaderRepeatsBits = 1;
-  localparam int unsigned ItemHeaderPaddingShift = 22;
-  localparam int unsigned ItemHeaderPaddingBits = 2;
-
-  typedef struct packed {
-    // zero
-    logic [1:0] padding;
-    // log block only: an earlier log entry has the same key
-    logic repeats;
-    // log block only: the sorted item at back_pointer has the same key
-    logic replaces;
-    // log block only: a tombstone, the key is deleted
-    logic tombstone;
-    // the value is a value_reference
-    logic overflow;
-    // bytes of the value in the item
-    logic [8:0] value_length;
-    // bytes of the key after the node's prefix
-    logic [8:0] suffix_length;
-  } item_header_t;
 
   // bucket_slot: a reference to a pair in a slab
   //

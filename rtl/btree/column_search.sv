@@ -118,7 +118,7 @@ module column_search
   line_count_t item_first, item_last, key_last, sorted_last;
 
   assign count = number_t'(header_i.sorted_count);
-  assign group_bits = header_i.shortcut_count[2:0];
+  assign group_bits = header_i.group_bits[2:0];
   assign start = number_t'(group_q) << group_bits;
   assign last_group = group_t'((count - 1'b1) >> group_bits);
   assign group_lines = lines_of(left_q, group_bits);
@@ -285,7 +285,7 @@ module column_search
   `ASSERT(ChildrenAreRead, !pass_o || state_q != StateRange || line_count_t'(pass_skip_o) < lines_q)
   `ASSERT(RangeIsOrdered, state_q != StateHalve || low_q <= high_q)
   `ASSERT(KeyHasPrefix, state_q != StateHead || 16'(key_length_i) >= header_i.prefix_length)
-  `ASSERT(NodeIsValid, state_q != StateHead || header_i.shortcut_count inside {8'd4, 8'd5, 8'd6})
+  `ASSERT(NodeIsValid, state_q != StateHead || header_i.group_bits inside {8'd4, 8'd5, 8'd6})
   `COVER(TieWithoutItem, state_q == StateSeparator && is_tie_q && child_q.rest == '0)
   `COVER(HalvesEqualHeads, state_q == StateHalve && high_q - low_q > 2)
   `COVER(EqualHeadsBeginInOtherGroup, state_q == StateRange && reads_low_group_q)

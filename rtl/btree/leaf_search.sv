@@ -85,7 +85,7 @@ module leaf_search
   logic [4:0] offset_index;
 
   assign count = number_t'(header_q.sorted_count);
-  assign group_bits = header_q.shortcut_count[2:0];
+  assign group_bits = header_q.group_bits[2:0];
   assign first_samples = columns_t'({960'd0, line_i[63:0]});
   assign take = line_valid_i && line_ready_o && !start_i;
 

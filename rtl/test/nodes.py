@@ -142,7 +142,7 @@ class Plan:
         node = self.header(size, sorted_end, columns.group_bits).pack() + body + log
         return node.ljust(shape.node_bytes - len(words), b"\xa5") + words
 
-    def header(self, size: int, sorted_end: int, shortcut_count: int) -> NodeHeader:
+    def header(self, size: int, sorted_end: int, group_bits: int) -> NodeHeader:
         tags = [crc32c(entry.key[self.prefix_length:]) & 0xFF for entry in self.entries[:16]]
         return NodeHeader(
             lock_and_size=LockAndSize(size=size, log_count=len(self.entries)).to_int(),
@@ -153,7 +153,7 @@ class Plan:
             sorted_end=sorted_end,
             sorted_count=len(self.items),
             prefix_length=self.prefix_length,
-            shortcut_count=shortcut_count,
+            group_bits=group_bits,
             level=self.level,
             tags=tuple(tags) + (0,) * (16 - len(tags)),
         )

@@ -3,23 +3,18 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use honeycomb_btree::{AccessCounts, Forest, NodeLayout, Root, Version};
+use honeycomb_btree::{AccessCounts, Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::completion::Completions;
 
 /// Creates accelerators. The configuration of a store names a backend.
 pub trait Backend: Debug + Send + Sync {
-    /// Returns the layout of nodes for a store that leaves the choice to its backend. Default: columns.
-    fn node_layout(&self) -> NodeLayout {
-        NodeLayout::Columns
-    }
-
     /// Creates an accelerator for the trees of a forest.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if a parameter of the backend is invalid; [`Error::NodeLayout`] if it does not
-    /// read the nodes of the forest; [`Error::Device`] if the forest accepts no further device.
+    /// [`Error::Parameter`] if a parameter of the backend is invalid; [`Error::Device`] if the forest accepts
+    /// no further device.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error>;
 }
 
@@ -77,9 +72,6 @@ pub enum Error {
         /// The allowed values.
         allowed: &'static str,
     },
-    /// The backend does not read nodes of the forest's layout.
-    #[error("a device reads only nodes in rows: set the layout of the store's nodes to rows")]
-    NodeLayout,
     /// The forest accepts no device, or no further one. The text is the error of its memory.
     #[error("cannot attach a device: {0}")]
     Device(String),

@@ -25,7 +25,7 @@ mod port;
 use std::fmt;
 use std::sync::Arc;
 
-use honeycomb_btree::{AccessCounts, Forest, NodeLayout, Root, Version};
+use honeycomb_btree::{AccessCounts, Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
@@ -58,11 +58,7 @@ impl<E: Engines> Backend for DeviceBackend<E> {
     /// A device must receive every mapping of the forest, so it is attached before the first tree is created.
     fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
         check_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
-        let shape = forest.shape();
-        if shape.layout != NodeLayout::Columns {
-            return Err(Error::NodeLayout);
-        }
-        let engine = self.engines.engine(shape.node_bytes)?;
+        let engine = self.engines.engine(forest.shape().node_bytes)?;
         let device = forest.memory().device().map_err(|error| Error::Device(error.to_string()))?;
         let port = Arc::new(Port::new(engine, device));
         forest.register(port.clone()).map_err(|error| Error::Device(error.to_string()))?;

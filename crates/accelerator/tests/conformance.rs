@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use honeycomb_accelerator::{Backend, DeviceBackend, Error, Software};
-use honeycomb_btree::{Config, Forest, NodeLayout, RowShape, Shape};
+use honeycomb_btree::{Config, Forest};
 use honeycomb_testing::{DeviceModel, conformance};
 
 /// Runs the suite with the seed from the environment, or with a default seed.
@@ -36,14 +36,6 @@ fn quanta_of_one_pair() {
 #[test]
 fn the_smallest_queue() {
     check(Software { scan_quantum_pairs: 7, queue_bytes: 131_104, ..Software::default() }, 5);
-}
-
-#[test]
-fn a_device_rejects_nodes_in_rows() {
-    let shape = Shape { layout: NodeLayout::Rows(RowShape::default()), ..Shape::default() };
-    let forest = Arc::new(Forest::new(Config { shape, ..Config::default() }).unwrap());
-    let error = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err();
-    assert_eq!(error, Error::NodeLayout);
 }
 
 /// A model of a device with these parameters.

@@ -5,18 +5,17 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16, `updates`
-//! or `inserts` in groups of 64); number of pairs; number of operations; bytes of the log threshold; the
-//! layout (`rows` or `columns`); kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`;
-//! scattered numbers of 16 bytes if omitted). Divide the instruction count by the number of operations.
+//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16; `updates`,
+//! `inserts`, or `appends` of ascending keys in groups of 64; `batches` of 64 ascending keys); number of pairs;
+//! number of operations; bytes of the log threshold; kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`,
+//! `random`; scattered numbers of 16 bytes if omitted). Divide the instruction count by the number of
+//! operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
 use std::time::Instant;
 
-use honeycomb_btree::{
-    BatchOperation, Config, Forest, NodeLayout, Operation, Root, RowShape, Scan, Shape, descend_together,
-};
+use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Scan, Shape, descend_together};
 use honeycomb_memory::MemoryConfig;
 use honeycomb_testing::{ExampleKeys, example_value as value};
 
@@ -31,7 +30,9 @@ const TOGETHER: usize = 64;
 fn measured(forest: &Forest, root: Root, kind: &str, keys: &[Key]) -> u64 {
     match kind {
         "gets" => keys.chunks(READS_TOGETHER).map(|keys| gets(forest, root, keys)).sum(),
-        "updates" | "inserts" => keys.chunks(TOGETHER).map(|keys| together(forest, root, kind, keys)).sum(),
+        "updates" | "inserts" | "appends" | "batches" => {
+            keys.chunks(TOGETHER).map(|keys| together(forest, root, kind, keys)).sum()
+        }
         one => keys.iter().map(|key| operation(forest, root, one, key)).sum(),
     }
 }
@@ -44,6 +45,10 @@ fn together(forest: &Forest, root: Root, kind: &str, keys: &[Key]) -> u64 {
             BatchOperation { root, key, operation: operation(value(key)) }
         })
         .collect();
+    if kind == "batches" {
+        forest.apply(&batch).unwrap();
+        return batch.len() as u64;
+    }
     let mut wrote = 0;
     forest.write_each(&batch, |_, outcome| wrote += u64::from(outcome.unwrap().wrote()));
     wrote
@@ -65,7 +70,9 @@ fn operation(forest: &Forest, root: Root, kind: &str, key: &[u8]) -> u64 {
         "delete" => wrote(Operation::Delete),
         "scan4" => scan(forest, root, key, 4),
         "scan50" => scan(forest, root, key, 50),
-        other => panic!("{other}: one of get, update, insert, delete, scan4, scan50, updates, inserts"),
+        other => panic!(
+            "{other}: one of get, update, insert, delete, scan4, scan50, gets, updates, inserts, appends, batches"
+        ),
     }
 }
 
@@ -84,6 +91,8 @@ fn scan(forest: &Forest, root: Root, lower: &[u8], limit: usize) -> u64 {
 fn keys_for(kind: &str, pairs: u64, operations: u64, key: impl Fn(u64) -> Key) -> Vec<Key> {
     let chosen = |number: u64| match kind {
         "insert" | "inserts" => key(pairs + number),
+        // After all others.
+        "appends" | "batches" => [(u64::MAX << 48 | number).to_be_bytes(), [0; 8]].concat(),
         "delete" => key(number),
         _ => key(number.wrapping_mul(0x2545_f491_4f6c_dd1d) % pairs),
     };
@@ -95,15 +104,12 @@ fn main() {
     let number =
         |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(100_000_u64);
     let (kind, pairs, operations) = (arguments.first().map_or("get", String::as_str), number(1), number(2));
-    let keys = ExampleKeys::named(arguments.get(5));
+    let keys = ExampleKeys::named(arguments.get(4));
     let arena_bytes = (pairs as usize + operations as usize) * keys.pair_bytes() + (64 << 20);
     let memory = MemoryConfig { arena_bytes, ..MemoryConfig::default() };
     let mut shape = Shape::default();
     if let Some(text) = arguments.get(3) {
         shape.log_threshold_bytes = text.parse().unwrap();
-    }
-    if arguments.get(4).is_some_and(|layout| layout == "rows") {
-        shape.layout = NodeLayout::Rows(RowShape::default());
     }
     let forest = Forest::new(Config { memory, shape, ..Config::default() }).unwrap();
     let root = forest.create_tree().unwrap();

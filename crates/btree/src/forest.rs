@@ -3,17 +3,13 @@
 use std::sync::{Arc, OnceLock};
 
 use honeycomb_layout as layout;
-use honeycomb_memory::{
-    Control, LINE_BYTES, Lid, Memory, MemoryConfig, Node, Pin, Published, Version, Versions,
-};
+use honeycomb_memory::{Control, Lid, Memory, MemoryConfig, Node, Pin, Version, Versions};
 
 use crate::counters::{Counters, Statistics};
 use crate::error::Error;
 use crate::journal::Journal;
-use crate::node::log_entry::EntryFormat;
 use crate::node::plan::Plan;
-use crate::node::shape::{Geometry, Shape};
-use crate::node::view::View;
+use crate::node::shape::Shape;
 
 /// The configuration of a forest.
 #[derive(Debug, Clone)]
@@ -32,9 +28,6 @@ impl Default for Config {
         Self { memory: MemoryConfig::default(), shape: Shape::default(), mvcc: true }
     }
 }
-
-/// Lines of a node in columns before its heads: the header and the samples.
-const FIRST_LINES: usize = layout::COLUMN_HEADS_OFFSET / LINE_BYTES;
 
 /// The version of the state before the first write. It is not 0 because a request with version 0 reads at the
 /// current read version.
@@ -62,7 +55,6 @@ impl Root {
 pub struct Forest {
     memory: Memory,
     shape: Shape,
-    geometry: Geometry,
     /// Limits derived from the shape, cached because every write checks them.
     key_bytes_max: usize,
     inline_value_bytes_max: usize,
@@ -79,12 +71,10 @@ impl Forest {
     /// [`Error::InvalidShape`] names an invalid parameter; [`Error::Memory`] if the arena cannot be reserved.
     pub fn new(config: Config) -> Result<Self, Error> {
         config.shape.check()?;
-        let log_words = config.shape.geometry().is_columns();
-        let memory = MemoryConfig { node_bytes: config.shape.node_bytes, log_words, ..config.memory };
+        let memory = MemoryConfig { node_bytes: config.shape.node_bytes, ..config.memory };
         Ok(Self {
             memory: Memory::new(memory)?,
             shape: config.shape,
-            geometry: config.shape.geometry(),
             key_bytes_max: config.shape.key_bytes_max(),
             inline_value_bytes_max: config.shape.inline_value_bytes_max(),
             mvcc: config.mvcc,
@@ -101,7 +91,7 @@ impl Forest {
     pub fn create_tree(&self) -> Result<Root, Error> {
         let lid = self.memory.reserve_lid()?;
         let mut buffer = self.memory.allocate_node()?;
-        Plan::empty_leaf(&self.shape).build(&self.shape, &mut buffer);
+        Plan::empty_leaf().build(&mut buffer);
         let lid = lid.keep();
         self.memory.map(lid, buffer);
         Ok(Root(lid))
@@ -196,55 +186,10 @@ impl Forest {
         self.counters.shrunk_bytes.get()
     }
 
-    #[inline]
-    pub(crate) fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-
-    /// Returns the form of the log entries of all nodes.
-    #[inline]
-    pub(crate) fn entry_format(&self) -> EntryFormat {
-        self.geometry.entry_format()
-    }
-
-    /// Returns a view of the current published state of a node.
-    #[inline]
-    pub(crate) fn view<'a>(&'a self, node: Node<'a>) -> View<'a> {
-        self.view_of(node.published())
-    }
-
-    /// Returns a view of a node as it was when it was loaded.
-    #[inline]
-    pub(crate) fn view_of<'a>(&'a self, published: Published<'a>) -> View<'a> {
-        View::published(self.geometry, published)
-    }
-
     /// Returns the current buffer of a LID.
     #[inline]
     pub(crate) fn node<'a>(&'a self, pin: &'a Pin<'_>, lid: Lid) -> Node<'a> {
         self.memory.node(pin, lid)
-    }
-
-    /// Prefetches a node's header, and the samples or shortcuts after it, for an operation that executes
-    /// alone or together with others.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, node: Node<'_>, is_alone: bool) {
-        match (self.geometry.is_columns(), is_alone) {
-            (true, true) => node.prefetch_lines_alone::<FIRST_LINES>(0),
-            (true, false) => node.prefetch_lines::<FIRST_LINES>(0),
-            (false, _) => node.prefetch(0, self.geometry.block_start()),
-        }
-    }
-
-    /// Prefetches the heads of a leaf, for an operation whose memory accesses overlap with nothing else: more
-    /// lines in one step cost it less than another step.
-    #[inline]
-    pub(crate) fn prefetch_heads(&self, leaf: Node<'_>) {
-        /// Those of a leaf with pairs of 16 + 16 bytes.
-        const HEAD_LINES: usize = 24;
-        if self.geometry.is_columns() {
-            leaf.prefetch_lines_alone::<HEAD_LINES>(layout::COLUMN_HEADS_OFFSET);
-        }
     }
 
     /// Returns whether a value of this size is an overflow value.

@@ -25,7 +25,7 @@ pub use crate::counters::Statistics;
 pub use crate::error::Error;
 pub use crate::forest::{Config, Forest, Root};
 pub use crate::journal::Journal;
-pub use crate::node::shape::{NodeLayout, RowShape, Shape};
+pub use crate::node::shape::Shape;
 pub use crate::read::access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts};
 pub use crate::read::descent::{Descent, descend_together};
 pub use crate::read::pair::Pair;

@@ -8,8 +8,7 @@ use honeycomb_btree::{
     BatchEntry, BatchOperation, BatchOutcome, Error, Forest, Operation, Outcome, Root, Scan, Shape, TreeRange,
 };
 use honeycomb_testing::index::{
-    Keys, MIB, Model, apply, borrow, default_shape, everything, expected_scan, forest, is_inverted, key,
-    pick, tiny, value,
+    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, is_inverted, key, pick, tiny, value,
 };
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
@@ -45,7 +44,7 @@ fn between<'a>(lower: &'a [u8], upper: &'a [u8]) -> Bounds<'a> {
 
 #[test]
 fn a_condition_detects_every_kind_of_write() {
-    let forest = forest(default_shape(), 16 * MIB, true);
+    let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let put = |key: &[u8], value: &[u8]| forest.write(root, key, Operation::Put(value)).unwrap();
     put(b"b", b"1");
@@ -72,7 +71,7 @@ fn a_condition_detects_every_kind_of_write() {
 
 #[test]
 fn writes_outside_the_range_do_not_count() {
-    let forest = forest(default_shape(), 16 * MIB, true);
+    let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     for key in [b"a", b"d"] {
@@ -94,7 +93,7 @@ fn writes_outside_the_range_do_not_count() {
 
 #[test]
 fn a_failed_condition_rejects_the_whole_batch() {
-    let forest = forest(default_shape(), 16 * MIB, true);
+    let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     let since = forest.read_version();
     let batch = [
@@ -113,7 +112,7 @@ fn a_failed_condition_rejects_the_whole_batch() {
 
 #[test]
 fn conditions_need_versions() {
-    let forest = forest(default_shape(), 16 * MIB, false);
+    let forest = forest(Shape::default(), 16 * MIB, false);
     let root = forest.create_tree().unwrap();
     let batch = [write(root, b"a", Operation::Put(b"1")), unchanged(root, (Unbounded, Unbounded), 0)];
     let error = forest.apply_entries(&batch).unwrap_err();
@@ -127,7 +126,7 @@ fn conditions_need_versions() {
 
 #[test]
 fn range_deletions_see_earlier_entries() {
-    let forest = forest(default_shape(), 16 * MIB, true);
+    let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     forest.write(root, b"b", Operation::Put(&[1; 1000])).unwrap();
     let version = forest.reader().get(root, b"b").unwrap().version;
@@ -352,5 +351,5 @@ fn random_batches_in_tiny_nodes() {
 #[test]
 fn random_batches_of_paths() {
     BatchTest::new(tiny(160), Keys::Paths, seed_or(3)).run(8_000);
-    BatchTest::new(default_shape(), Keys::EqualHeads, seed_or(4)).run(8_000);
+    BatchTest::new(Shape::default(), Keys::EqualHeads, seed_or(4)).run(8_000);
 }

@@ -5,10 +5,8 @@
 
 use std::ops::Bound;
 
-use honeycomb_btree::{Forest, NodeLayout, Operation, Root, Scan, Shape, Verified};
-use honeycomb_testing::index::{
-    MIB, Model, apply, default_shape, everything, expected_scan, forest, pick, scan, tiny,
-};
+use honeycomb_btree::{Forest, Operation, Root, Scan, Shape, Verified};
+use honeycomb_testing::index::{MIB, Model, apply, everything, expected_scan, forest, pick, scan, tiny};
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -102,16 +100,16 @@ fn the_greatest_heads() {
 fn many_keys_with_one_head() {
     let keys: Vec<Vec<u8>> =
         (0..600_u16).map(|number| [b"one-head", &number.to_be_bytes()[..]].concat()).collect();
-    run(default_shape(), &keys, &[16], 20_000, 4);
+    run(Shape::default(), &keys, &[16], 20_000, 4);
     let between: Vec<Vec<u8>> = (0..900_u16)
         .map(|number| [&[number.to_be_bytes()[1] / 100; 8][..], &number.to_be_bytes()].concat())
         .collect();
-    run(default_shape(), &between, &[8, 9], 30_000, 5);
+    run(Shape::default(), &between, &[8, 9], 30_000, 5);
 }
 
 #[test]
 fn the_longest_keys() {
-    let shape = default_shape();
+    let shape = Shape::default();
     let long = |number: u16| {
         let mut key = vec![b'k'; shape.key_bytes_max() - 2 - usize::from(number % 3)];
         key.extend(number.to_be_bytes());
@@ -129,7 +127,7 @@ fn the_longest_keys() {
 #[test]
 fn short_keys_without_values() {
     let keys: Vec<Vec<u8>> = (0..2_000_u16).map(|number| number.to_be_bytes().to_vec()).collect();
-    run(default_shape(), &keys, &[0], 40_000, 8);
+    run(Shape::default(), &keys, &[0], 40_000, 8);
 }
 
 /// References to overflow values have equal lengths, too, and values of their length exist beside them.
@@ -146,10 +144,7 @@ fn overflow_values_of_one_length() {
 /// lengths are equal again has it again.
 #[test]
 fn lengths_that_stop_being_equal() {
-    if default_shape().layout != NodeLayout::Columns {
-        return;
-    }
-    let forest = forest(Shape { log_threshold_bytes: 0, ..default_shape() }, 64 * MIB, true);
+    let forest = forest(Shape { log_threshold_bytes: 0, ..Shape::default() }, 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let put = |number: u64, bytes| {
         forest.write(root, &number.to_be_bytes(), Operation::Put(&[7; 40][..bytes])).unwrap();
@@ -181,6 +176,6 @@ fn mixed_and_equal_lengths_alternate() {
             if number % 97 == 0 { [&key[..], b"longer"].concat() } else { key.to_vec() }
         })
         .collect();
-    run(default_shape(), &keys, &[16], 30_000, 9);
+    run(Shape::default(), &keys, &[16], 30_000, 9);
     run(tiny(200), &keys, &[4], 30_000, 10);
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Root, Scan, Shape};
-use honeycomb_testing::index::{self, Keys, MIB, default_shape, everything, forest, tiny};
+use honeycomb_testing::index::{self, Keys, MIB, everything, forest, tiny};
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -50,7 +50,7 @@ fn doomed(order: Order, count: usize, percent: usize) -> Vec<usize> {
 
 /// Returns a tree of `count` pairs, inserted in random or ascending order.
 fn filled(count: usize, value: &[u8], ascending: bool) -> (Forest, Root) {
-    let forest = forest(default_shape(), 64 * MIB, true);
+    let forest = forest(Shape::default(), 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let mut numbers: Vec<usize> = (0..count).collect();
     if !ascending {
@@ -218,7 +218,7 @@ fn one_pass_compacts_any_tree() {
 #[test]
 fn a_queue_leaves_no_empty_leaves() {
     for (value_bytes, together) in [(107, 1), (107, 30), (16, 1), (400, 7)] {
-        let forest = forest(default_shape(), 16 * MIB, true);
+        let forest = forest(Shape::default(), 16 * MIB, true);
         let root = forest.create_tree().unwrap();
         for first in (0..60_000).step_by(together) {
             let value = vec![7; value_bytes];

@@ -2,8 +2,8 @@
 //! segments have equal heads.
 #![allow(missing_docs)]
 
-use honeycomb_btree::{Operation, Outcome};
-use honeycomb_testing::index::{MIB, default_shape, everything, forest, tiny};
+use honeycomb_btree::{Operation, Outcome, Shape};
+use honeycomb_testing::index::{MIB, everything, forest, tiny};
 use honeycomb_testing::seed_or;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -13,7 +13,7 @@ const PAIRS: u64 = 20_000;
 
 /// Inserts keys of even numbers in random order, and looks up the keys of all numbers.
 fn check(key: impl Fn(u64) -> String) {
-    let forest = forest(default_shape(), 64 * MIB, true);
+    let forest = forest(Shape::default(), 64 * MIB, true);
     let root = forest.create_tree().unwrap();
     let mut numbers: Vec<u64> = (0..PAIRS).map(|number| 2 * number).collect();
     numbers.shuffle(&mut StdRng::seed_from_u64(seed_or(1)));

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
-use honeycomb_btree::{Forest, NodeLayout, Operation, Outcome, Root, Shape};
+use honeycomb_btree::{Forest, Operation, Outcome, Root};
 use honeycomb_layout::node_header;
 use honeycomb_memory::{LockAndSize, Node, NodeBuffer, Retired};
 use honeycomb_testing::index::{MIB, forest, tiny};
@@ -91,15 +91,12 @@ fn put(buffer: &mut [u8], offset: usize, word: u64) {
 fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     let forest = forest(tiny(0), 4 * MIB, false);
     let root = forest.create_tree().unwrap();
-    // Interior nodes are in columns in every store.
-    let columns = self::forest(Shape { layout: NodeLayout::Columns, ..tiny(0) }, MIB, false);
-    let empty = columns.create_tree().unwrap();
+    let other = forest.create_tree().unwrap();
     let insert = |number| drop(forest.write(root, &key(0, number), Operation::Insert(&[7; 100])).unwrap());
     (0..pairs).map(|number| 20 * number).for_each(insert);
     let (memory, pin) = (forest.memory(), forest.memory().pin());
     let old = memory.node(&pin, root.lid());
-    let columns_pin = columns.memory().pin();
-    let empty = columns.memory().node(&columns_pin, empty.lid());
+    let empty = memory.node(&pin, other.lid());
     let (below, mut above) = (copy_of(&forest, old), copy_of(&forest, empty));
     let lid = memory.reserve_lid().unwrap().keep();
     put(&mut above, node_header::LEFT_OFFSET, lid.get());
@@ -118,7 +115,7 @@ fn grow_under_a_waiting_writer(pairs: u8, round: u32) {
     });
     memory.retire([Retired::Node(old.address())]);
     drop(pin);
-    assert_eq!(forest.verify(&[root]).unwrap().pairs, 2 * u64::from(pairs));
+    assert_eq!(forest.verify(&[root, other]).unwrap().pairs, 2 * u64::from(pairs));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use std::ops::Bound;
 
-use honeycomb_btree::{Config, Error, Forest, Loader, NodeLayout, Operation, Root, Shape};
+use honeycomb_btree::{Config, Error, Forest, Loader, Operation, Root, Shape};
+use honeycomb_layout::COLUMN_HEADS_OFFSET;
 use honeycomb_memory::{Faults, MemoryConfig};
-use honeycomb_testing::index::{Keys, MIB, Model, Pairs, default_shape, everything, forest, key, tiny};
+use honeycomb_testing::index::{Keys, MIB, Model, Pairs, everything, forest, key, tiny};
 
 /// Returns `pairs` pairs, some with overflow values.
 fn model(keys: Keys, pairs: u64, key_bytes_max: usize) -> Model {
@@ -106,14 +107,14 @@ fn trees_of_every_size_pass_every_check() {
             }
         }
         for parts in [1, 7] {
-            check(default_shape(), keys, 5_000, (parts, 90));
+            check(Shape::default(), keys, 5_000, (parts, 90));
         }
     }
 }
 
 #[test]
 fn leaves_have_the_requested_fill_factor() {
-    let shape = default_shape();
+    let shape = Shape::default();
     for (fill_percent, least, most) in [(50, 0.49, 0.51), (90, 0.89, 0.91), (100, 0.96, 0.985)] {
         let forest = forest(shape, 64 * MIB, true);
         let root = forest.create_tree().unwrap();
@@ -121,7 +122,7 @@ fn leaves_have_the_requested_fill_factor() {
         (0..50_000_u64).for_each(|number| loader.push(&number.to_be_bytes(), &[7; 16]).unwrap());
         assert_eq!(loader.finish().unwrap(), 50_000);
         let verified = forest.verify(&[root]).unwrap();
-        let start = if shape.layout == NodeLayout::Columns { 192 } else { 512 };
+        let start = COLUMN_HEADS_OFFSET as u64;
         let used = verified.leaf_bytes_used / verified.leaves - start;
         let used = used as f64 / (shape.node_bytes as u64 - start) as f64;
         assert!((least..most).contains(&used), "{used} of the blocks are used at {fill_percent} %");

@@ -6,8 +6,7 @@ use std::ops::Bound;
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
 use honeycomb_memory::Lease;
 use honeycomb_testing::index::{
-    Keys, MIB, Model, apply, borrow, default_shape, everything, expected_scan, forest, key, pick, scan, tiny,
-    value,
+    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny, value,
 };
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
@@ -279,7 +278,7 @@ fn keys_of_any_length_in_tiny_nodes() {
 
 #[test]
 fn keys_of_any_length_up_to_460_bytes() {
-    let shape = Shape { node_bytes: 4096, ..default_shape() };
+    let shape = Shape { node_bytes: 4096, ..Shape::default() };
     assert_eq!(shape.key_bytes_max(), 460);
     run(shape, true, Keys::AnyLength, 1_500, 4);
 }
@@ -301,7 +300,7 @@ fn counting_keys_without_a_log() {
 
 #[test]
 fn the_default_shape() {
-    run(default_shape(), true, Keys::Random, 6_000, 8);
+    run(Shape::default(), true, Keys::Random, 6_000, 8);
 }
 
 #[test]
@@ -318,7 +317,7 @@ fn paths_in_tiny_nodes_with_longer_logs() {
 
 #[test]
 fn the_default_shape_with_another_seed() {
-    run(default_shape(), true, Keys::Random, 6_000, 14);
+    run(Shape::default(), true, Keys::Random, 6_000, 14);
 }
 
 #[test]
@@ -334,7 +333,7 @@ fn version_delta_overflow_forces_consolidation() {
 
 #[test]
 fn large_nodes_and_large_values() {
-    let shape = Shape { node_bytes: 16_384, log_threshold_bytes: 4096, ..default_shape() };
+    let shape = Shape { node_bytes: 16_384, log_threshold_bytes: 4096, ..Shape::default() };
     let forest = forest(shape, 256 * MIB, true);
     let root = forest.create_tree().unwrap();
     let sizes = [0, 1, 469, 470, 471, 511, 512, 513, 8191, 8192, 8193, MIB, 16 * MIB - 1, 16 * MIB];
@@ -353,7 +352,7 @@ fn large_nodes_and_large_values() {
 
 #[test]
 fn keys_at_below_and_above_their_limits() {
-    let forest = forest(default_shape(), 16 * MIB, true);
+    let forest = forest(Shape::default(), 16 * MIB, true);
     let root = forest.create_tree().unwrap();
     for length in [1, 459, 460] {
         assert_eq!(forest.write(root, &vec![7; length], Operation::Put(b"v")).unwrap(), Outcome::Inserted);

@@ -45,15 +45,6 @@ pub const NODE_BYTES_MAX: usize = 16384;
 /// Default size of a node.
 pub const NODE_BYTES_DEFAULT: usize = 8192;
 
-/// Shortcut block: the header and it are the node's first 512 bytes.
-pub const SHORTCUT_BLOCK_BYTES_DEFAULT: usize = 448;
-
-/// A shortcut: an 8-byte head and a 2-byte segment offset, kept in two arrays.
-pub const SHORTCUT_BYTES: usize = 10;
-
-/// Minimum size of a segment of the sorted block.
-pub const SEGMENT_BYTES_MIN_DEFAULT: usize = 128;
-
 /// A leaf whose log block would exceed this is consolidated.
 pub const LOG_THRESHOLD_BYTES_DEFAULT: usize = 512;
 
@@ -512,8 +503,8 @@ pub const WAL_BLOCK_UNORDERED: usize = 4;
 /// | right                                                                                 |
 /// +---------------------+---------------------+---------------------+----------+----------+
 /// | 40..42              | 42..44              | 44..46              | 46       | 47       |
-/// | sorted_end          | sorted_count        | prefix_length       | shortcut_| level    |
-/// |                     |                     |                     | count    |          |
+/// | sorted_end          | sorted_count        | prefix_length       | group_   | level    |
+/// |                     |                     |                     | bits     |          |
 /// +---------------------+---------------------+---------------------+----------+----------+
 /// | 48..64                                                                                |
 /// | tags[16]                                                                              |
@@ -554,10 +545,10 @@ pub mod node_header {
     pub const PREFIX_LENGTH_OFFSET: usize = 44;
     /// Bytes of `prefix_length`.
     pub const PREFIX_LENGTH_BYTES: usize = 2;
-    /// Rows: shortcuts in use; columns: binary logarithm of the number of heads in a group.
-    pub const SHORTCUT_COUNT_OFFSET: usize = 46;
-    /// Bytes of `shortcut_count`.
-    pub const SHORTCUT_COUNT_BYTES: usize = 1;
+    /// Binary logarithm of the number of heads in a group.
+    pub const GROUP_BITS_OFFSET: usize = 46;
+    /// Bytes of `group_bits`.
+    pub const GROUP_BITS_BYTES: usize = 1;
     /// 0: leaf; otherwise the height above the leaves.
     pub const LEVEL_OFFSET: usize = 47;
     /// Bytes of `level`.
@@ -587,8 +578,8 @@ pub mod node_header {
         let end = end + SORTED_COUNT_BYTES;
         assert!(PREFIX_LENGTH_OFFSET == end);
         let end = end + PREFIX_LENGTH_BYTES;
-        assert!(SHORTCUT_COUNT_OFFSET == end);
-        let end = end + SHORTCUT_COUNT_BYTES;
+        assert!(GROUP_BITS_OFFSET == end);
+        let end = end + GROUP_BITS_BYTES;
         assert!(LEVEL_OFFSET == end);
         let end = end + LEVEL_BYTES;
         assert!(TAGS_OFFSET == end);
@@ -736,43 +727,6 @@ pub mod child {
         let end = 0;
         assert!(LID_OFFSET == end);
         let end = end + LID_BYTES;
-        assert!(SIZE == end);
-    };
-}
-
-/// Before the item of every log entry in rows.
-///
-/// ```text
-/// +---------------------+----------+------------------------------------------------------+
-/// | 0..2                | 2        | 3..8                                                 |
-/// | back_pointer        | order_   | version_delta                                        |
-/// |                     | hint     |                                                      |
-/// +---------------------+----------+------------------------------------------------------+
-/// ```
-pub mod log_entry_header {
-    /// Bytes of the whole.
-    pub const SIZE: usize = 8;
-    /// Offset in the node of the first sorted item whose key is not smaller; sorted_end: none.
-    pub const BACK_POINTER_OFFSET: usize = 0;
-    /// Bytes of `back_pointer`.
-    pub const BACK_POINTER_BYTES: usize = 2;
-    /// Rank among the log entries present when it was written; the newest of equal keys comes first.
-    pub const ORDER_HINT_OFFSET: usize = 2;
-    /// Bytes of `order_hint`.
-    pub const ORDER_HINT_BYTES: usize = 1;
-    /// Write version of the entry minus node_version.
-    pub const VERSION_DELTA_OFFSET: usize = 3;
-    /// Bytes of `version_delta`.
-    pub const VERSION_DELTA_BYTES: usize = 5;
-
-    const _: () = {
-        let end = 0;
-        assert!(BACK_POINTER_OFFSET == end);
-        let end = end + BACK_POINTER_BYTES;
-        assert!(ORDER_HINT_OFFSET == end);
-        let end = end + ORDER_HINT_BYTES;
-        assert!(VERSION_DELTA_OFFSET == end);
-        let end = end + VERSION_DELTA_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -1954,7 +1908,7 @@ pub mod lock_and_size {
     }
 }
 
-/// Before the rest of the key suffix and the value of an item in columns without a stride, and of
+/// Before the rest of the key suffix and the value of an item in a leaf without a stride, and of
 /// every log entry.
 ///
 /// ```text
@@ -2113,7 +2067,7 @@ pub mod item_word {
     }
 }
 
-/// One for each log entry of a leaf in columns, from the end of the node downwards.
+/// One for each log entry of a leaf, from the end of the node downwards.
 ///
 /// ```text
 /// +---------+---------------+--------------+------------+--------------+
@@ -2288,164 +2242,6 @@ pub mod column_child {
     #[inline]
     pub const fn with_rest(word: u64, value: u64) -> u64 {
         super::replace(word, REST_SHIFT, REST_MASK, value)
-    }
-}
-
-/// Three bytes before the key suffix and the value of every item.
-///
-/// ```text
-/// +---------+---------+----------+-----------+----------+--------------+---------------+
-/// | 23:22   | 21      | 20       | 19        | 18       | 17:9         | 8:0           |
-/// | padding | repeats | replaces | tombstone | overflow | value_length | suffix_length |
-/// +---------+---------+----------+-----------+----------+--------------+---------------+
-/// ```
-pub mod item_header {
-    /// Bits of the whole.
-    pub const BITS: u32 = 24;
-    /// Lowest bit of `suffix_length`.
-    pub const SUFFIX_LENGTH_SHIFT: u32 = 0;
-    /// Bits of `suffix_length`.
-    pub const SUFFIX_LENGTH_BITS: u32 = 9;
-    /// The largest `suffix_length`: the mask after the shift.
-    pub const SUFFIX_LENGTH_MASK: u64 = 0x1ff;
-    /// Lowest bit of `value_length`.
-    pub const VALUE_LENGTH_SHIFT: u32 = 9;
-    /// Bits of `value_length`.
-    pub const VALUE_LENGTH_BITS: u32 = 9;
-    /// The largest `value_length`: the mask after the shift.
-    pub const VALUE_LENGTH_MASK: u64 = 0x1ff;
-    /// Lowest bit of `overflow`.
-    pub const OVERFLOW_SHIFT: u32 = 18;
-    /// Bits of `overflow`.
-    pub const OVERFLOW_BITS: u32 = 1;
-    /// The largest `overflow`: the mask after the shift.
-    pub const OVERFLOW_MASK: u64 = 0x1;
-    /// Lowest bit of `tombstone`.
-    pub const TOMBSTONE_SHIFT: u32 = 19;
-    /// Bits of `tombstone`.
-    pub const TOMBSTONE_BITS: u32 = 1;
-    /// The largest `tombstone`: the mask after the shift.
-    pub const TOMBSTONE_MASK: u64 = 0x1;
-    /// Lowest bit of `replaces`.
-    pub const REPLACES_SHIFT: u32 = 20;
-    /// Bits of `replaces`.
-    pub const REPLACES_BITS: u32 = 1;
-    /// The largest `replaces`: the mask after the shift.
-    pub const REPLACES_MASK: u64 = 0x1;
-    /// Lowest bit of `repeats`.
-    pub const REPEATS_SHIFT: u32 = 21;
-    /// Bits of `repeats`.
-    pub const REPEATS_BITS: u32 = 1;
-    /// The largest `repeats`: the mask after the shift.
-    pub const REPEATS_MASK: u64 = 0x1;
-    /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 22;
-    /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 2;
-    /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x3;
-
-    const _: () = {
-        let end = 0;
-        assert!(SUFFIX_LENGTH_SHIFT == end);
-        let end = end + SUFFIX_LENGTH_BITS;
-        assert!(VALUE_LENGTH_SHIFT == end);
-        let end = end + VALUE_LENGTH_BITS;
-        assert!(OVERFLOW_SHIFT == end);
-        let end = end + OVERFLOW_BITS;
-        assert!(TOMBSTONE_SHIFT == end);
-        let end = end + TOMBSTONE_BITS;
-        assert!(REPLACES_SHIFT == end);
-        let end = end + REPLACES_BITS;
-        assert!(REPEATS_SHIFT == end);
-        let end = end + REPEATS_BITS;
-        assert!(PADDING_SHIFT == end);
-        let end = end + PADDING_BITS;
-        assert!(BITS == end);
-    };
-
-    /// Bytes of the key after the node's prefix.
-    #[inline]
-    pub const fn suffix_length(word: u64) -> u64 {
-        super::extract(word, SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_MASK)
-    }
-
-    /// `word` with another `suffix_length`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_suffix_length(word: u64, value: u64) -> u64 {
-        super::replace(word, SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_MASK, value)
-    }
-
-    /// Bytes of the value in the item.
-    #[inline]
-    pub const fn value_length(word: u64) -> u64 {
-        super::extract(word, VALUE_LENGTH_SHIFT, VALUE_LENGTH_MASK)
-    }
-
-    /// `word` with another `value_length`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_value_length(word: u64, value: u64) -> u64 {
-        super::replace(word, VALUE_LENGTH_SHIFT, VALUE_LENGTH_MASK, value)
-    }
-
-    /// The value is a value_reference.
-    #[inline]
-    pub const fn overflow(word: u64) -> u64 {
-        super::extract(word, OVERFLOW_SHIFT, OVERFLOW_MASK)
-    }
-
-    /// `word` with another `overflow`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_overflow(word: u64, value: u64) -> u64 {
-        super::replace(word, OVERFLOW_SHIFT, OVERFLOW_MASK, value)
-    }
-
-    /// Log block only: a tombstone, the key is deleted.
-    #[inline]
-    pub const fn tombstone(word: u64) -> u64 {
-        super::extract(word, TOMBSTONE_SHIFT, TOMBSTONE_MASK)
-    }
-
-    /// `word` with another `tombstone`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_tombstone(word: u64, value: u64) -> u64 {
-        super::replace(word, TOMBSTONE_SHIFT, TOMBSTONE_MASK, value)
-    }
-
-    /// Log block only: the sorted item at back_pointer has the same key.
-    #[inline]
-    pub const fn replaces(word: u64) -> u64 {
-        super::extract(word, REPLACES_SHIFT, REPLACES_MASK)
-    }
-
-    /// `word` with another `replaces`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_replaces(word: u64, value: u64) -> u64 {
-        super::replace(word, REPLACES_SHIFT, REPLACES_MASK, value)
-    }
-
-    /// Log block only: an earlier log entry has the same key.
-    #[inline]
-    pub const fn repeats(word: u64) -> u64 {
-        super::extract(word, REPEATS_SHIFT, REPEATS_MASK)
-    }
-
-    /// `word` with another `repeats`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_repeats(word: u64, value: u64) -> u64 {
-        super::replace(word, REPEATS_SHIFT, REPEATS_MASK, value)
-    }
-
-    /// Zero.
-    #[inline]
-    pub const fn padding(word: u64) -> u64 {
-        super::extract(word, PADDING_SHIFT, PADDING_MASK)
-    }
-
-    /// `word` with another `padding`, which must not be wider than the field.
-    #[inline]
-    pub const fn with_padding(word: u64, value: u64) -> u64 {
-        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
     }
 }
 

@@ -12,8 +12,6 @@ pub struct MemoryConfig {
     pub arena_bytes: usize,
     /// Size of the buffer of a node in bytes: a power of two, 1 KiB to 16 KiB. Default 8 KiB.
     pub node_bytes: usize,
-    /// Whether each node ends with a word for each of its log entries. Default false.
-    pub log_words: bool,
     /// Maximum number of operations in flight, rounded up to a power of two. A further operation waits.
     /// Default 256.
     pub participants: usize,
@@ -35,7 +33,6 @@ impl Default for MemoryConfig {
         Self {
             arena_bytes: 1 << 30,
             node_bytes: layout::NODE_BYTES_DEFAULT,
-            log_words: false,
             participants: 256,
             leases: 64,
             devices: 8,

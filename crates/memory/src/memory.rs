@@ -43,7 +43,6 @@ pub struct Memory {
     pub(crate) controls: Controls,
     epochs: Arc<Epochs>,
     pub(crate) node_bytes: usize,
-    pub(crate) log_words: bool,
     pub(crate) allocator: Allocator,
     retire_lists: RetireLists,
     retired_bytes: Padded<AtomicU64>,
@@ -83,7 +82,6 @@ impl Memory {
             controls: Controls::new(config.devices),
             epochs: Arc::new(Epochs::new(pins, config.leases, config.devices)),
             node_bytes: config.node_bytes,
-            log_words: config.log_words,
             allocator: Allocator::new(arena_bytes / UNIT, config.node_bytes / UNIT, stripes)?,
             retire_lists: RetireLists::new(stripes),
             retired_bytes: Padded(AtomicU64::new(0)),
@@ -102,8 +100,7 @@ impl Memory {
     /// The greatest size of a node with this number of log entries.
     #[inline]
     pub(crate) fn size_max(&self, log_count: usize) -> usize {
-        let words = if self.log_words { log_count } else { 0 };
-        self.node_bytes.saturating_sub(words * size_of::<u64>())
+        self.node_bytes.saturating_sub(log_count * size_of::<u64>())
     }
 
     /// Begins an operation. Memory that it can reach is not reclaimed before the pin is dropped. Waits while

@@ -6,10 +6,9 @@
 //! 3. The bytes from 64 up to the published size do not change until the buffer is reclaimed. It is not
 //!    reclaimed while a pin can reach the node.
 //! 4. Only the lock holder reads or writes the bytes past the published size, except the published log words.
-//! 5. If nodes have log words ([`MemoryConfig::log_words`](crate::MemoryConfig::log_words)), the last words
-//!    of a node, one for each log entry, are published with the entries. Threads access them as atomic words
-//!    only. The lock holder stores the words of its entries before it publishes them; published words do not
-//!    change.
+//! 5. The last words of a node, one for each log entry, are published with the entries. Threads access them
+//!    as atomic words only. The lock holder stores the words of its entries before it publishes them;
+//!    published words do not change.
 
 use std::ptr::NonNull;
 use std::{fmt, slice};
@@ -190,7 +189,6 @@ impl<'p> Node<'p> {
     /// `count` words fit into the node, and all threads access them as atomic words only during `'b`.
     #[inline]
     unsafe fn log_words<'b>(self, count: usize) -> LogWords<'b> {
-        let count = if self.memory.log_words { count } else { 0 };
         // SAFETY: the words are within the node, initialised and aligned; the caller guarantees the rest.
         let words = unsafe {
             let start = self.start.add(self.memory.node_bytes - count * WORD).cast::<MappedWord>();
@@ -243,7 +241,7 @@ impl<'p> Published<'p> {
 }
 
 impl<'p> Published<'p> {
-    /// The words of the published log entries. It is empty if nodes have no log words.
+    /// The words of the published log entries.
     #[must_use]
     #[inline]
     pub fn log_words(self) -> LogWords<'p> {
@@ -332,20 +330,20 @@ impl<'p> LockedNode<'p> {
     /// Stores the log word of an entry that is not published yet.
     ///
     /// # Panics
-    /// If the entry is published, nodes have no log words, or the word would be in the published bytes.
+    /// If the entry is published, or the word would be in the published bytes.
     #[inline]
     pub fn set_log_word(&self, entry: usize, word: u64) {
         assert!(entry >= self.seen.log_count(), "the log word of a published entry never changes");
         self.check_log_words(entry + 1);
         // SAFETY: rules 4 and 5; the words fit, and this holder cannot write bytes while it is borrowed.
         let words = unsafe { self.node.log_words(entry + 1) };
-        words.words.first().expect("nodes have log words").store(word, Ordering::Relaxed);
+        words.words.first().expect("at least one word").store(word, Ordering::Relaxed);
     }
 
     #[inline]
     fn check_log_words(&self, count: usize) {
         let (memory, size) = (self.node.memory, self.seen.size());
-        let fit = !memory.log_words || size <= memory.size_max(count);
+        let fit = size <= memory.size_max(count);
         assert!(fit, "{count} log words do not fit after {size} bytes");
     }
 

@@ -97,8 +97,7 @@ fn bytes_past_the_size_are_read_once_they_are_published() {
 /// The log words of published entries are at the end of a node. Those of other entries are not read.
 #[test]
 fn a_device_reads_the_log_words_of_published_entries() {
-    let config =
-        MemoryConfig { arena_bytes: 64 * 8192, huge_pages: false, log_words: true, ..Default::default() };
+    let config = MemoryConfig { arena_bytes: 64 * 8192, huge_pages: false, ..Default::default() };
     let memory = Memory::new(config).unwrap();
     let mut device = memory.device().unwrap();
     device.publish_window(1, 1);

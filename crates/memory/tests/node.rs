@@ -76,15 +76,14 @@ fn a_node_can_be_full() {
     let mut locked = node.try_lock(node.lock_and_size()).unwrap();
     locked.tail_mut(64).fill(9);
     assert!(locked.tail_mut(memory.node_bytes()).is_empty());
-    locked.publish(memory.node_bytes(), 255);
+    locked.publish(memory.node_bytes(), 0);
     let bytes = node.published().bytes();
     assert!(bytes.len() == memory.node_bytes() - 64 && bytes.iter().all(|&byte| byte == 9));
 }
 
 #[test]
 fn log_words_are_published_with_their_entries() {
-    let config =
-        MemoryConfig { arena_bytes: 64 * 8192, log_words: true, huge_pages: false, ..Default::default() };
+    let config = MemoryConfig { arena_bytes: 64 * 8192, huge_pages: false, ..Default::default() };
     let memory = Memory::new(config).unwrap();
     let lid = new_node(&memory, b"body");
     let pin = memory.pin();
@@ -106,16 +105,6 @@ fn log_words_are_published_with_their_entries() {
     assert!(panics(|| locked.set_log_word(2000, 0)), "the word is beyond the node");
     assert!(panics(|| locked.log_words(2000).get(0)));
     assert!(panics(|| locked.publish(8192 - 23, 3)), "the bytes reach into the words");
-}
-
-#[test]
-fn nodes_without_log_words_have_none() {
-    let memory = memory(64);
-    let lid = new_node(&memory, b"body");
-    let pin = memory.pin();
-    let locked = memory.node(&pin, lid).try_lock(memory.node(&pin, lid).lock_and_size()).unwrap();
-    assert_eq!(locked.log_words(9).get(0), None);
-    assert!(panics(|| locked.set_log_word(0, 7)));
 }
 
 #[test]

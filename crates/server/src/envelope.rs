@@ -6,7 +6,7 @@
 //! ```
 //! Only the server interprets this format. For the store and its accelerator it is a value like any other.
 
-use honeycomb_layout::{ALLOCATION_UNIT_BYTES, INLINE_VALUE_BYTES_MAX, item_header, value_reference};
+use honeycomb_layout::{ALLOCATION_UNIT_BYTES, INLINE_VALUE_BYTES_MAX, item_word, value_reference};
 
 use crate::failure::Failure;
 
@@ -57,7 +57,7 @@ impl<'a> Envelope<'a> {
     /// Returns the bytes that the pair of a key uses in an ordered database: in its leaf, where it may share
     /// its first bytes with others, and in the buffer of an overflow value.
     pub(crate) fn pair_bytes(&self, key: &[u8]) -> usize {
-        let (item, value) = (item_header::BITS as usize / 8 + key.len(), self.bytes());
+        let (item, value) = (item_word::BITS as usize / 8 + key.len(), self.bytes());
         if value <= INLINE_VALUE_BYTES_MAX {
             return item + value;
         }

@@ -5,11 +5,10 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 19200
 //! ```
-//! Arguments: kind (`get`, `scan4`, `scan24`); number of pairs; number of operations; the layout (`rows` or
-//! `columns`); kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16
-//! bytes if omitted). Divide the instruction count by the number of operations.
+//! Arguments: kind (`get`, `scan4`, `scan24`); number of pairs; number of operations; kind of keys
+//! (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16 bytes if omitted). Divide the instruction count by the number of operations.
 
-use honeycomb_store::{Config, NodeLayout, Reads, RowShape, Scan, Store, Table};
+use honeycomb_store::{Config, Reads, Scan, Store, Table};
 use honeycomb_testing::{ExampleKeys, example_value};
 
 const TOGETHER: u64 = 64;
@@ -43,13 +42,9 @@ fn main() {
     let number =
         |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).unwrap_or(100_000_u64);
     let (pairs, operations) = (number(1), number(2));
-    let layout = match arguments.get(3).map(String::as_str) {
-        Some("rows") => NodeLayout::Rows(RowShape::default()),
-        _ => NodeLayout::Columns,
-    };
-    let keys = ExampleKeys::named(arguments.get(4));
+    let keys = ExampleKeys::named(arguments.get(3));
     let memory_bytes = pairs as usize * keys.pair_bytes() + (64 << 20);
-    let store = Store::open(Config { memory_bytes, node_layout: Some(layout), ..Config::default() }).unwrap();
+    let store = Store::open(Config { memory_bytes, ..Config::default() }).unwrap();
     let table = store.table("pairs").unwrap();
     for number in 0..pairs {
         let key = keys.key(number);

@@ -1,17 +1,15 @@
-//! Compares gets and scans one at a time and in batches, in stores with and without fingerprint directories:
-//! the gain from the accelerator and from the directories.
+//! Compares gets and scans one at a time and in batches: the gain from the accelerator.
 //!
 //! ```text
-//! cargo run --release -p honeycomb-store --example reads -- 10000000 0.2 "" 0 512
+//! cargo run --release -p honeycomb-store --example reads -- 10000000 0.2 ""
 //! ```
 //! Arguments: the number of pairs; the seconds of a run; a part of the names of the measured ways, empty for
-//! all; the bytes of the fingerprint directories of each store, by default one store without. Prints the
-//! median of the nanoseconds per operation.
+//! all. Prints the median of the nanoseconds per operation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{Config, NodeLayout, Pairs, Reads, RowShape, Scan, Software, Store, Table};
+use honeycomb_store::{Config, Pairs, Reads, Scan, Software, Store, Table};
 use honeycomb_testing::index::scattered_key as key;
 
 /// Uniformly distributed random keys.
@@ -28,7 +26,7 @@ impl Keys {
     }
 }
 
-/// Runs of each way and store.
+/// Runs of each way.
 const RUNS: usize = 7;
 
 /// A way to read: executes some reads and returns their number.
@@ -84,10 +82,10 @@ fn print_touched(config: &Config, pairs: u64) {
     println!("log blocks: {} skipped, {read} bytes read", touched.log_blocks_skipped);
 }
 
-/// A store of `pairs` pairs with nodes of this layout.
-fn loaded(pairs: u64, layout: NodeLayout) -> (Store, Table) {
+/// A store of `pairs` pairs.
+fn loaded(pairs: u64) -> (Store, Table) {
     let memory_bytes = pairs as usize * 80 + (256 << 20);
-    let config = Config { memory_bytes, node_layout: Some(layout), ..Config::default() };
+    let config = Config { memory_bytes, ..Config::default() };
     print_touched(&config, pairs.min(1_000_000));
     let store = Store::open(config).unwrap();
     let table = store.table("pairs").unwrap();
@@ -103,24 +101,12 @@ fn main() {
     let pairs = arguments.first().map_or(1e6, number) as u64;
     let duration = Duration::from_secs_f64(arguments.get(1).map_or(0.2, number));
     let wanted = arguments.get(2).map_or("", String::as_str);
-    let layouts = [NodeLayout::Columns, NodeLayout::Rows(RowShape::default())];
-    let stores: Vec<_> = layouts.iter().map(|&layout| loaded(pairs, layout)).collect();
-    let mut stores: Vec<_> = stores.iter().map(|(store, table)| ways(store, table)).collect();
+    let (store, table) = loaded(pairs);
     let mut keys = Keys { state: 1, pairs };
-    println!("{:>26}  columns   rows", "");
-    stores.iter_mut().for_each(|ways| ways.retain(|(name, _)| name.contains(wanted)));
-    for way in 0..stores[0].len() {
-        let mut times: Vec<Vec<f64>> = vec![Vec::new(); stores.len()];
-        for _ in 0..RUNS {
-            for (ways, times) in stores.iter_mut().zip(&mut times) {
-                times.push(nanoseconds(&mut ways[way].1, &mut keys, duration));
-            }
-        }
-        let medians = times.iter_mut().map(|times| {
-            times.sort_by(f64::total_cmp);
-            format!("{:6.0} ns", times[RUNS / 2])
-        });
-        println!("{:>26}: {}", stores[0][way].0, medians.collect::<String>());
+    for (name, mut way) in ways(&store, &table).into_iter().filter(|(name, _)| name.contains(wanted)) {
+        let mut times = [(); RUNS].map(|()| nanoseconds(&mut way, &mut keys, duration));
+        times.sort_by(f64::total_cmp);
+        println!("{name:>26}: {:6.0} ns", times[RUNS / 2]);
     }
 }
 

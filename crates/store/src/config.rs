@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use honeycomb_accelerator::{Backend, LONG_SCAN_LEASES, Software};
-use honeycomb_btree::{NodeLayout, Shape};
+use honeycomb_btree::Shape;
 use honeycomb_hashtable::Functions;
 use honeycomb_memory::{Faults, MemoryConfig};
 
@@ -30,9 +30,6 @@ pub struct Config {
     pub node_bytes: usize,
     /// Bytes that the log block of a leaf may reach before the leaf is consolidated. Default 512.
     pub log_threshold_bytes: usize,
-    /// The layout of nodes. Default `None`: the layout that suits the accelerator, columns for the software
-    /// accelerator and rows for a device.
-    pub node_layout: Option<NodeLayout>,
     /// Whether writes have versions. Without versions there are no snapshots, and the pairs of a scan, an
     /// iterator or an image may be of different moments; operations on single pairs stay linearizable.
     /// Default true.
@@ -90,7 +87,6 @@ impl Default for Config {
             memory_bytes: 1 << 30,
             node_bytes: shape.node_bytes,
             log_threshold_bytes: shape.log_threshold_bytes,
-            node_layout: None,
             mvcc: true,
             huge_pages: true,
             interleave: true,
@@ -125,7 +121,6 @@ impl Config {
             shape: Shape {
                 node_bytes: self.node_bytes,
                 log_threshold_bytes: self.log_threshold_bytes,
-                layout: self.node_layout.unwrap_or_else(|| self.accelerator.node_layout()),
                 ..Shape::default()
             },
             mvcc: self.mvcc,

@@ -81,9 +81,7 @@ pub mod unordered;
 mod verify;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};
-pub use honeycomb_btree::{
-    AccessCounts, BatchOutcome, BlockCounts, Existing, LevelCounts, NodeLayout, Outcome, RowShape, Version,
-};
+pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, Existing, LevelCounts, Outcome, Version};
 pub use honeycomb_log::{LogError, Storage, StorageFile};
 pub use honeycomb_memory::Faults;
 

@@ -23,7 +23,7 @@ use honeycomb_memory::{Lease, MemoryError};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::index::{Keys, MIB, Model, Pairs, expected_scan, forest, key, tiny_for};
+use crate::index::{Keys, MIB, Model, Pairs, expected_scan, forest, key, tiny};
 
 /// An arena with room for everything that a round retires, even if an operation is in flight all the time.
 pub const AMPLE: usize = 1024 * MIB;
@@ -393,7 +393,7 @@ fn replay(model: &mut Model, change: Change) {
 /// # Panics
 /// If a read is not linearizable or the forest is damaged.
 pub fn run(round: &Round, seed: u64) -> usize {
-    let shape = tiny_for(&*round.backend, round.log_bytes);
+    let shape = tiny(round.log_bytes);
     let forest = Arc::new(forest(shape, round.arena_bytes, true));
     let accelerator = round.backend.attach(&forest).unwrap();
     let root = forest.create_tree().unwrap();

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
-use honeycomb_accelerator::Backend;
 use honeycomb_btree::{
-    Config, Emit, Existing, Forest, NodeLayout, Operation, Outcome, Pair, PairRun, Reader, Root, RowShape,
-    Scan, Shape,
+    Config, Emit, Existing, Forest, Operation, Outcome, Pair, PairRun, Reader, Root, Scan, Shape,
 };
 use honeycomb_memory::MemoryConfig;
 use rand::Rng;
@@ -21,52 +19,10 @@ pub type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 /// Bytes of a mebibyte.
 pub const MIB: usize = 1 << 20;
 
-/// Rows with small segments and shortcut blocks.
-pub const TINY_ROWS: RowShape = RowShape { segment_bytes_min: 32, shortcut_block_bytes: 64 };
-
-/// Returns the layout of nodes under test: columns, or rows if the environment variable `HONEYCOMB_LAYOUT` is
-/// `rows`. Segments and shortcut blocks of rows are small.
-///
-/// # Panics
-/// If the variable has another value than `rows` or `columns`.
-#[must_use]
-pub fn layout() -> NodeLayout {
-    match std::env::var("HONEYCOMB_LAYOUT").as_deref() {
-        Ok("rows") => NodeLayout::Rows(TINY_ROWS),
-        Ok("columns") | Err(_) => NodeLayout::Columns,
-        Ok(other) => panic!("HONEYCOMB_LAYOUT is {other}, which is neither rows nor columns"),
-    }
-}
-
-/// A shape of nodes so small that a few pairs fill one, in the layout under test.
+/// A shape of nodes so small that a few pairs fill one.
 #[must_use]
 pub fn tiny(log_threshold_bytes: usize) -> Shape {
-    Shape { node_bytes: 1024, log_threshold_bytes, layout: layout(), ..Shape::default() }
-}
-
-/// Such a shape in rows.
-#[must_use]
-pub fn tiny_rows(log_threshold_bytes: usize) -> Shape {
-    Shape { layout: NodeLayout::Rows(TINY_ROWS), ..tiny(log_threshold_bytes) }
-}
-
-/// Such a shape in the layout that suits a backend: that under test if it reads every layout.
-#[must_use]
-pub fn tiny_for(backend: &dyn Backend, log_threshold_bytes: usize) -> Shape {
-    match backend.node_layout() {
-        NodeLayout::Columns => tiny(log_threshold_bytes),
-        NodeLayout::Rows(_) => tiny_rows(log_threshold_bytes),
-    }
-}
-
-/// The default shape in the layout under test.
-#[must_use]
-pub fn default_shape() -> Shape {
-    let layout = match layout() {
-        NodeLayout::Columns => NodeLayout::Columns,
-        NodeLayout::Rows(_) => NodeLayout::Rows(RowShape::default()),
-    };
-    Shape { layout, ..Shape::default() }
+    Shape { node_bytes: 1024, log_threshold_bytes, ..Shape::default() }
 }
 
 /// Creates a forest with an arena of `arena_bytes` bytes.

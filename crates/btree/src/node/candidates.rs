@@ -4,7 +4,6 @@ use honeycomb_layout::node_header::TAGS_COUNT;
 
 use crate::node::equal_bytes::equal_bytes;
 use crate::node::key::{SearchKey, tag};
-use crate::node::view::View;
 
 /// A set of log entries.
 #[derive(Debug, Clone, Copy)]
@@ -19,12 +18,6 @@ impl Candidates {
     /// All entries.
     pub(crate) const ALL: Self = Self { tagged: u32::MAX, untagged: true };
     const NONE: Self = Self { tagged: 0, untagged: false };
-
-    /// Returns the entries of a leaf that may have a key.
-    #[inline]
-    pub(crate) fn of(leaf: View<'_>, search_key: &SearchKey<'_>) -> Self {
-        Self::among(leaf.log_count(), || leaf.tag_words(), search_key)
-    }
 
     /// Returns the entries that may have a key, among `count` entries with these fingerprints.
     #[inline(always)]

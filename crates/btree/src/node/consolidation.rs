@@ -57,7 +57,7 @@ struct Consolidation<'a> {
 impl<'a> Consolidation<'a> {
     fn new(view: View<'a>, changes: usize) -> Self {
         let items = Items::with_capacity(2 * changes + 1);
-        Self { view, prefix: view.prefix(), position: view.first(), items }
+        Self { view, prefix: view.prefix(), position: 0, items }
     }
 
     fn lay_all(&mut self, overlay: &Overlay<'a>, entries: Range<usize>) {
@@ -71,7 +71,7 @@ impl<'a> Consolidation<'a> {
         self.sorted_up_to(back_pointer);
         let header = one.item(0).header;
         if header.replaces() {
-            self.position = self.view.after(self.position);
+            self.position += 1;
         }
         if !header.tombstone() {
             self.items.push(one);
@@ -87,7 +87,7 @@ impl<'a> Consolidation<'a> {
     }
 
     fn finish(mut self) -> Items<'a> {
-        self.sorted_up_to(self.view.end());
+        self.sorted_up_to(self.view.sorted_count());
         self.items
     }
 }

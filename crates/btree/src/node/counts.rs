@@ -8,18 +8,18 @@ pub(crate) struct Counts(pub(crate) u64);
 
 impl Counts {
     /// Returns the word of a node that is built. `sorted` has the end of its sorted block and the number of
-    /// items; `shortcut_count` is as [`Counts::shortcut_count`] returns it.
+    /// items; `group_bits` is as [`Counts::group_bits`] returns it.
     pub(crate) fn new(
         level: usize,
         prefix_length: usize,
         (sorted_end, sorted_count): (usize, usize),
-        shortcut_count: usize,
+        group_bits: usize,
     ) -> Self {
         Self(
             count_field(node_header::SORTED_END_OFFSET, sorted_end)
                 | count_field(node_header::SORTED_COUNT_OFFSET, sorted_count)
                 | count_field(node_header::PREFIX_LENGTH_OFFSET, prefix_length)
-                | count_field(node_header::SHORTCUT_COUNT_OFFSET, shortcut_count)
+                | count_field(node_header::GROUP_BITS_OFFSET, group_bits)
                 | count_field(node_header::LEVEL_OFFSET, level),
         )
     }
@@ -45,11 +45,10 @@ impl Counts {
         self.field(node_header::PREFIX_LENGTH_OFFSET, node_header::PREFIX_LENGTH_BYTES)
     }
 
-    /// Returns the number of shortcuts of a node in rows; the binary logarithm of the number of heads in a
-    /// group of a node in columns.
+    /// Returns the binary logarithm of the number of heads in a group.
     #[inline(always)]
-    pub(crate) fn shortcut_count(self) -> usize {
-        self.field(node_header::SHORTCUT_COUNT_OFFSET, node_header::SHORTCUT_COUNT_BYTES)
+    pub(crate) fn group_bits(self) -> usize {
+        self.field(node_header::GROUP_BITS_OFFSET, node_header::GROUP_BITS_BYTES)
     }
 
     #[inline(always)]

@@ -1,35 +1,25 @@
-//! Items: a key after the node's prefix, and a value. An item that is not in a node, or in a node in rows, is
-//! encoded so:
+//! Items: a key after the node's prefix, and a value. An item that is not in a node is encoded so:
 //!
 //! ```text
-//! | item header, 3 | key suffix, 0..=460 | value, 0..=469 |
+//! | item word, 4 | key suffix, 0..=460 | value, 0..=469 |
 //! ```
 //! The value of a leaf's item is the value itself or a `value_reference`; that of an interior node's item is
-//! a `child`. Nodes in columns store items in another form (see `columns`).
+//! a `child`. Nodes store items in another form (see `columns`).
 
-use honeycomb_layout::{child, item_header, item_word, value_reference};
+use honeycomb_layout::{child, item_word, value_reference};
 use honeycomb_memory::{BusAddress, Lid};
 
 use crate::node::suffix::Suffix;
 
 /// Bytes of an encoded item's header.
-pub(crate) const HEADER_BYTES: usize = (item_header::BITS / 8) as usize;
+const HEADER_BYTES: usize = (item_word::BITS / 8) as usize;
 
-/// The lengths and the flags of an item. Rows and columns have the same fields at the same bits.
+/// The lengths and the flags of an item: an item word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ItemHeader(u32);
 
-const _: () = {
-    assert!(item_header::SUFFIX_LENGTH_SHIFT == item_word::SUFFIX_LENGTH_SHIFT);
-    assert!(item_header::VALUE_LENGTH_SHIFT == item_word::VALUE_LENGTH_SHIFT);
-    assert!(item_header::OVERFLOW_SHIFT == item_word::OVERFLOW_SHIFT);
-    assert!(item_header::TOMBSTONE_SHIFT == item_word::TOMBSTONE_SHIFT);
-    assert!(item_header::REPLACES_SHIFT == item_word::REPLACES_SHIFT);
-    assert!(item_header::REPEATS_SHIFT == item_word::REPEATS_SHIFT);
-};
-
-const LOG_FLAGS: u64 = item_header::REPLACES_MASK << item_header::REPLACES_SHIFT
-    | item_header::REPEATS_MASK << item_header::REPEATS_SHIFT;
+const LOG_FLAGS: u64 = item_word::REPLACES_MASK << item_word::REPLACES_SHIFT
+    | item_word::REPEATS_MASK << item_word::REPEATS_SHIFT;
 
 impl ItemHeader {
     #[inline]
@@ -41,20 +31,7 @@ impl ItemHeader {
     /// Returns the header of an encoded item.
     #[inline]
     pub(crate) fn read(bytes: &[u8]) -> Self {
-        // Load four bytes at once if there is a fourth byte. Only an empty item at the end of a node has none
-        // after it.
-        let word =
-            bytes.first_chunk::<4>().map_or_else(|| Self::read_last(bytes), |four| u32::from_le_bytes(*four));
-        Self(word & ((1 << item_header::BITS) - 1))
-    }
-
-    #[cold]
-    fn read_last(bytes: &[u8]) -> u32 {
-        u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])
-    }
-
-    pub(crate) fn write(self, bytes: &mut [u8]) {
-        bytes[..HEADER_BYTES].copy_from_slice(&self.0.to_le_bytes()[..HEADER_BYTES]);
+        Self(u32::from_le_bytes(*bytes.first_chunk().expect("an item has a header")))
     }
 
     /// Returns the header with the bits of an item word.
@@ -217,9 +194,7 @@ impl ValueReference {
 /// Returns an encoded item.
 pub(crate) fn encode(header: ItemHeader, suffix: &[u8], value: &[u8]) -> ItemBytes {
     debug_assert_eq!((header.suffix_bytes(), header.value_bytes()), (suffix.len(), value.len()));
-    let mut bytes = ItemBytes::new();
-    bytes.resize(HEADER_BYTES, 0);
-    header.write(&mut bytes);
+    let mut bytes = ItemBytes::from_slice(&header.0.to_le_bytes());
     bytes.extend_from_slice(suffix);
     bytes.extend_from_slice(value);
     bytes

@@ -1,6 +1,6 @@
 //! Item runs: the items of a new node, where they are before it is built.
 //!
-//! A consolidation or split mostly copies items without a change. A run of a node in columns is a few copies
+//! A consolidation or split mostly copies items without a change. A run of items of a node is a few copies
 //! if the node's prefix stays the same; otherwise each item is written again.
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::node::view::View;
 
 /// Adjacent items whose keys lack `prefix`.
 ///
-/// A position in a run is the index of an item in columns, the offset of an item among encoded ones, or 0 for
+/// A position in a run is the index of an item of a node, the offset of an item among encoded ones, or 0 for
 /// a single one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ItemRun<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct ItemRun<'a> {
 pub(crate) enum Source<'a> {
     /// Encoded items.
     Encoded(&'a [u8]),
-    /// Items of a node in columns, from one index up to another.
+    /// Items of a node, from one index up to another.
     Columns(Columns<'a>, u32, u32),
     One(Item<'a>),
 }
@@ -48,7 +48,7 @@ impl<'a> Items<'a> {
     /// Returns the items of the sorted block of a node.
     pub(crate) fn of(view: View<'a>) -> Self {
         let mut items = Self::with_capacity(1);
-        items.push(ItemRun::sorted(view, view.first()..view.end()));
+        items.push(ItemRun::sorted(view, 0..view.sorted_count()));
         items
     }
 
@@ -88,10 +88,7 @@ impl<'a> ItemRun<'a> {
 
     /// Returns the sorted items of a node from one position up to another.
     pub(crate) fn sorted(view: View<'a>, positions: Range<usize>) -> Self {
-        let source = match view.columns() {
-            Some(columns) => Source::Columns(columns, positions.start as u32, positions.end as u32),
-            None => Source::Encoded(view.bytes(positions)),
-        };
+        let source = Source::Columns(view.columns(), positions.start as u32, positions.end as u32);
         Self { prefix: view.prefix(), source }
     }
 

@@ -54,24 +54,8 @@ impl<'a> SearchKey<'a> {
         self.suffix.get(HEAD_BYTES..).unwrap_or(&[])
     }
 
-    /// Compares the suffix of an item with this key. Both have the same head; the suffix has `length` bytes,
-    /// and `rest` contains those after its head.
-    #[inline]
-    pub(crate) fn compare_rest(&self, length: usize, rest: &[u8]) -> Ordering {
-        // If one of two byte strings with a common beginning ends there, it is a prefix of the other.
-        if length.min(self.suffix.len()) <= HEAD_BYTES {
-            return length.cmp(&self.suffix.len());
-        }
-        match (rest.first_chunk(), self.rest().first_chunk()) {
-            // Most often the next eight bytes decide.
-            (Some(next), Some(own)) if next != own => {
-                u64::from_be_bytes(*next).cmp(&u64::from_be_bytes(*own))
-            }
-            _ => rest.cmp(self.rest()),
-        }
-    }
-
-    /// Like [`compare_rest`](Self::compare_rest), if the heads of both rests are equal, too.
+    /// Compares the suffix of an item with this key. Both have the same head, and the same head of the bytes
+    /// after it; the suffix has `length` bytes, and `rest` contains those after its first head.
     #[inline]
     pub(crate) fn compare_after_next_head(&self, length: usize, rest: &[u8]) -> Ordering {
         if length.min(self.suffix.len()) <= 2 * HEAD_BYTES {
@@ -150,11 +134,6 @@ mod tests {
             for search_key in keys.iter().filter(|key| head(key) == head(suffix)) {
                 let rest = suffix.get(HEAD_BYTES..).unwrap_or(&[]);
                 let key = SearchKey::new(search_key);
-                assert_eq!(
-                    key.compare_rest(suffix.len(), rest),
-                    suffix.cmp(search_key),
-                    "{suffix:?} {search_key:?}"
-                );
                 if head(rest) == head(key.rest()) {
                     assert_eq!(
                         key.compare_after_next_head(suffix.len(), rest),

@@ -6,8 +6,8 @@ use crate::node::fences::Fences;
 use crate::node::item::Item;
 use crate::node::item_run::ItemRun;
 use crate::node::log::Overlay;
-use crate::node::shape::{Geometry, LEAF};
-use crate::node::size::{Lengths, NodeKind, Size};
+use crate::node::shape::LEAF;
+use crate::node::size::{NodeKind, Size};
 use crate::node::view::View;
 
 /// Number and size of the live items of one or more adjacent leaves.
@@ -22,7 +22,7 @@ impl Live {
     /// Returns the live items of a leaf, including the effect of its whole log block.
     pub(crate) fn of(leaf: View<'_>) -> Self {
         let kind = kind_of(leaf);
-        let mut size = sorted_size(leaf, kind);
+        let mut size = ItemRun::sorted(leaf, 0..leaf.sorted_count()).size(kind);
         let one = |item: Item<'_>| kind.one(item.header, kind.prefix, || true);
         let overlay = Overlay::new(leaf, u64::MAX);
         for (back_pointer, item) in overlay.entries(0..overlay.len()) {
@@ -53,37 +53,27 @@ impl Live {
     }
 
     /// Returns the sum with the items of another leaf.
-    pub(crate) fn and(self, other: Self, geometry: Geometry) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         let prefix = self.prefix.min(other.prefix);
-        let [one, two] = [self, other].map(|live| live.with_prefix(geometry, prefix));
+        let [one, two] = [self, other].map(|live| live.with_prefix(prefix));
         Self { size: one.and(two), prefix }
     }
 
     /// Returns an upper limit for the bytes of the sorted block of a leaf with these items and fence keys.
-    pub(crate) fn sorted_bytes(self, geometry: Geometry, fences: Fences<'_>) -> usize {
+    pub(crate) fn sorted_bytes(self, fences: Fences<'_>) -> usize {
         // Fences of several leaves have at most the prefix of each.
         let prefix = fences.prefix_length().min(self.prefix);
-        let kind = NodeKind { geometry, level: LEAF, prefix };
-        kind.block_bytes(self.with_prefix(geometry, prefix), fences)
+        let kind = NodeKind { level: LEAF, prefix };
+        kind.block_bytes(self.with_prefix(prefix), fences)
     }
 
     /// Returns an upper limit for the size with a shorter prefix.
-    fn with_prefix(self, geometry: Geometry, prefix: usize) -> Size {
-        let longer = self.prefix - prefix;
-        let longer = if geometry.is_columns() { aligned(longer) } else { longer };
+    fn with_prefix(self, prefix: usize) -> Size {
+        let longer = aligned(self.prefix - prefix);
         Size { item_bytes: self.size.item_bytes + self.size.count * longer, ..self.size }
     }
 }
 
 fn kind_of(leaf: View<'_>) -> NodeKind {
-    NodeKind { geometry: leaf.geometry(), level: LEAF, prefix: leaf.prefix_length() }
-}
-
-/// Returns the size of the items of the sorted block.
-fn sorted_size(leaf: View<'_>, kind: NodeKind) -> Size {
-    if leaf.geometry().is_columns() {
-        return ItemRun::sorted(leaf, leaf.first()..leaf.end()).size(kind);
-    }
-    let item_bytes = leaf.sorted_end() - leaf.first();
-    Size { count: leaf.sorted_count(), item_bytes, lengths: Lengths::Mixed }
+    NodeKind { level: LEAF, prefix: leaf.prefix_length() }
 }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
-use crate::node::log_entry::{EntryFormat, EntryPlace, LogEntry, entry_head};
+use crate::node::log_entry::{self, EntryPlace, LogEntry, entry_head};
 use crate::node::view::View;
 
 /// The position of a key in the order of a leaf's log block.
@@ -33,7 +33,7 @@ pub(crate) fn find_in_log<'a>(
     let mut found = LogPosition { rank: 0, newest: None };
     for place in view.log_places() {
         let order = match place.back_pointer.cmp(&back_pointer) {
-            Ordering::Equal => compare(view.entry_format(), view.from(place.at), search_key),
+            Ordering::Equal => compare(view.from(place.at), search_key),
             decided => decided,
         };
         found.rank += usize::from(order.is_lt());
@@ -46,14 +46,11 @@ pub(crate) fn find_in_log<'a>(
 
 /// Compares the key of the entry that starts `bytes` with a search key.
 #[inline]
-fn compare(format: EntryFormat, bytes: &[u8], search_key: &SearchKey<'_>) -> Ordering {
-    if format == EntryFormat::Columns {
-        match entry_head(bytes).cmp(&search_key.head) {
-            Ordering::Equal => {}
-            decided => return decided,
-        }
+fn compare(bytes: &[u8], search_key: &SearchKey<'_>) -> Ordering {
+    match entry_head(bytes).cmp(&search_key.head) {
+        Ordering::Equal => log_entry::item(bytes).suffix().compare(search_key.suffix),
+        decided => decided,
     }
-    format.item(bytes).suffix().compare(search_key.suffix)
 }
 
 /// The entries of a log block in key order, one for each key. They override the sorted block.
@@ -124,7 +121,7 @@ impl<'a> Overlay<'a> {
 
     #[inline]
     fn item_of(&self, laid: OverlayEntry) -> Item<'a> {
-        self.view.entry_format().item(self.view.from(usize::from(laid.at)))
+        log_entry::item(self.view.from(usize::from(laid.at)))
     }
 
     /// Returns the number of entries with a smaller back pointer.

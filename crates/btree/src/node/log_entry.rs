@@ -1,75 +1,46 @@
 //! One entry of a log block: its place in the order of the keys, and its item.
 //!
 //! ```text
-//! rows:    | back pointer, 2 | order hint, 1 | version delta, 5 | encoded item |
-//! columns: | head, 8 | item word, 4 | rest | value | padding |     and a log word at the end of the node
+//! | head, 8 | item word, 4 | rest | value | padding |     and a log word at the end of the node
 //! ```
-//! In columns an entry begins at a multiple of four bytes and has the form of a sorted item after its head,
-//! so a consolidation copies it. The log words of a leaf are adjacent, so a reader that needs only places and
+//! An entry begins at a multiple of four bytes and has the form of a sorted item after its head, so a
+//! consolidation copies it. The log words of a leaf are adjacent, so a reader that needs only places and
 //! versions of the entries reads one or two cache lines.
 
-use honeycomb_layout::{log_entry_header as header, log_word};
+use honeycomb_layout::log_word;
 use honeycomb_memory::Version;
 
 use crate::node::columns::encoding::{self, ALIGNMENT, word_and_rest};
-use crate::node::item::{HEADER_BYTES, Item, ItemHeader};
+use crate::node::item::{Item, ItemHeader};
 use crate::node::key::head;
 use crate::node::suffix::{HEAD_BYTES, Suffix};
 
 /// The version delta of an entry that is not published.
 pub(crate) const NOT_PUBLISHED: u64 = log_word::VERSION_DELTA_MASK;
 
-const _: () = assert!(log_word::VERSION_DELTA_BITS as usize <= 8 * header::VERSION_DELTA_BYTES);
+/// Bytes of the log word of an entry.
+pub(crate) const WORD_BYTES: usize = size_of::<u64>();
 
-/// The form of an entry's item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntryFormat {
-    Rows,
-    Columns,
+/// Returns the lengths and flags of the entry that starts `bytes`.
+#[inline]
+pub(crate) fn item_header(bytes: &[u8]) -> ItemHeader {
+    word_and_rest(&bytes[HEAD_BYTES..]).0
 }
 
-impl EntryFormat {
-    /// Returns the lengths and flags of the entry that starts `bytes`.
-    #[inline]
-    pub(crate) fn item_header(self, bytes: &[u8]) -> ItemHeader {
-        match self {
-            Self::Rows => ItemHeader::read(&bytes[header::SIZE..]),
-            Self::Columns => word_and_rest(&bytes[HEAD_BYTES..]).0,
-        }
-    }
-
-    /// Returns the bytes of a whole entry with this item, without its log word.
-    #[inline]
-    pub(crate) fn entry_bytes(self, item: ItemHeader) -> usize {
-        match self {
-            Self::Rows => header::SIZE + item.item_bytes(),
-            Self::Columns => HEAD_BYTES + encoding::item_bytes(item),
-        }
-    }
-
-    /// Returns the bytes of the log word of an entry.
-    #[inline]
-    pub(crate) fn word_bytes(self) -> usize {
-        match self {
-            Self::Rows => 0,
-            Self::Columns => size_of::<u64>(),
-        }
-    }
-
-    /// Returns the item of the entry that starts `bytes`.
-    #[inline]
-    pub(crate) fn item(self, bytes: &[u8]) -> Item<'_> {
-        match self {
-            Self::Rows => Item::read(&bytes[header::SIZE..]),
-            Self::Columns => {
-                let (item, rest) = word_and_rest(&bytes[HEAD_BYTES..]);
-                encoding::item_of(item, entry_head(bytes), rest)
-            }
-        }
-    }
+/// Returns the bytes of a whole entry with this item, without its log word.
+#[inline]
+fn entry_bytes(item: ItemHeader) -> usize {
+    HEAD_BYTES + encoding::item_bytes(item)
 }
 
-/// Returns the head of the entry in columns that starts `bytes`.
+/// Returns the item of the entry that starts `bytes`.
+#[inline]
+pub(crate) fn item(bytes: &[u8]) -> Item<'_> {
+    let (item, rest) = word_and_rest(&bytes[HEAD_BYTES..]);
+    encoding::item_of(item, entry_head(bytes), rest)
+}
+
+/// Returns the head of the entry that starts `bytes`.
 #[inline]
 pub(crate) fn entry_head(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a head"))
@@ -91,22 +62,6 @@ pub(crate) struct EntryPlace {
 }
 
 impl EntryPlace {
-    /// Returns the place of the entry in rows at an offset, which starts `bytes`, and the bytes of the entry.
-    #[inline(never)]
-    pub(crate) fn in_rows(at: usize, bytes: &[u8]) -> (Self, usize) {
-        let word = u64::from_le_bytes(*bytes.first_chunk().expect("an entry has a header"));
-        let field = |offset: usize, bytes: usize| (word >> (8 * offset)) & ((1 << (8 * bytes)) - 1);
-        let item = EntryFormat::Rows.item_header(bytes);
-        let place = Self {
-            back_pointer: field(header::BACK_POINTER_OFFSET, header::BACK_POINTER_BYTES) as usize,
-            order_hint: field(header::ORDER_HINT_OFFSET, header::ORDER_HINT_BYTES) as usize,
-            version_delta: field(header::VERSION_DELTA_OFFSET, header::VERSION_DELTA_BYTES),
-            at,
-            repeats: item.repeats(),
-        };
-        (place, EntryFormat::Rows.entry_bytes(item))
-    }
-
     /// Returns the place that a log word contains.
     #[inline(always)]
     pub(crate) fn from_word(word: u64) -> Self {
@@ -119,7 +74,7 @@ impl EntryPlace {
         }
     }
 
-    /// Returns the log word of an entry in columns.
+    /// Returns the log word.
     #[inline]
     pub(crate) fn word(self) -> u64 {
         debug_assert!(self.at.is_multiple_of(ALIGNMENT));
@@ -147,8 +102,8 @@ pub(crate) struct LogEntry<'a> {
 impl LogEntry<'_> {
     /// Returns the bytes of the whole entry, without its log word.
     #[inline]
-    pub(crate) fn bytes(self, format: EntryFormat) -> usize {
-        format.entry_bytes(self.item.header)
+    pub(crate) fn bytes(self) -> usize {
+        entry_bytes(self.item.header)
     }
 }
 
@@ -179,8 +134,8 @@ pub(crate) struct NewEntry<'a> {
 impl NewEntry<'_> {
     /// Returns the bytes of the whole entry, without its log word.
     #[inline]
-    pub(crate) fn bytes(&self, format: EntryFormat) -> usize {
-        format.entry_bytes(self.item.header)
+    pub(crate) fn bytes(&self) -> usize {
+        entry_bytes(self.item.header)
     }
 
     /// Returns the log word of the entry at an offset of the node.
@@ -192,26 +147,12 @@ impl NewEntry<'_> {
 
     /// Writes the entry, without its log word.
     #[inline]
-    pub(crate) fn write(&self, format: EntryFormat, out: &mut [u8], version_delta: u64) {
-        let out = &mut out[..self.bytes(format)];
+    pub(crate) fn write(&self, out: &mut [u8]) {
+        let out = &mut out[..self.bytes()];
         let NewItem { header: item, suffix, value } = self.item;
-        match format {
-            EntryFormat::Rows => {
-                let word = self.back_pointer as u64
-                    | (self.order_hint as u64) << (8 * header::ORDER_HINT_OFFSET)
-                    | version_delta << (8 * header::VERSION_DELTA_OFFSET);
-                out[..header::SIZE].copy_from_slice(&word.to_le_bytes());
-                item.write(&mut out[header::SIZE..]);
-                let rest = &mut out[header::SIZE + HEADER_BYTES..];
-                rest[..suffix.len()].copy_from_slice(suffix);
-                rest[suffix.len()..].copy_from_slice(value);
-            }
-            EntryFormat::Columns => {
-                let (out_head, out) = out.split_at_mut(HEAD_BYTES);
-                out_head.copy_from_slice(&head(suffix).to_le_bytes());
-                encoding::write_item(out, item, suffix.get(HEAD_BYTES..).unwrap_or(&[]), value);
-            }
-        }
+        let (out_head, out) = out.split_at_mut(HEAD_BYTES);
+        out_head.copy_from_slice(&head(suffix).to_le_bytes());
+        encoding::write_item(out, item, suffix.get(HEAD_BYTES..).unwrap_or(&[]), value);
     }
 }
 
@@ -219,16 +160,4 @@ impl NewEntry<'_> {
 #[inline]
 pub(crate) fn stamp_word(word: u64, delta: u64) -> u64 {
     log_word::with_version_delta(word, delta)
-}
-
-/// Sets the version delta of each entry in rows. `entries` must consist of whole entries.
-#[inline]
-pub(crate) fn stamp_rows(mut entries: &mut [u8], delta: u64) {
-    let format = EntryFormat::Rows;
-    while !entries.is_empty() {
-        let bytes = format.entry_bytes(format.item_header(entries));
-        entries[header::VERSION_DELTA_OFFSET..header::SIZE]
-            .copy_from_slice(&delta.to_le_bytes()[..header::VERSION_DELTA_BYTES]);
-        entries = &mut entries[bytes..];
-    }
 }

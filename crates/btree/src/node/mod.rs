@@ -15,7 +15,6 @@ pub(crate) mod live;
 pub(crate) mod log;
 pub(crate) mod log_entry;
 pub(crate) mod plan;
-pub(crate) mod rows;
 pub(crate) mod search;
 pub(crate) mod shape;
 pub(crate) mod size;

@@ -7,8 +7,7 @@ use crate::node::counts::Counts;
 use crate::node::fences::Fences;
 use crate::node::header::write_header;
 use crate::node::item_run::{ItemRun, Items};
-use crate::node::rows;
-use crate::node::shape::Shape;
+use crate::node::shape::{BLOCK_START, LEAF};
 use crate::node::size::{NodeKind, Size};
 
 /// The complete contents of a node, except its version, which publication sets.
@@ -38,13 +37,9 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the plan of an empty leaf without siblings, the root of a new tree.
-    pub(crate) fn empty_leaf(shape: &Shape) -> Plan<'static> {
-        let kind = NodeKind { geometry: shape.geometry(), level: 0, prefix: 0 };
+    pub(crate) fn empty_leaf() -> Plan<'static> {
+        let kind = NodeKind { level: LEAF, prefix: 0 };
         Plan { kind, fences: Fences::NONE, left: None, right: None, item_runs: &[], size: Size::default() }
-    }
-
-    pub(crate) fn level(&self) -> usize {
-        self.kind.level
     }
 
     /// Returns the bytes of the sorted block.
@@ -53,16 +48,11 @@ impl<'a> Plan<'a> {
     }
 
     /// Writes the node to `buffer`.
-    pub(crate) fn build(&self, shape: &Shape, buffer: &mut [u8]) {
+    pub(crate) fn build(&self, buffer: &mut [u8]) {
         let Self { kind, fences, size, .. } = *self;
-        let (sorted_end, search_field) = if kind.geometry.is_columns() {
-            let built = columns::build::build(buffer, kind, fences, size, self.item_runs);
-            (built.sorted_end, built.group_bits)
-        } else {
-            rows::build::build(shape, buffer, kind.prefix, fences, self.item_runs)
-        };
-        debug_assert_eq!(sorted_end, kind.geometry.block_start() + self.sorted_bytes());
-        let counts = Counts::new(kind.level, kind.prefix, (sorted_end, size.count), search_field);
-        write_header(buffer, sorted_end, [self.left, self.right], counts.0);
+        let built = columns::build::build(buffer, kind, fences, size, self.item_runs);
+        debug_assert_eq!(built.sorted_end, BLOCK_START + self.sorted_bytes());
+        let counts = Counts::new(kind.level, kind.prefix, (built.sorted_end, size.count), built.group_bits);
+        write_header(buffer, built.sorted_end, [self.left, self.right], counts.0);
     }
 }

@@ -1,9 +1,8 @@
-//! Searches for a key inside one node of either layout, in steps between which a descent can prefetch.
+//! Searches for a key inside one node, in steps between which a descent can prefetch.
 //!
-//! 1. `find_near` reads the header and the samples or shortcuts after it. It returns a first estimate.
-//! 2. A descent refines the estimate with the heads of a group of a node in columns. A leaf in rows needs no
-//!    such step.
-//! 3. `lower_bound_in`, `find_in` and `child_in` find the item or the child.
+//! 1. `find_near` reads the header and the samples after it. It returns a group of heads.
+//! 2. A descent of a leaf refines the estimate with the heads of the group.
+//! 3. `lower_bound_in` and `find_in` find the item.
 //!
 //! Search keys are suffixes, without the node's prefix. The *child position* of the leftmost child, which has
 //! no item, is 0; that of another child is the index of its item plus 1.
@@ -11,26 +10,27 @@
 use std::ops::Range;
 
 use honeycomb_layout::COLUMN_HEADS_OFFSET;
-use honeycomb_memory::Lid;
 use honeycomb_memory::heads::Detected;
+use honeycomb_memory::{LINE_BYTES, Lid, Node};
 
-use crate::node::columns::Columns;
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
-use crate::node::rows;
+use crate::node::shape::BLOCK_START;
 use crate::node::view::View;
 
-/// Assumed pairs in a segment, to estimate how many segments a scan reads.
-const PAIRS_A_SEGMENT: usize = 4;
+/// Lines of a node before its heads: the header and the samples.
+const FIRST_LINES: usize = BLOCK_START / LINE_BYTES;
+/// Lines of the heads of a leaf with pairs of 16 + 16 bytes.
+const HEAD_LINES: usize = 24;
 /// The bytes of an item that a search prefetches. Most items are shorter.
 pub(crate) const ITEM_BYTES: usize = 48;
 
 /// The part of a node in which a search continues.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Near {
-    /// Rows: a segment. Columns: a group of heads; after `refine` the first item whose head is not smaller.
+    /// A group of heads; after `refine` the first item whose head is not smaller.
     start: u32,
-    /// Columns, after `refine`: the first item whose head is greater.
+    /// After `refine`: the first item whose head is greater.
     end: u32,
 }
 
@@ -63,26 +63,29 @@ pub(crate) struct SortedPosition {
 /// The child position of the leftmost child.
 pub(crate) const LEFTMOST: usize = 0;
 
-/// Finds the segment or the group of heads of a key. In rows it also prefetches the segment.
+/// Prefetches a node's header and samples, for an operation that executes alone or together with others.
 #[inline(always)]
-pub(crate) fn find_near(view: View<'_>, search_key: &SearchKey<'_>) -> Near {
-    let start = match view.columns() {
-        Some(columns) => columns.find_group(Detected, search_key.head),
-        None => rows::search::find_segment(view, search_key),
-    };
-    Near { start: start as u32, end: 0 }
+pub(crate) fn prefetch_first(node: Node<'_>, is_alone: bool) {
+    if is_alone { node.prefetch_lines_alone::<FIRST_LINES>(0) } else { node.prefetch_lines::<FIRST_LINES>(0) }
 }
 
-/// Prefetches items of a leaf in rows that a scan of about `pairs` pairs from a segment on will read.
+/// Prefetches the heads of a leaf, for an operation whose memory accesses overlap with nothing else: more
+/// lines in one step cost it less than another step.
 #[inline]
-pub(crate) fn prefetch_rows(view: View<'_>, near: Near, pairs: usize) {
-    let end = near.start() + 2 + pairs / PAIRS_A_SEGMENT;
-    view.prefetch(rows::segment(view, near.start()), rows::segment(view, end));
+pub(crate) fn prefetch_heads(leaf: Node<'_>) {
+    leaf.prefetch_lines_alone::<HEAD_LINES>(BLOCK_START);
+}
+
+/// Finds the group of heads of a key.
+#[inline(always)]
+fn find_near(view: View<'_>, search_key: &SearchKey<'_>) -> Near {
+    let start = view.columns().find_group(Detected, search_key.head);
+    Near { start: start as u32, end: 0 }
 }
 
 /// Returns the bytes that `find_near` prefetches.
 pub(crate) fn near_bytes(view: View<'_>, near: Near) -> [Range<usize>; 3] {
-    let Some(columns) = view.columns() else { return [rows::segment_range(view, near.start()), 0..0, 0..0] };
+    let columns = view.columns();
     let group = columns.group(near.start());
     let column = |start, bytes| start + bytes * group.start..start + bytes * group.end;
     let heads = column(COLUMN_HEADS_OFFSET, 8);
@@ -95,23 +98,17 @@ pub(crate) fn near_bytes(view: View<'_>, near: Near) -> [Range<usize>; 3] {
     [heads, offsets, 0..0]
 }
 
-/// Returns the bytes of the item at a refined place; none in rows.
+/// Returns the bytes of the item at a refined place.
 pub(crate) fn item_bytes(view: View<'_>, near: Near) -> Range<usize> {
-    let start = near.start();
-    match view.columns() {
-        Some(columns) if start < columns.count() => columns.item_range(start..start + 1),
-        _ => 0..0,
-    }
+    let (columns, start) = (view.columns(), near.start());
+    if start < columns.count() { columns.item_range(start..start + 1) } else { 0..0 }
 }
 
 /// Returns the position of the first item of a leaf whose key is not smaller than `search_key`. `near` is
 /// refined.
 #[inline(always)]
 pub(crate) fn lower_bound_in(view: View<'_>, search_key: &SearchKey<'_>, near: Near) -> SortedPosition {
-    let (position, found) = match view.columns() {
-        Some(columns) => columns.lower_bound(search_key, near.range()),
-        None => rows::search::lower_bound(view, search_key, near.start()),
-    };
+    let (position, found) = view.columns().lower_bound(search_key, near.range());
     SortedPosition { position, found }
 }
 
@@ -119,42 +116,28 @@ pub(crate) fn lower_bound_in(view: View<'_>, search_key: &SearchKey<'_>, near: N
 #[inline]
 pub(crate) fn lower_bound(view: View<'_>, search_key: &SearchKey<'_>) -> SortedPosition {
     let near = find_near(view, search_key);
-    let refined = view.columns().map(|columns| columns.equal_heads(Detected, search_key.head, near.start()));
-    lower_bound_in(view, search_key, refined.map_or(near, Near::of))
+    let refined = view.columns().equal_heads(Detected, search_key.head, near.start());
+    lower_bound_in(view, search_key, Near::of(refined))
 }
 
 /// Returns the item of a leaf that has a key. `near` is refined.
 #[inline(always)]
 pub(crate) fn find_in<'a>(view: View<'a>, search_key: &SearchKey<'_>, near: Near) -> Option<Item<'a>> {
-    match view.columns() {
-        Some(columns) => columns.find(search_key, near.range()),
-        None => rows::search::find(view, search_key, near.start()),
-    }
+    view.columns().find(search_key, near.range())
 }
 
 /// Returns the child to which an interior node routes `search_key`, and its child position.
 #[inline]
 pub(crate) fn child_for(view: View<'_>, search_key: &SearchKey<'_>) -> (usize, Lid) {
-    child_in(view, search_key, find_near(view, search_key))
-}
-
-/// Returns the child to which `search_key` is routed, and its child position. `find_near` returned `near`.
-#[inline(always)]
-pub(crate) fn child_in(view: View<'_>, search_key: &SearchKey<'_>, near: Near) -> (usize, Lid) {
-    let number = columns_of(view).separators_not_greater(Detected, search_key, near.start());
+    let near = find_near(view, search_key);
+    let number = view.columns().separators_not_greater(Detected, search_key, near.start());
     (number, child_at(view, number))
-}
-
-/// Returns the columns of an interior node.
-#[inline(always)]
-fn columns_of(view: View<'_>) -> Columns<'_> {
-    view.columns().expect("an interior node is in columns")
 }
 
 /// Returns the child of an interior node at a child position.
 #[inline]
 pub(crate) fn child_at(view: View<'_>, position: usize) -> Lid {
-    position.checked_sub(1).map_or_else(|| view.leftmost(), |index| columns_of(view).child(index))
+    position.checked_sub(1).map_or_else(|| view.leftmost(), |index| view.columns().child(index))
 }
 
 /// Returns the next child position after `position`.

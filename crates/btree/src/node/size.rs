@@ -3,7 +3,7 @@
 use crate::node::columns::encoding::{self, CHILD_BYTES, Stride, aligned};
 use crate::node::fences::Fences;
 use crate::node::item::ItemHeader;
-use crate::node::shape::{Geometry, LEAF};
+use crate::node::shape::LEAF;
 use crate::node::suffix::HEAD_BYTES;
 
 /// The lengths of the keys and values of some items.
@@ -46,7 +46,7 @@ impl Lengths {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) count: usize,
-    /// Rows: bytes of the items. Columns: bytes of the items with their words.
+    /// Bytes of the items with their words.
     pub(crate) item_bytes: usize,
     pub(crate) lengths: Lengths,
 }
@@ -72,7 +72,6 @@ impl Size {
 /// The kind of node for which items are sized.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NodeKind {
-    pub(crate) geometry: Geometry,
     pub(crate) level: usize,
     /// Bytes of the node's prefix.
     pub(crate) prefix: usize,
@@ -80,14 +79,12 @@ pub(crate) struct NodeKind {
 
 impl NodeKind {
     /// Returns the size of one item, given the lengths of its suffix and its value in a node with a prefix of
-    /// `prefix` bytes. `is_determined` tells whether an interior node in columns needs no item for it.
+    /// `prefix` bytes. `is_determined` tells whether an interior node needs no item for it.
     #[inline]
     pub(crate) fn one(self, header: ItemHeader, prefix: usize, is_determined: impl FnOnce() -> bool) -> Size {
         let lengths = Lengths::of(header, prefix);
         let header = header.with_suffix_bytes(header.suffix_bytes() + prefix - self.prefix);
-        let item_bytes = if !self.geometry.is_columns() {
-            header.item_bytes()
-        } else if self.level == LEAF {
+        let item_bytes = if self.level == LEAF {
             encoding::item_bytes(header)
         } else if is_determined() {
             0
@@ -97,10 +94,10 @@ impl NodeKind {
         Size { count: 1, item_bytes, lengths }
     }
 
-    /// Returns the stride of a leaf in columns with these items.
+    /// Returns the stride of a leaf with these items.
     pub(crate) fn stride(self, size: Size) -> Option<Stride> {
         match size.lengths {
-            Lengths::Equal { key, value } if self.level == LEAF && self.geometry.is_columns() => {
+            Lengths::Equal { key, value } if self.level == LEAF => {
                 Some(Stride { suffix_bytes: key - self.prefix, value_bytes: value })
             }
             _ => None,
@@ -109,11 +106,7 @@ impl NodeKind {
 
     /// Returns the bytes of the sorted block of a node with these items.
     pub(crate) fn block_bytes(self, size: Size, fences: Fences<'_>) -> usize {
-        let fences = fences.bytes();
-        if !self.geometry.is_columns() {
-            return fences + size.item_bytes;
-        }
-        let items_start = aligned(self.columns_bytes(size) + fences);
+        let items_start = aligned(self.columns_bytes(size) + fences.bytes());
         items_start + self.stride(size).map_or(size.item_bytes, |stride| size.count * stride.bytes())
     }
 
@@ -131,9 +124,6 @@ impl NodeKind {
     /// Returns the bytes that some items take in a node with all items, without fences and padding.
     #[inline]
     pub(crate) fn share_of(self, all: Size, some: Size) -> usize {
-        if !self.geometry.is_columns() {
-            return some.item_bytes;
-        }
         if self.level > LEAF {
             return (HEAD_BYTES + CHILD_BYTES + next_head_bytes(all)) * some.count + some.item_bytes;
         }

@@ -1,16 +1,14 @@
 //! Read access to the bytes of a node: a published one, one that the caller has locked, or a private one.
 //!
 //! ```text
-//! columns: | header | samples | heads | offsets, children | fences | items | log entries | free | words |
-//! rows:    | header | shortcuts                           | fences | items | log entries | free |
-//!          0        64                                              sorted_end      size      node_bytes
+//! | header | samples | heads | offsets, children | fences | items | log entries | free | log words |
+//! 0        64                                             sorted_end      size          node_bytes
 //! ```
 //! All offsets are relative to the node. The bytes of a view never change during its lifetime: these are the
 //! immutable words of the header, and the bytes up to the published size or up to a size beyond which only
 //! the caller can write.
 //!
-//! A *position* identifies an item of the sorted block: its index in columns, its offset in rows. Positions
-//! order as the items do, and `end` is the position after the last item.
+//! The *position* of an item of the sorted block is its index.
 
 use std::ops::Range;
 
@@ -22,9 +20,7 @@ use crate::node::counts::Counts;
 use crate::node::header::{read_word, write_header};
 use crate::node::in_node::InNode;
 use crate::node::item::Item;
-use crate::node::log_entry::{EntryFormat, EntryPlace, LogEntry};
-use crate::node::rows;
-use crate::node::shape::Geometry;
+use crate::node::log_entry::{self, EntryPlace, LogEntry};
 use crate::node::suffix::{KeyParts, Suffix};
 
 /// The header words that the view does not cache, and the log words.
@@ -37,7 +33,6 @@ enum Words<'a> {
 /// The state of a node at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    geometry: Geometry,
     words: Words<'a>,
     /// Bytes of the node from offset 64 up to its size.
     body: &'a [u8],
@@ -49,11 +44,10 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     /// Returns the view of a published node.
     #[inline]
-    pub(crate) fn published(geometry: Geometry, published: Published<'a>) -> Self {
+    pub(crate) fn published(published: Published<'a>) -> Self {
         let node = published.node();
         let counts = Counts(node.word(node_header::SORTED_END_OFFSET));
         Self {
-            geometry: geometry.at(counts.level()),
             words: Words::Published(node, published.log_words()),
             body: published.bytes(),
             counts,
@@ -63,27 +57,20 @@ impl<'a> View<'a> {
 
     /// Returns the view of a published node that the caller has locked, up to a size and a number of log
     /// entries: it can include entries that the caller has written but not published.
-    pub(crate) fn locked(
-        geometry: Geometry,
-        locked: &'a LockedNode<'_>,
-        size: usize,
-        log_count: usize,
-    ) -> Self {
+    pub(crate) fn locked(locked: &'a LockedNode<'_>, size: usize, log_count: usize) -> Self {
         let node = locked.node();
         let counts = Counts(node.word(node_header::SORTED_END_OFFSET));
         let words = Words::Published(node, locked.log_words(log_count));
-        let geometry = geometry.at(counts.level());
-        Self { geometry, words, body: locked.bytes_up_to(size), counts, log_count }
+        Self { words, body: locked.bytes_up_to(size), counts, log_count }
     }
 
     /// Returns the view of a private buffer. Its first word contains its size, and its log words are at its
     /// end.
-    pub(crate) fn private(geometry: Geometry, buffer: &'a [u8]) -> Self {
+    pub(crate) fn private(buffer: &'a [u8]) -> Self {
         let word = |offset| read_word(buffer, offset);
         let state = LockAndSize::from(word(node_header::LOCK_AND_SIZE_OFFSET));
         let counts = Counts(word(node_header::SORTED_END_OFFSET));
         Self {
-            geometry: geometry.at(counts.level()),
             words: Words::Private(buffer),
             body: &buffer[node_header::SIZE..state.size()],
             counts,
@@ -114,15 +101,10 @@ impl<'a> View<'a> {
         self.counts
     }
 
+    /// Returns the columns of the node.
     #[inline]
-    pub(crate) fn geometry(self) -> Geometry {
-        self.geometry
-    }
-
-    /// Returns the columns of the node; `None` if it is in rows.
-    #[inline]
-    pub(crate) fn columns(self) -> Option<Columns<'a>> {
-        self.geometry.is_columns().then(|| Columns::new(self.body, self.counts))
+    pub(crate) fn columns(self) -> Columns<'a> {
+        Columns::new(self.body, self.counts)
     }
 
     /// Returns the bytes from the start of the node to the end of its log block.
@@ -162,12 +144,6 @@ impl<'a> View<'a> {
         self.level() == 0
     }
 
-    /// Returns the offset of the sorted block.
-    #[inline]
-    pub(crate) fn block_start(self) -> usize {
-        self.geometry.block_start()
-    }
-
     #[inline]
     pub(crate) fn sorted_end(self) -> usize {
         self.counts.sorted_end()
@@ -181,13 +157,6 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn prefix_length(self) -> usize {
         self.counts.prefix_length()
-    }
-
-    /// Returns the number of shortcuts of a node in rows; the binary logarithm of the number of heads in a
-    /// group of a node in columns.
-    #[inline]
-    pub(crate) fn shortcut_count(self) -> usize {
-        self.counts.shortcut_count()
     }
 
     #[inline]
@@ -233,7 +202,7 @@ impl<'a> View<'a> {
     /// Returns the offset of the fence keys.
     #[inline]
     pub(crate) fn fences_start(self) -> usize {
-        self.columns().map_or_else(|| self.block_start(), Columns::fences_start)
+        self.columns().fences_start()
     }
 
     /// Returns the low fence key: the smallest key routed to this node; empty in the leftmost node of a
@@ -273,66 +242,24 @@ impl<'a> View<'a> {
         InNode::new(self.from(self.fences_start() + fences::SIZE), self.prefix_length())
     }
 
-    /// Returns the position of the first item.
-    #[inline]
-    pub(crate) fn first(self) -> usize {
-        if self.geometry.is_columns() { 0 } else { rows::items_start(self) }
-    }
-
-    /// Returns the position after the last item.
-    #[inline]
-    pub(crate) fn end(self) -> usize {
-        if self.geometry.is_columns() { self.sorted_count() } else { self.sorted_end() }
-    }
-
     /// Returns the item at a position before the end.
     #[inline]
     pub(crate) fn item(self, position: usize) -> Item<'a> {
-        self.columns().map_or_else(|| Item::read(self.from(position)), |columns| columns.item(position))
-    }
-
-    /// Returns the position after the item at `position`.
-    #[inline]
-    pub(crate) fn after(self, position: usize) -> usize {
-        if self.geometry.is_columns() { position + 1 } else { rows::after(self, position) }
-    }
-
-    /// Returns the position of the last item before `position`; `None` at the start of the block.
-    #[inline]
-    pub(crate) fn before(self, position: usize) -> Option<usize> {
-        if self.geometry.is_columns() { position.checked_sub(1) } else { rows::item_before(self, position) }
-    }
-
-    /// Returns about the number of sorted items from a position on.
-    #[inline]
-    pub(crate) fn pairs_from(self, position: usize) -> usize {
-        (self.end() - position) * self.sorted_count() / (self.end() - self.first()).max(1)
+        self.columns().item(position)
     }
 
     /// Returns the items from one position up to another, with their positions.
     pub(crate) fn items(self, positions: Range<usize>) -> impl Iterator<Item = (usize, Item<'a>)> {
-        let (mut next, end) = (positions.start, positions.end);
-        std::iter::from_fn(move || {
-            let position = next;
-            (position < end).then(|| {
-                next = self.after(position);
-                (position, self.item(position))
-            })
-        })
+        positions.map(move |position| (position, self.item(position)))
     }
 
     /// Returns all items of the sorted block, with their positions.
     pub(crate) fn all_items(self) -> impl Iterator<Item = (usize, Item<'a>)> {
-        self.items(self.first()..self.end())
+        self.items(0..self.sorted_count())
     }
 
     pub(crate) fn key(self, item: Item<'a>) -> KeyParts<'a> {
         KeyParts { prefix: self.prefix(), suffix: item.suffix() }
-    }
-
-    #[inline]
-    pub(crate) fn entry_format(self) -> EntryFormat {
-        self.geometry.entry_format()
     }
 
     /// Returns the log entries in order of arrival.
@@ -344,16 +271,16 @@ impl<'a> View<'a> {
     /// Returns the item of a log entry.
     #[inline]
     pub(crate) fn item_at(self, place: EntryPlace) -> Item<'a> {
-        self.entry_format().item(self.from(place.at))
+        log_entry::item(self.from(place.at))
     }
 
     /// Returns the places of the log entries, in order of arrival.
     #[inline(always)]
     pub(crate) fn log_places(self) -> LogPlaces<'a> {
-        LogPlaces { view: self, next: 0, at: self.sorted_end() }
+        LogPlaces { view: self, next: 0 }
     }
 
-    /// Returns the log word of an entry of a node in columns.
+    /// Returns the log word of an entry.
     #[inline(always)]
     fn log_word(self, entry: usize) -> u64 {
         match self.words {
@@ -379,7 +306,7 @@ impl<'a> View<'a> {
     /// Returns the bytes of the node that are in use: up to its size, and the log words.
     #[inline]
     pub(crate) fn used_bytes(self) -> usize {
-        self.size() + self.entry_format().word_bytes() * self.log_count
+        self.size() + log_entry::WORD_BYTES * self.log_count
     }
 
     /// Returns the number of bytes of the log block, without the log words.
@@ -393,8 +320,6 @@ pub(crate) struct LogPlaces<'a> {
     view: View<'a>,
     /// Index of the next entry.
     next: usize,
-    /// In rows: the offset of the next entry.
-    at: usize,
 }
 
 impl Iterator for LogPlaces<'_> {
@@ -407,17 +332,12 @@ impl Iterator for LogPlaces<'_> {
             return None;
         }
         self.next += 1;
-        if self.view.geometry.is_columns() {
-            return Some(EntryPlace::from_word(self.view.log_word(entry)));
-        }
-        let (place, bytes) = EntryPlace::in_rows(self.at, self.view.from(self.at));
-        self.at += bytes;
-        Some(place)
+        Some(EntryPlace::from_word(self.view.log_word(entry)))
     }
 }
 
 /// Returns the offset of the log word of an entry in a node of `node_bytes` bytes.
 #[inline]
 pub(crate) fn log_word_offset(node_bytes: usize, entry: usize) -> usize {
-    node_bytes - size_of::<u64>() * (entry + 1)
+    node_bytes - log_entry::WORD_BYTES * (entry + 1)
 }

@@ -33,11 +33,11 @@ struct PartCounters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum NodePart {
-    /// Columns: header and samples. Rows: header and shortcuts.
+    /// Header and samples.
     Header,
-    /// Columns: a group of heads, with its children or the offsets of its items. Rows: nothing.
+    /// A group of heads, with its children or the offsets of its items.
     Columns,
-    /// Columns: the item of the key. Rows: a segment.
+    /// The item of the key.
     Items,
     Log,
 }
@@ -60,7 +60,7 @@ pub struct AccessCounts {
 pub struct LevelCounts {
     /// Nodes searched.
     pub nodes: u64,
-    /// Accesses to headers and to the samples or shortcuts after them.
+    /// Accesses to headers and to the samples after them.
     pub header: BlockCounts,
     /// Accesses to heads, offsets and children.
     pub columns: BlockCounts,

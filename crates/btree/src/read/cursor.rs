@@ -32,12 +32,12 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Returns a cursor before the first pair.
     pub(crate) fn at_start(view: View<'a>, read_version: u64) -> Self {
-        Self::at_position(view, read_version, view.first())
+        Self::at_position(view, read_version, 0)
     }
 
     /// Returns a cursor after the last pair.
     pub(crate) fn at_end(view: View<'a>, read_version: u64) -> Self {
-        let mut cursor = Self::at_position(view, read_version, view.end());
+        let mut cursor = Self::at_position(view, read_version, view.sorted_count());
         if cursor.next_entry == cursor.sorted {
             let overlay = Overlay::new(view, read_version);
             cursor.set_overlay(overlay.len(), overlay);
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
     /// `next_entry`.
     #[inline]
     pub(crate) fn new(view: View<'a>, read_version: u64, sorted: usize, next_entry: usize) -> Self {
-        Self { view, read_version, sorted, end: view.end(), next_entry, overlay: None, log: 0 }
+        Self { view, read_version, sorted, end: view.sorted_count(), next_entry, overlay: None, log: 0 }
     }
 
     /// Sets the overlay. The cursor is before entry `log`.
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         }
         (self.sorted < self.end).then(|| {
             let item = self.view.item(self.sorted);
-            self.sorted = self.view.after(self.sorted);
+            self.sorted += 1;
             item
         })
     }
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
             self.log += 1;
             self.next_entry = overlay.back_pointer(self.log).unwrap_or(usize::MAX);
             if item.header.replaces() {
-                self.sorted = self.view.after(self.sorted);
+                self.sorted += 1;
             }
             if !item.header.tombstone() {
                 return Some(item);
@@ -141,7 +141,7 @@ impl<'a> Cursor<'a> {
     /// Moves back over the previous pair and returns it.
     pub(crate) fn previous(&mut self) -> Option<Item<'a>> {
         loop {
-            let before = self.view.before(self.sorted);
+            let before = self.sorted.checked_sub(1);
             let from = before.unwrap_or(self.sorted);
             if self.overlay.is_none() && next_back_pointer(self.view, self.read_version, from) >= self.sorted
             {
@@ -183,7 +183,7 @@ fn search_key<'k>(landing: &Landing<'_>, key: &'k [u8]) -> SearchKey<'k> {
 #[inline]
 pub(crate) fn start_in_leaf(landing: &Landing<'_>, key: &[u8], after: bool) -> usize {
     let position = lower_bound_in(landing.leaf, &search_key(landing, key), landing.near);
-    if after && position.found { landing.leaf.after(position.position) } else { position.position }
+    position.position + usize::from(after && position.found)
 }
 
 /// Returns the smallest back pointer at or after `position` among the log entries that `read_version` sees;

@@ -12,8 +12,7 @@
 //!
 //! A scan adds steps that prefetch its next pairs: see `ahead`.
 //!
-//! The upper interior nodes are few and stay in the caches. There the first three steps are one step. Nodes
-//! in rows have shortcuts and segments instead of samples and groups, and no step for a group of a leaf.
+//! The upper interior nodes are few and stay in the caches. There the first three steps are one step.
 //!
 //! A single operation executes its steps one after the other. Several operations execute each step together.
 
@@ -25,9 +24,8 @@ use honeycomb_memory::{Lid, Node, Published};
 
 use crate::forest::Root;
 use crate::node::candidates::Candidates;
-use crate::node::key::SearchKey;
-use crate::node::search::{Near, child_in, find_near, item_bytes, near_bytes, prefetch_rows};
-use crate::node::shape::LEAF;
+use crate::node::search::{Near, item_bytes, near_bytes, prefetch_first, prefetch_heads};
+use crate::node::shape::{BLOCK_START, LEAF};
 use crate::node::view::View;
 use crate::read::access_stats::{AccessStats, NodePart};
 use crate::read::reader::Reader;
@@ -61,7 +59,7 @@ pub struct Descent<'r, 'k> {
     near: Near,
     /// In step `Leaf`: the log entries to read.
     candidates: Candidates,
-    /// In step `Leaf` of a scan in columns: see [`Landing::next_entry`].
+    /// In step `Leaf` of a scan: see [`Landing::next_entry`].
     next_entry: Option<usize>,
 }
 
@@ -85,7 +83,7 @@ enum Step {
     Parent,
     /// A leaf whose page table entry was prefetched.
     Child,
-    /// A leaf in columns, of which the key's group of heads was prefetched.
+    /// A leaf, of which the key's group of heads was prefetched.
     Group,
     /// The right sibling of a leaf, whose page table entry was prefetched: the scan will reach it.
     Right,
@@ -153,28 +151,8 @@ impl<'r> Reader<'r> {
 #[inline]
 pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
     match descents.first() {
-        Some(first) if !first.reader.forest().geometry().is_columns() => rows_together(descents),
         Some(first) if first.reader.access_stats().is_some() => heads::vectorized(Together::<true>(descents)),
         _ => heads::vectorized(Together::<false>(descents)),
-    }
-}
-
-/// Executes the steps of descents through nodes in rows.
-#[inline(never)]
-fn rows_together(descents: &mut [Descent<'_, '_>]) {
-    let mut is_under_way = true;
-    while is_under_way {
-        for descent in &mut *descents {
-            match descent.step {
-                Step::Node => descent.search_rows(),
-                Step::Parent => descent.choose_child_in_rows(),
-                _ => {}
-            }
-        }
-        is_under_way = false;
-        for descent in &mut *descents {
-            is_under_way |= descent.advance();
-        }
     }
 }
 
@@ -214,7 +192,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             assert!(self.step == Step::Missing, "the descent is not complete");
             return None;
         }
-        let leaf = self.reader.forest().view_of(self.node);
+        let leaf = View::published(self.node);
         let Self { head, near, candidates, next_entry, .. } = *self;
         Some(Landing { leaf, head, near, candidates, next_entry })
     }
@@ -244,7 +222,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             Step::Child => {
                 self.go_to_child(self.lid);
                 if self.is_alone {
-                    self.reader.forest().prefetch_heads(self.node.node());
+                    prefetch_heads(self.node.node());
                 }
             }
             Step::Right => self.prefetch_right(),
@@ -263,40 +241,11 @@ impl<'r, 'k> Descent<'r, 'k> {
         self.step != Step::Missing
     }
 
-    fn search_rows(&mut self) {
-        if !self.read_node() {
-            return;
-        }
-        let view = self.reader.forest().view_of(self.node);
-        let search_key = self.search_key(view);
-        (self.head, self.near) = (search_key.head, find_near(view, &search_key));
-        match view.level() {
-            LEAF => {
-                if self.purpose == Purpose::Get {
-                    self.candidates = Candidates::of(view, &search_key);
-                }
-                if !self.candidates.is_empty() {
-                    view.prefetch_log();
-                }
-                self.step = Step::Leaf;
-                if let Purpose::Scan { pairs } = self.purpose {
-                    prefetch_rows(view, self.near, pairs);
-                }
-                self.count_item();
-            }
-            ABOVE_LEAVES => self.step = Step::Parent,
-            _ => self.go_to_child(child_in(view, &search_key, self.near).1),
-        }
-        if let Some(stats) = self.reader.access_stats() {
-            self.count(stats, view);
-        }
-    }
-
     /// Counts the accesses to the item of the key.
     #[inline(never)]
     fn count_item(&self) {
         if let Some(stats) = self.reader.access_stats() {
-            let view = self.reader.forest().view_of(self.node);
+            let view = View::published(self.node);
             stats.bytes(LEAF, NodePart::Items, item_bytes(view, self.near));
         }
     }
@@ -306,10 +255,9 @@ impl<'r, 'k> Descent<'r, 'k> {
     fn count(&self, stats: &AccessStats, view: View<'_>) {
         let level = view.level();
         stats.node(level);
-        stats.bytes(level, NodePart::Header, 0..view.block_start());
-        let part = if view.geometry().is_columns() { NodePart::Columns } else { NodePart::Items };
+        stats.bytes(level, NodePart::Header, 0..BLOCK_START);
         for range in near_bytes(view, self.near) {
-            stats.bytes(level, part, range);
+            stats.bytes(level, NodePart::Columns, range);
         }
         if level == LEAF {
             self.count_log(stats, view);
@@ -325,11 +273,6 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
-    fn choose_child_in_rows(&mut self) {
-        let view = self.reader.forest().view_of(self.node);
-        self.choose_child(child_in(view, &self.search_key(view), self.near).1);
-    }
-
     #[inline(always)]
     fn choose_child(&mut self, child: Lid) {
         self.reader.forest().memory().prefetch_entry(child);
@@ -339,12 +282,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn go_to_child(&mut self, child: Lid) {
         let node = self.reader.current(child);
-        self.reader.forest().prefetch(node, self.is_alone);
+        prefetch_first(node, self.is_alone);
         (self.lid, self.node, self.step) = (child, node.unread(), Step::Node);
-    }
-
-    #[inline(always)]
-    fn search_key(&self, view: View<'_>) -> SearchKey<'k> {
-        SearchKey::new(&self.key[view.prefix_length()..])
     }
 }

@@ -18,7 +18,7 @@ impl<'r> Descent<'r, '_> {
     #[must_use]
     #[inline]
     pub fn get(&self) -> Option<LookupResult<'r>> {
-        if let Some(found) = self.get_in_columns() {
+        if let Some(found) = self.get_sorted() {
             return found.map(|(value, version)| LookupResult { value, version });
         }
         let (reader, key) = (self.reader(), self.key());

@@ -39,8 +39,7 @@ impl<F: FnMut(&Pair<'_>) -> ControlFlow<()>> Emit for OneByOne<F> {
 /// Adjacent pairs in a sorted block, without a log entry between them and within the bounds of the scan.
 pub struct PairRun<'a> {
     prefix: InNode<'a>,
-    /// The columns of the leaf; `None` in rows.
-    columns: Option<Columns<'a>>,
+    columns: Columns<'a>,
     /// The positions of the items that were not consumed.
     items: Range<usize>,
     /// Maximum number of pairs to consume.
@@ -127,29 +126,15 @@ impl<'a> PairRun<'a> {
         pairs: usize,
         before: impl Fn(usize, usize) -> [u8; BEFORE],
     ) -> WrittenPairs {
-        let (Some(columns), items) = self.next_items(pairs) else { return WrittenPairs::default() };
+        let (columns, items) = self.next_items(pairs);
+        let prefix = Prefix { chunk: prefix, bytes: self.prefix.len() };
         let written = match columns.equal_items(items.clone()) {
-            Some(items) => {
-                let (header, prefix_bytes) = (items.header(), self.prefix.len());
-                let before = before(prefix_bytes + header.suffix_bytes(), header.value_bytes());
-                let rest = header.suffix_bytes().saturating_sub(HEAD_BYTES) + header.value_bytes();
-                if rest <= SHORT_REST {
-                    write_equal::<PREFIX, SHORT_REST>(out, prefix, prefix_bytes, items, before)
-                } else if rest <= REST {
-                    write_equal::<PREFIX, REST>(out, prefix, prefix_bytes, items, before)
-                } else {
-                    WrittenPairs::default()
-                }
-            }
-            None => {
-                let prefix_bytes = self.prefix.len();
-                let mut out = Output { out, prefix, prefix_bytes, written: WrittenPairs::default() };
-                columns.unequal_items(items).all(|(header, head, bytes)| {
-                    let key = prefix_bytes + header.suffix_bytes();
-                    !header.overflow() && out.write(header, head, bytes, before(key, header.value_bytes()))
-                });
-                out.written
-            }
+            Some(items) => match stored_bytes(items.header()) {
+                ..=SHORT_REST => write_equal::<PREFIX, SHORT_REST>(out, prefix, items, before),
+                ..=REST => write_equal::<PREFIX, REST>(out, prefix, items, before),
+                _ => WrittenPairs::default(),
+            },
+            None => write_unequal(out, prefix, columns.unequal_items(items), before),
         };
         self.consume(written.pairs);
         written
@@ -157,7 +142,7 @@ impl<'a> PairRun<'a> {
 
     /// Returns the columns, and the positions of at most `pairs` items that may be consumed next.
     #[inline]
-    pub(super) fn next_items(&self, pairs: usize) -> (Option<Columns<'a>>, Range<usize>) {
+    pub(super) fn next_items(&self, pairs: usize) -> (Columns<'a>, Range<usize>) {
         let most = self.items.len().min(self.pairs).min(pairs);
         (self.columns, self.items.start..self.items.start + most)
     }
@@ -169,62 +154,90 @@ impl<'a> PairRun<'a> {
     }
 }
 
+/// The prefix of the keys of a leaf: the first bytes of a chunk.
+#[derive(Clone, Copy)]
+struct Prefix<'a, const CHUNK: usize> {
+    chunk: &'a [u8; CHUNK],
+    bytes: usize,
+}
+
+/// Returns the bytes of an item after its head.
+#[inline(always)]
+fn stored_bytes(header: ItemHeader) -> usize {
+    header.suffix_bytes().saturating_sub(HEAD_BYTES) + header.value_bytes()
+}
+
+/// Writes a pair whose rest of the key and value have at most `REST` bytes to the start of `out`. Copies in
+/// chunks touch bytes after the pair.
+#[inline(always)]
+fn write_pair<const PREFIX: usize, const REST: usize>(
+    out: &mut [u8],
+    before: [u8; BEFORE],
+    prefix: Prefix<'_, PREFIX>,
+    head: u64,
+    head_bytes: usize,
+    rest: &[u8; REST],
+) {
+    out[..BEFORE].copy_from_slice(&before);
+    out[BEFORE..][..PREFIX].copy_from_slice(prefix.chunk);
+    out[BEFORE + prefix.bytes..][..HEAD_BYTES].copy_from_slice(&head.to_be_bytes());
+    out[BEFORE + prefix.bytes + head_bytes..][..REST].copy_from_slice(rest);
+}
+
 /// Writes pairs of equal lengths, whose rest of the key and value have at most `REST` bytes. It stops where
 /// `out` or the node lacks bytes that the copies in chunks touch.
 #[inline]
 fn write_equal<const PREFIX: usize, const REST: usize>(
-    out: &mut [u8],
-    prefix: &[u8; PREFIX],
-    prefix_bytes: usize,
+    mut out: &mut [u8],
+    prefix: Prefix<'_, PREFIX>,
     items: EqualItems<'_>,
-    before: [u8; BEFORE],
+    before: impl Fn(usize, usize) -> [u8; BEFORE],
 ) -> WrittenPairs {
     let header = items.header();
-    let key_bytes = prefix_bytes + header.suffix_bytes();
+    let key_bytes = prefix.bytes + header.suffix_bytes();
+    let before = before(key_bytes, header.value_bytes());
     let pair_bytes = BEFORE + key_bytes + header.value_bytes();
+    let head_bytes = header.suffix_bytes().min(HEAD_BYTES);
     let touched = BEFORE + PREFIX + HEAD_BYTES + REST;
-    let fitting = out.len().checked_sub(touched).map_or(0, |more| more / pair_bytes + 1);
-    let rest_at = BEFORE + prefix_bytes + header.suffix_bytes().min(HEAD_BYTES);
+    // Checked once, so that the loop needs no further check.
+    assert!(prefix.bytes <= PREFIX && pair_bytes <= touched);
     let mut pairs = 0;
-    for (head, chunk) in items.chunks::<REST>().take(fitting) {
-        let out = &mut out[pairs * pair_bytes..][..touched];
-        out[..BEFORE].copy_from_slice(&before);
-        out[BEFORE..][..PREFIX].copy_from_slice(prefix);
-        out[BEFORE + prefix_bytes..][..HEAD_BYTES].copy_from_slice(&head.to_be_bytes());
-        out[rest_at..][..REST].copy_from_slice(chunk);
+    for (head, rest) in items.chunks::<REST>() {
+        let Some(room) = out.get_mut(..touched) else { break };
+        write_pair(room, before, prefix, head, head_bytes, rest);
+        out = &mut out[pair_bytes..];
         pairs += 1;
     }
     let last_key = (pairs * pair_bytes + BEFORE).saturating_sub(pair_bytes);
     WrittenPairs { pairs, bytes: pairs * pair_bytes, last_key, last_key_bytes: key_bytes }
 }
 
-/// The destination of a run of pairs.
-struct Output<'o, const PREFIX: usize> {
-    out: &'o mut [u8],
-    prefix: &'o [u8; PREFIX],
-    prefix_bytes: usize,
-    written: WrittenPairs,
-}
-
-impl<const PREFIX: usize> Output<'_, PREFIX> {
-    /// Writes a pair. `bytes` starts with the rest of its key and its value. Returns false if it is too long,
-    /// or if there may be too little space.
-    #[inline(always)]
-    fn write(&mut self, header: ItemHeader, head: u64, bytes: &[u8], before: [u8; BEFORE]) -> bool {
-        let room = self.out[self.written.bytes..].get_mut(..BEFORE + PREFIX + HEAD_BYTES + REST);
-        let (Some(chunk), Some(room)) = (bytes.first_chunk::<REST>(), room) else { return false };
-        let (suffix, value) = (header.suffix_bytes(), header.value_bytes());
-        if suffix.saturating_sub(HEAD_BYTES) + value > REST {
-            return false;
+/// Writes pairs of different lengths. It stops at a long one, and where `out` or the node lacks bytes that
+/// the copies in chunks touch.
+#[inline]
+fn write_unequal<'a, const PREFIX: usize>(
+    mut out: &mut [u8],
+    prefix: Prefix<'_, PREFIX>,
+    items: impl Iterator<Item = (ItemHeader, u64, &'a [u8])>,
+    before: impl Fn(usize, usize) -> [u8; BEFORE],
+) -> WrittenPairs {
+    let touched = BEFORE + PREFIX + HEAD_BYTES + REST;
+    assert!(prefix.bytes <= PREFIX);
+    let (mut written, mut bytes) = (WrittenPairs::default(), 0);
+    for (header, head, rest) in items {
+        let (Some(room), Some(rest)) = (out.get_mut(..touched), rest.first_chunk::<REST>()) else { break };
+        if header.overflow() || stored_bytes(header) > REST {
+            break;
         }
-        room[..BEFORE].copy_from_slice(&before);
-        room[BEFORE..][..PREFIX].copy_from_slice(self.prefix);
-        room[BEFORE + self.prefix_bytes..][..HEAD_BYTES].copy_from_slice(&head.to_be_bytes());
-        room[BEFORE + self.prefix_bytes + suffix.min(HEAD_BYTES)..][..REST].copy_from_slice(chunk);
-        let key_bytes = self.prefix_bytes + suffix;
-        (self.written.last_key, self.written.last_key_bytes) = (self.written.bytes + BEFORE, key_bytes);
-        self.written.bytes += BEFORE + key_bytes + value;
-        self.written.pairs += 1;
-        true
+        let (suffix_bytes, value_bytes) = (header.suffix_bytes(), header.value_bytes());
+        let key_bytes = prefix.bytes + suffix_bytes;
+        let before = before(key_bytes, value_bytes);
+        write_pair(room, before, prefix, head, suffix_bytes.min(HEAD_BYTES), rest);
+        let pair_bytes = BEFORE + key_bytes + value_bytes;
+        (written.last_key, written.last_key_bytes) = (bytes + BEFORE, key_bytes);
+        out = &mut out[pair_bytes..];
+        bytes += pair_bytes;
+        written.pairs += 1;
     }
+    WrittenPairs { bytes, ..written }
 }

@@ -7,6 +7,7 @@ use crate::node::in_node::InNode;
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
 use crate::node::search::lower_bound;
+use crate::node::shape::BLOCK_START;
 use crate::node::suffix::Suffix;
 use crate::node::view::View;
 use crate::read::cursor::{Cursor, next_back_pointer, start_in_leaf};
@@ -223,11 +224,11 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     /// Prefetches the beginning of the next leaf if the scan is likely to reach it.
     #[inline]
     fn prefetch_right_of(&self, leaf: View<'s>, cursor: &Cursor<'s>) {
-        if leaf.pairs_from(cursor.position()) < self.remaining
+        if leaf.sorted_count() - cursor.position() < self.remaining
             && let Some(right) = leaf.right()
         {
             let right = self.reader.current(right);
-            right.prefetch(0, self.reader.forest().geometry().block_start() + FIRST_HEADS_BYTES);
+            right.prefetch(0, BLOCK_START + FIRST_HEADS_BYTES);
         }
     }
 
@@ -236,7 +237,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     fn run_end(&self, leaf: View<'s>, upper: &LeafBound<'_>) -> usize {
         match upper {
             _ if self.scan.keys_only => 0,
-            LeafBound::Inside => leaf.end(),
+            LeafBound::Inside => leaf.sorted_count(),
             LeafBound::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).position,
         }
     }

@@ -41,7 +41,7 @@ impl<'a> PairRun<'a> {
         if count == 0 {
             return None;
         }
-        let (header, stride_bytes, bytes) = columns?.equal_items(items)?.into_parts();
+        let (header, stride_bytes, bytes) = columns.equal_items(items)?.into_parts();
         let start = header.suffix_bytes().saturating_sub(HEAD_BYTES);
         let end = start + (count - 1) * stride_bytes + header.value_bytes();
         self.consume(count);

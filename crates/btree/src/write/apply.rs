@@ -241,7 +241,7 @@ impl<'f> WriteTransaction<'f> {
         let logged = existing.filter(|_| self.forest.logs_old_values());
         let old_value = logged.map(|(value, _)| value.to_vec());
         let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
-        let is_last = order_hint == view.log_count() && back_pointer == view.end();
+        let is_last = order_hint == view.log_count() && back_pointer == view.sorted_count();
         let room = self.log_room(view);
         self.old_value = old_value;
         if self.must_commit()
@@ -263,7 +263,7 @@ impl<'f> WriteTransaction<'f> {
         let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(root, leaf, bytes)));
         let item = NewItem { header, suffix, value };
         let entry = NewEntry { back_pointer, order_hint, item };
-        if superseded.is_none() && entry.bytes(self.forest.entry_format()) <= room {
+        if superseded.is_none() && entry.bytes() <= room {
             self.append(leaf, &entry);
         } else {
             // A log entry would keep a superseded overflow value allocated until the next consolidation.

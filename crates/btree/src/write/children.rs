@@ -7,7 +7,6 @@ use crate::node::fences::{Fences, OwnedFences};
 use crate::node::item::{ItemBytes, encode_child};
 use crate::node::item_run::{ItemRun, Items};
 use crate::node::search::{LEFTMOST, child_before};
-use crate::node::shape::Geometry;
 use crate::node::view::View;
 use crate::write::divide::NodeRun;
 
@@ -16,7 +15,6 @@ pub(crate) struct Children {
     level: usize,
     fences: OwnedFences,
     leftmost: Lid,
-    geometry: Geometry,
     runs: Vec<OwnedRun>,
 }
 
@@ -30,15 +28,15 @@ enum OwnedRun {
 
 impl Children {
     /// Returns a node whose only child is `leftmost`.
-    pub(crate) fn new(geometry: Geometry, level: usize, fences: Fences<'_>, leftmost: Lid) -> Self {
-        Self { level, fences: fences.into(), leftmost, geometry, runs: Vec::new() }
+    pub(crate) fn new(level: usize, fences: Fences<'_>, leftmost: Lid) -> Self {
+        Self { level, fences: fences.into(), leftmost, runs: Vec::new() }
     }
 
     /// Returns all children of a node.
     pub(crate) fn of(view: View<'_>) -> Self {
         let fences = Fences::spanning(view, view);
-        let mut children = Self::new(view.geometry(), view.level(), fences, view.leftmost());
-        children.copy(view, view.first(), view.end());
+        let mut children = Self::new(view.level(), fences, view.leftmost());
+        children.copy(view, 0, view.sorted_count());
         children
     }
 
@@ -46,8 +44,8 @@ impl Children {
     /// leftmost child.
     pub(crate) fn before(view: View<'_>, position: usize, leftmost: Lid, fences: Fences<'_>) -> Self {
         let leftmost = if position == LEFTMOST { leftmost } else { view.leftmost() };
-        let mut children = Self::new(view.geometry(), view.level(), fences, leftmost);
-        children.copy(view, view.first(), child_before(position).unwrap_or(LEFTMOST));
+        let mut children = Self::new(view.level(), fences, leftmost);
+        children.copy(view, 0, child_before(position).unwrap_or(LEFTMOST));
         children
     }
 
@@ -67,7 +65,7 @@ impl Children {
 
     /// Adds the children of a node after a child position.
     pub(crate) fn push_after(&mut self, view: View<'_>, position: usize) {
-        self.copy(view, position, view.end());
+        self.copy(view, position, view.sorted_count());
     }
 
     fn copy(&mut self, view: View<'_>, start: usize, end: usize) {
@@ -88,9 +86,7 @@ impl Children {
         let mut items = Items::with_capacity(self.runs.len());
         for run in &self.runs {
             items.push(match run {
-                OwnedRun::Copied { node, start, end } => {
-                    ItemRun::sorted(View::private(self.geometry, node), *start..*end)
-                }
+                OwnedRun::Copied { node, start, end } => ItemRun::sorted(View::private(node), *start..*end),
                 OwnedRun::One(item) => ItemRun::encoded(&[], item),
             });
         }

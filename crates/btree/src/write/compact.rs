@@ -178,10 +178,10 @@ impl WriteTransaction<'_> {
             let last = self.view_of(lid);
             let more = Live::of(last);
             is_one_empty = live.is_empty() || more.is_empty();
-            live = live.and(more, shape.geometry());
+            live = live.and(more);
             let room =
                 if is_one_empty { block_bytes_max(shape, LEAF) } else { merged_bytes_max(shape, LEAF) };
-            if live.sorted_bytes(shape.geometry(), Fences::spanning(first, last)) > room {
+            if live.sorted_bytes(Fences::spanning(first, last)) > room {
                 break;
             }
             count += 1;
@@ -194,8 +194,8 @@ impl WriteTransaction<'_> {
     }
 
     fn three_into_two(&self, first: View<'_>, two: Live, third: Lid) -> Option<MergePlan> {
-        let (last, geometry) = (self.view_of(third), self.forest.geometry());
-        let bytes = two.and(Live::of(last), geometry).sorted_bytes(geometry, Fences::spanning(first, last));
+        let last = self.view_of(third);
+        let bytes = two.and(Live::of(last)).sorted_bytes(Fences::spanning(first, last));
         (bytes <= 2 * merged_bytes_max(self.forest.shape(), LEAF)).then_some(MergePlan { count: 3, nodes: 2 })
     }
 
@@ -242,12 +242,12 @@ impl WriteTransaction<'_> {
 
 /// Returns the maximum bytes of a merged block: the fill factor of a bulk load.
 fn merged_bytes_max(shape: &Shape, level: usize) -> usize {
-    (shape.block_bytes(level) * 9 / 10).min(block_bytes_max(shape, level))
+    (shape.block_bytes() * 9 / 10).min(block_bytes_max(shape, level))
 }
 
 /// Returns the maximum bytes of a block, also after a merge with an empty leaf.
 fn block_bytes_max(shape: &Shape, level: usize) -> usize {
-    shape.block_bytes(level) - log_room(shape, level)
+    shape.block_bytes() - log_room(shape, level)
 }
 
 /// Returns the bytes of the sorted block of two merged interior nodes. The fence key between them becomes the
@@ -256,6 +256,6 @@ fn merged_bytes(left: View<'_>, right: View<'_>) -> usize {
     let children = Children::of(left).followed_by(Children::of(right));
     let run = children.run();
     let prefix = run.fences.prefix_length();
-    let kind = NodeKind { geometry: left.geometry(), level: left.level(), prefix };
+    let kind = NodeKind { level: left.level(), prefix };
     kind.block_bytes(run.items.size(kind), run.fences)
 }

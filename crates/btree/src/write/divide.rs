@@ -71,7 +71,7 @@ pub(crate) fn divide<'a>(
 ) -> Vec<NodeContents<'a>> {
     let all_fit =
         |parts: &[NodeContents<'_>], room| parts.iter().all(|part| fits(shape, &part.plan(None, None), room));
-    let (room, kind, count) = (log_room(shape, run.level), run.kind(shape), run.items.count());
+    let (room, kind, count) = (log_room(shape, run.level), run.kind(), run.items.count());
     if distribution == Distribution::LastApart && count > 1 {
         let parts = run.parts(kind, &[run.last_item()]);
         if all_fit(&parts, 0) {
@@ -93,20 +93,19 @@ pub(crate) fn divide<'a>(
 
 impl<'a> NodeRun<'a> {
     /// Returns the plan of one node with all items. `left` and `right` are the siblings of a leaf.
-    pub(crate) fn plan(&self, shape: &Shape, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
-        let (kind, links) = (self.kind(shape), [self.leftmost.or(left), right]);
+    pub(crate) fn plan(&self, left: Option<Lid>, right: Option<Lid>) -> Plan<'_> {
+        let (kind, links) = (self.kind(), [self.leftmost.or(left), right]);
         Plan::new(kind, self.fences, links, &self.items, self.items.size(kind))
     }
 
     /// Returns the bytes of the sorted block of one node with all items.
-    pub(crate) fn bytes(&self, shape: &Shape) -> usize {
-        self.plan(shape, None, None).sorted_bytes()
+    pub(crate) fn bytes(&self) -> usize {
+        self.plan(None, None).sorted_bytes()
     }
 
     /// Returns the kind of one node with all items.
-    fn kind(&self, shape: &Shape) -> NodeKind {
-        let (geometry, prefix) = (shape.geometry().at(self.level), self.fences.prefix_length());
-        NodeKind { geometry, level: self.level, prefix }
+    fn kind(&self) -> NodeKind {
+        NodeKind { level: self.level, prefix: self.fences.prefix_length() }
     }
 
     fn item_run(&self, cut: Cut) -> ItemRun<'a> {
@@ -201,10 +200,10 @@ impl<'a> NodeRun<'a> {
 /// Returns the bytes that a new leaf reserves for its log block. It is less than the log threshold, so that
 /// leaves can be fuller; in return the fullest leaves are consolidated more often.
 pub(crate) fn log_room(shape: &Shape, level: usize) -> usize {
-    if level == LEAF { shape.log_threshold_bytes.min(shape.block_bytes(LEAF) / 40) } else { 0 }
+    if level == LEAF { shape.log_threshold_bytes.min(shape.block_bytes() / 40) } else { 0 }
 }
 
 /// Returns whether a plan fits a node with `room` bytes reserved for its log block.
 pub(crate) fn fits(shape: &Shape, plan: &Plan<'_>, room: usize) -> bool {
-    plan.sorted_bytes() + room <= shape.block_bytes(plan.level())
+    plan.sorted_bytes() + room <= shape.block_bytes()
 }

@@ -81,7 +81,7 @@ impl<'f> Level<'f> {
         height: usize,
         (low, leftmost): (Vec<u8>, Option<Lid>),
     ) -> Result<Self, Error> {
-        let kind = NodeKind { geometry: forest.geometry().at(height), level: height, prefix: 0 };
+        let kind = NodeKind { level: height, prefix: 0 };
         Ok(Self {
             forest,
             fill_percent,
@@ -139,7 +139,7 @@ impl<'f> Level<'f> {
     /// next item.
     fn close_if_full(&mut self, next: &[u8]) -> Result<(), Error> {
         let shape = self.forest.shape();
-        let block = shape.block_bytes(self.height);
+        let block = shape.block_bytes();
         let goal = (block * self.fill_percent / 100).min(block - log_room(shape, self.height));
         if self.count < 2 || self.bytes_at_most(next) <= goal || self.bytes_before(next) <= goal {
             return Ok(());
@@ -153,7 +153,7 @@ impl<'f> Level<'f> {
         let next = self.forest.memory().reserve_lid()?;
         let right = (self.height == LEAF).then(|| next.lid());
         let run = self.run(self.last[1], Some(&high));
-        let buffer = self.build(&run.plan(self.forest.shape(), self.left, right))?;
+        let buffer = self.build(&run.plan(self.left, right))?;
         self.start_next(buffer, next, high);
         Ok(())
     }
@@ -181,7 +181,7 @@ impl<'f> Level<'f> {
 
     fn build(&self, plan: &Plan<'_>) -> Result<NodeBuffer<'f>, Error> {
         let mut buffer = self.forest.memory().allocate_node()?;
-        plan.build(self.forest.shape(), &mut buffer);
+        plan.build(&mut buffer);
         Ok(buffer)
     }
 

@@ -20,7 +20,7 @@ use crate::node::item_run::Items;
 use crate::node::key::SearchKey;
 use crate::node::plan::Plan;
 use crate::node::search::{LEFTMOST, child_after, child_at, child_before, child_for};
-use crate::node::shape::LEAF;
+use crate::node::shape::{BLOCK_START, LEAF};
 use crate::node::view::View;
 use crate::read::reader::LeafPosition;
 use crate::write::children::Children;
@@ -127,7 +127,7 @@ impl<'f> WriteTransaction<'f> {
                 return self.replace_consolidated(first, buffer);
             }
         }
-        let block = self.forest.shape().block_bytes(LEAF);
+        let block = self.forest.shape().block_bytes();
         let new_nodes = self.create_leaves(ends, &edit, |bytes| {
             if append { Distribution::LastApart } else { distribution(block, ends, bytes, full) }
         })?;
@@ -165,7 +165,7 @@ impl<'f> WriteTransaction<'f> {
     /// Returns whether a sorted block of this size is too large for a leaf, and whether it is so small that
     /// the leaf should be merged.
     fn is_full_or_small(&self, bytes: usize) -> (bool, bool) {
-        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes(LEAF));
+        let (shape, block) = (self.forest.shape(), self.forest.shape().block_bytes());
         (bytes + log_room(shape, LEAF) > block, bytes < block / 4)
     }
 
@@ -219,7 +219,7 @@ impl<'f> WriteTransaction<'f> {
             return None;
         }
         let merge = Merge::of(view, change)?;
-        let mut buffer = vec![0; view.block_start() + merge.sorted_bytes()].into_boxed_slice();
+        let mut buffer = vec![0; BLOCK_START + merge.sorted_bytes()].into_boxed_slice();
         merge.build(&mut buffer);
         Some(buffer)
     }
@@ -227,7 +227,7 @@ impl<'f> WriteTransaction<'f> {
     /// Returns the plan of the consolidated leaf.
     fn consolidated<'p>(&self, leaf: NodeIndex, run: &'p NodeRun<'_>) -> Plan<'p> {
         let view = self.view(leaf);
-        run.plan(self.forest.shape(), view.left(), view.right())
+        run.plan(view.left(), view.right())
     }
 
     fn replace_consolidated(&mut self, leaf: NodeIndex, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
@@ -239,7 +239,7 @@ impl<'f> WriteTransaction<'f> {
     fn build(&self, plan: &Plan<'_>) -> Result<NodeBuffer<'f>, Error> {
         let forest = self.forest;
         let mut buffer = forest.memory().allocate_node()?;
-        plan.build(forest.shape(), &mut buffer);
+        plan.build(&mut buffer);
         Ok(buffer)
     }
 
@@ -247,7 +247,7 @@ impl<'f> WriteTransaction<'f> {
     fn leaves<'p>(&'p self, ends: Ends, edit: &'p Edit<'_>, merged: &'p MergedEnds) -> NodeRun<'p> {
         let (first, last) = (self.view(ends.first), self.view(ends.last));
         let items = |index, view, merged: &'p Option<Box<[u8]>>| match merged {
-            Some(buffer) => Items::of(View::private(self.forest.geometry(), buffer)),
+            Some(buffer) => Items::of(View::private(buffer)),
             None => edit.items(index, view),
         };
         let mut all = items(ends.first, first, &merged[0]);
@@ -274,7 +274,7 @@ impl<'f> WriteTransaction<'f> {
         let Some((left, right)) = self.neighbours(parent, leaf) else { return Err(Abort::Conflict) };
         let used = |lid: &Lid| self.view_of(*lid).used_bytes();
         let Some(lid) = [left, right].into_iter().flatten().min_by_key(used) else { return Ok(alone) };
-        if !full && bytes + used(&lid) > self.forest.shape().block_bytes(LEAF) * 3 / 4 {
+        if !full && bytes + used(&lid) > self.forest.shape().block_bytes() * 3 / 4 {
             return Ok(alone);
         }
         Ok(match self.lock(lid) {
@@ -327,7 +327,7 @@ impl<'f> WriteTransaction<'f> {
         let other = (ends.first != ends.last).then(|| self.merged(ends.last, edit));
         let merged = [self.merged(ends.first, edit), other.flatten()];
         let run = self.leaves(ends, edit, &merged);
-        let parts = divide(self.forest.shape(), &run, distribution(run.bytes(self.forest.shape())));
+        let parts = divide(self.forest.shape(), &run, distribution(run.bytes()));
         let built = self.build_parts(&parts, left, right)?;
         drop((parts, run));
         let new_nodes = self.create_all(built);
@@ -468,7 +468,7 @@ impl<'f> WriteTransaction<'f> {
     /// Rebuilds an interior node with new children. Returns false if they do not fit.
     fn try_replace_interior(&mut self, node: NodeIndex, children: &Children) -> Result<bool, Abort> {
         let run = children.run();
-        let plan = run.plan(self.forest.shape(), None, None);
+        let plan = run.plan(None, None);
         if !fits(self.forest.shape(), &plan, 0) {
             return Ok(false);
         }
@@ -479,7 +479,7 @@ impl<'f> WriteTransaction<'f> {
 
     fn is_small(&self, children: &Children) -> bool {
         let shape = self.forest.shape();
-        children.run().bytes(shape) < shape.block_bytes(children.level()) / 4
+        children.run().bytes() < shape.block_bytes() / 4
     }
 
     /// Replaces interior nodes by new ones: `parents` and all nodes between them. A single small node is
@@ -499,7 +499,7 @@ impl<'f> WriteTransaction<'f> {
         }
         let run = children.run();
         let shape = self.forest.shape();
-        let nodes = if fits(shape, &run.plan(shape, None, None), 0) { 1 } else { 2 };
+        let nodes = if fits(shape, &run.plan(None, None), 0) { 1 } else { 2 };
         let parts = divide(shape, &run, Distribution::Evenly(nodes));
         let built = self.build_parts(&parts, None, None)?;
         Ok((ends, self.create_all(built)))
@@ -527,8 +527,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Makes the root the parent of new nodes. The tree gains a level.
     fn grow(&mut self, root: Root, level: usize, new_nodes: &[NewChild]) -> Result<(), Abort> {
-        let geometry = self.forest.geometry();
-        let mut children = Children::new(geometry, level, Fences::NONE, new_nodes[0].lid);
+        let mut children = Children::new(level, Fences::NONE, new_nodes[0].lid);
         for child in &new_nodes[1..] {
             children.push(&child.low, child.lid);
         }
@@ -597,7 +596,7 @@ impl<'f> WriteTransaction<'f> {
             let sparse = Some((root, self.view(first).low_fence().to_vec()));
             self.rebuild(root, first, last, Edit::Remove(range))?;
             // The leaves at both ends together have at most one block of unused space.
-            self.note_shrunk(self.forest.shape().block_bytes(LEAF), sparse);
+            self.note_shrunk(self.forest.shape().block_bytes(), sparse);
         }
         Ok(count)
     }

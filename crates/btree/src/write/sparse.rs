@@ -1,7 +1,7 @@
 //! Detects leaves that a write has left sparse, so that compaction can merge them.
 
 use crate::forest::Root;
-use crate::node::shape::{LEAF, Shape};
+use crate::node::shape::Shape;
 
 /// A sparse leaf, identified by its tree and its low fence key.
 pub(crate) type SparseLeaf = (Root, Vec<u8>);
@@ -17,6 +17,6 @@ pub(crate) struct Shrunk {
 /// Returns whether a leaf that loses live bytes needs compaction: when it drops below a quarter full, each
 /// time it halves after that, and when it becomes empty.
 pub(crate) fn becomes_sparse(shape: &Shape, before: usize, after: usize) -> bool {
-    let quarter = shape.block_bytes(LEAF) / 4;
+    let quarter = shape.block_bytes() / 4;
     after < quarter && (before >= quarter || before.leading_zeros() != after.leading_zeros())
 }

@@ -28,7 +28,8 @@ use crate::forest::Forest;
 use crate::node::header::{read_word, write_word};
 use crate::node::item::ValueReference;
 use crate::node::key::tag;
-use crate::node::log_entry::{EntryFormat, NOT_PUBLISHED, NewEntry, stamp_rows, stamp_word};
+use crate::node::log_entry::{NOT_PUBLISHED, NewEntry, WORD_BYTES, stamp_word};
+use crate::node::search::{prefetch_first, prefetch_heads};
 use crate::node::shape::{LEAF, VERSION_SLACK};
 use crate::node::view::{View, log_word_offset};
 use crate::write::each::AHEAD;
@@ -97,10 +98,10 @@ struct TransactionNode<'f> {
 }
 
 impl TransactionNode<'_> {
-    fn view(&self, forest: &Forest) -> View<'_> {
+    fn view(&self) -> View<'_> {
         match &self.body {
-            Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(forest.geometry(), buffer),
-            Body::Locked(locked) | Body::Removed(locked) => self.view_in_place(forest, locked),
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => View::private(buffer),
+            Body::Locked(locked) | Body::Removed(locked) => self.view_in_place(locked),
             Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a dropped node is not accessed again")
             }
@@ -108,19 +109,19 @@ impl TransactionNode<'_> {
     }
 
     /// Returns the newest version in the node when it was locked; `None` for a created node.
-    fn newest_version(&self, forest: &Forest) -> Option<Version> {
+    fn newest_version(&self) -> Option<Version> {
         let (Body::Locked(locked) | Body::Replaced(locked, _) | Body::Removed(locked)) = &self.body else {
             return None;
         };
         let seen = locked.seen();
-        let view = View::locked(forest.geometry(), locked, seen.size(), seen.log_count());
+        let view = View::locked(locked, seen.size(), seen.log_count());
         let delta = view.log_places().last().map_or(0, |place| place.version_delta);
         Some(view.node_version() + delta)
     }
 
     #[inline]
-    fn view_in_place<'a>(&self, forest: &Forest, locked: &'a LockedNode<'_>) -> View<'a> {
-        View::locked(forest.geometry(), locked, self.size, self.log_count)
+    fn view_in_place<'a>(&self, locked: &'a LockedNode<'_>) -> View<'a> {
+        View::locked(locked, self.size, self.log_count)
     }
 }
 
@@ -244,7 +245,7 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn view_of(&self, lid: Lid) -> View<'_> {
         match self.find(lid) {
             Some(index) => self.view(index),
-            None => self.forest.view(self.forest.node(self.pin, lid)),
+            None => View::published(self.forest.node(self.pin, lid).published()),
         }
     }
 
@@ -265,8 +266,8 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn view(&self, index: NodeIndex) -> View<'_> {
         let node = &self.nodes[index];
         match &node.body {
-            Body::Locked(locked) => node.view_in_place(self.forest, locked),
-            _ => node.view(self.forest),
+            Body::Locked(locked) => node.view_in_place(locked),
+            _ => node.view(),
         }
     }
 
@@ -276,16 +277,16 @@ impl<'f> WriteTransaction<'f> {
         !self.nodes.is_empty()
     }
 
-    /// Returns the published node of a LID, and prefetches its header and the samples or shortcuts after it;
-    /// of a leaf also the heads.
+    /// Returns the published node of a LID, and prefetches its header and the samples after it; of a leaf also the
+    /// heads.
     #[inline(always)]
     pub(crate) fn view_ahead(&self, lid: Lid, level: usize) -> View<'_> {
         let node = self.forest.node(self.pin, lid);
-        self.forest.prefetch(node, true);
+        prefetch_first(node, true);
         if level == LEAF {
-            self.forest.prefetch_heads(node);
+            prefetch_heads(node);
         }
-        self.forest.view(node)
+        View::published(node.published())
     }
 
     pub(crate) fn lid(&self, index: NodeIndex) -> Lid {
@@ -327,7 +328,7 @@ impl<'f> WriteTransaction<'f> {
         }
         let shape = self.forest.shape();
         // The threshold and the free bytes apply to entries and log words together.
-        let words = self.forest.entry_format().word_bytes() * (leaf.log_count() + 1);
+        let words = WORD_BYTES * (leaf.log_count() + 1);
         let below_threshold = shape.log_threshold_bytes.saturating_sub(leaf.log_bytes() + words);
         below_threshold.min((shape.node_bytes - leaf.size()).saturating_sub(words))
     }
@@ -340,24 +341,21 @@ impl<'f> WriteTransaction<'f> {
 
     /// Appends an entry to the log block of a leaf, which must have space for it.
     pub(crate) fn append(&mut self, index: NodeIndex, entry: &NewEntry<'_>) {
-        let format = self.forest.entry_format();
         let node = &mut self.nodes[index];
         match &mut node.body {
             Body::Locked(locked) => {
-                entry.write(format, locked.tail_mut(node.size), NOT_PUBLISHED);
-                if format == EntryFormat::Columns {
-                    locked.set_log_word(node.log_count, entry.word(node.size, NOT_PUBLISHED));
-                }
+                entry.write(locked.tail_mut(node.size));
+                locked.set_log_word(node.log_count, entry.word(node.size, NOT_PUBLISHED));
                 // Readers use only the fingerprints of published entries.
                 if let Some(slot) = FingerprintSlot::of(node.log_count) {
                     locked
                         .set_word(slot.offset, slot.put(locked.node().word(slot.offset), entry.item.suffix));
                 }
-                node.size += entry.bytes(format);
+                node.size += entry.bytes();
                 node.log_count += 1;
                 reach(Stage::Appended);
             }
-            Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(format, buffer, entry),
+            Body::Replaced(_, buffer) | Body::Created(buffer, _) => append_private(buffer, entry),
             Body::Removed(_) | Body::Dropped { .. } | Body::Placeholder => {
                 unreachable!("a removed node gets no entries")
             }
@@ -467,7 +465,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Undoes all changes. Returns once every new reader sees the state that this transaction has read.
     pub(crate) fn roll_back(&mut self) {
-        let seen = self.nodes.iter().filter_map(|node| node.newest_version(self.forest)).max();
+        let seen = self.nodes.iter().filter_map(|node| node.newest_version()).max();
         self.clear();
         self.forest.versions.wait_for(seen.unwrap_or(0));
     }
@@ -512,7 +510,7 @@ fn publish(forest: &Forest, node: &mut TransactionNode<'_>, version: Version, re
         }
         Body::Locked(locked) => {
             if size > locked.seen().size() || left.is_some() || right.is_some() {
-                publish_in_place(forest.entry_format(), locked, version, size, log_count, siblings);
+                publish_in_place(locked, version, size, log_count, siblings);
             }
         }
         Body::Dropped { .. } | Body::Placeholder => {}
@@ -533,8 +531,7 @@ fn stamp(buffer: &mut [u8], version: Version, siblings: Siblings) {
 
 #[inline]
 fn publish_in_place(
-    format: EntryFormat,
-    mut locked: LockedNode<'_>,
+    locked: LockedNode<'_>,
     version: Version,
     size: usize,
     log_count: usize,
@@ -546,34 +543,24 @@ fn publish_in_place(
         }
     }
     let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
-    match format {
-        EntryFormat::Rows => {
-            let published = locked.seen().size();
-            stamp_rows(&mut locked.tail_mut(published)[..size - published], delta);
-        }
-        EntryFormat::Columns => {
-            for entry in locked.seen().log_count()..log_count {
-                let word = locked.log_words(log_count).get(entry).expect("every log entry has a word");
-                locked.set_log_word(entry, stamp_word(word, delta));
-            }
-        }
+    for entry in locked.seen().log_count()..log_count {
+        let word = locked.log_words(log_count).get(entry).expect("every log entry has a word");
+        locked.set_log_word(entry, stamp_word(word, delta));
     }
     locked.publish(size, log_count);
 }
 
-fn append_private(format: EntryFormat, buffer: &mut [u8], entry: &NewEntry<'_>) {
+fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
+    entry.write(&mut buffer[state.size()..]);
     // Publication gives the node the version of this transaction, so the delta is zero.
-    entry.write(format, &mut buffer[state.size()..], 0);
-    if format == EntryFormat::Columns {
-        let at = log_word_offset(buffer.len(), state.log_count());
-        write_word(buffer, at, entry.word(state.size(), 0));
-    }
+    let at = log_word_offset(buffer.len(), state.log_count());
+    write_word(buffer, at, entry.word(state.size(), 0));
     if let Some(slot) = FingerprintSlot::of(state.log_count()) {
         let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.suffix);
         write_word(buffer, slot.offset, fingerprints);
     }
-    let state = LockAndSize::new(state.size() + entry.bytes(format), state.log_count() + 1);
+    let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use honeycomb_store::{Config, NodeLayout, RowShape, Software, Store};
+use honeycomb_store::{Config, Software, Store};
 
 use crate::map::Failure;
 use Field::{Number, Switch};
@@ -17,10 +17,9 @@ pub struct HoneycombOptions([Option<Value>; PARAMETERS.len()]);
 type Parameter = (&'static str, fn(&mut Settings) -> Field<'_>);
 
 /// All options.
-const PARAMETERS: [Parameter; 8] = [
+const PARAMETERS: [Parameter; 7] = [
     ("node", |settings| Number(&mut settings.config.node_bytes)),
     ("log", |settings| Number(&mut settings.config.log_threshold_bytes)),
-    ("rows", |settings| Switch(&mut settings.rows)),
     ("mvcc", |settings| Switch(&mut settings.config.mvcc)),
     ("huge-pages", |settings| Switch(&mut settings.config.huge_pages)),
     ("interleave", |settings| Switch(&mut settings.config.interleave)),
@@ -35,8 +34,6 @@ const TRIAL_BYTES: usize = 16 << 20;
 #[derive(Default)]
 struct Settings {
     config: Config,
-    /// Nodes in rows instead of columns.
-    rows: bool,
     software: Software,
 }
 
@@ -80,8 +77,7 @@ impl HoneycombOptions {
                 _ => {}
             }
         }
-        let node_layout = settings.rows.then(|| NodeLayout::Rows(RowShape::default()));
-        Config { accelerator: Arc::new(modify(settings.software)), node_layout, ..settings.config }
+        Config { accelerator: Arc::new(modify(settings.software)), ..settings.config }
     }
 
     fn set(&mut self, option: &str) -> Result<(), Failure> {
@@ -138,13 +134,12 @@ mod tests {
 
     #[test]
     fn options_set_the_configuration() -> Result<(), Failure> {
-        let all = ":node=4096:log=1024:rows=on:mvcc=off\
+        let all = ":node=4096:log=1024:mvcc=off\
             :huge-pages=off:interleave=off:in-flight=16:quantum=64";
         let options: HoneycombOptions = all.parse()?;
         assert_eq!(options.to_string(), all);
         assert_eq!(options.config().node_bytes, 4096);
-        let Config { log_threshold_bytes, node_layout, .. } = options.config();
-        assert_eq!((log_threshold_bytes, node_layout), (1024, Some(NodeLayout::Rows(RowShape::default()))));
+        assert_eq!(options.config().log_threshold_bytes, 1024);
         let Config { mvcc, huge_pages, interleave, accelerator, .. } = options.config();
         assert_eq!((mvcc, huge_pages, interleave), (false, false, false));
         let software = Software { in_flight: 16, scan_quantum_pairs: 64, ..Software::default() };

@@ -13,7 +13,7 @@ pub(super) const FIGURE: Figure = Figure {
     text: FigureText {
         name: "ablations",
         title: "Effect of layout options",
-        claim: "How much does each option contribute alone: node size, rows, \
+        claim: "How much does each option contribute alone: node size, \
             log block, versions, requests in flight, and pairs per quantum of a scan?",
         reason: "Each row is a Honeycomb that differs from the default in one option. Runs of both \
             alternate. The numbers are its throughput divided by that of the default, one operation at a \
@@ -25,12 +25,11 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// One row each, compared with the default.
-const OPTIONS: [&str; 19] = [
+const OPTIONS: [&str; 18] = [
     "node=1024",
     "node=2048",
     "node=4096",
     "node=16384",
-    "rows=on",
     "log=0",
     "log=128",
     "log=256",

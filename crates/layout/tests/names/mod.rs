@@ -12,9 +12,6 @@ names! {
         node_bytes_min: NODE_BYTES_MIN,
         node_bytes_max: NODE_BYTES_MAX,
         node_bytes_default: NODE_BYTES_DEFAULT,
-        shortcut_block_bytes_default: SHORTCUT_BLOCK_BYTES_DEFAULT,
-        shortcut_bytes: SHORTCUT_BYTES,
-        segment_bytes_min_default: SEGMENT_BYTES_MIN_DEFAULT,
         log_threshold_bytes_default: LOG_THRESHOLD_BYTES_DEFAULT,
         log_entries_max: LOG_ENTRIES_MAX,
         column_heads_offset: COLUMN_HEADS_OFFSET,
@@ -165,7 +162,7 @@ names! {
             sorted_end: SORTED_END_OFFSET, SORTED_END_BYTES, 1,
             sorted_count: SORTED_COUNT_OFFSET, SORTED_COUNT_BYTES, 1,
             prefix_length: PREFIX_LENGTH_OFFSET, PREFIX_LENGTH_BYTES, 1,
-            shortcut_count: SHORTCUT_COUNT_OFFSET, SHORTCUT_COUNT_BYTES, 1,
+            group_bits: GROUP_BITS_OFFSET, GROUP_BITS_BYTES, 1,
             level: LEVEL_OFFSET, LEVEL_BYTES, 1,
             tags: TAGS_OFFSET, TAGS_BYTES, TAGS_COUNT,
         }
@@ -186,11 +183,6 @@ names! {
         }
         child {
             lid: LID_OFFSET, LID_BYTES, 1,
-        }
-        log_entry_header {
-            back_pointer: BACK_POINTER_OFFSET, BACK_POINTER_BYTES, 1,
-            order_hint: ORDER_HINT_OFFSET, ORDER_HINT_BYTES, 1,
-            version_delta: VERSION_DELTA_OFFSET, VERSION_DELTA_BYTES, 1,
         }
         bucket {
             slots: SLOTS_OFFSET, SLOTS_BYTES, SLOTS_COUNT,
@@ -352,15 +344,6 @@ names! {
         column_child {
             lid, with_lid: LID_SHIFT, LID_BITS, LID_MASK,
             rest, with_rest: REST_SHIFT, REST_BITS, REST_MASK,
-        }
-        item_header {
-            suffix_length, with_suffix_length: SUFFIX_LENGTH_SHIFT, SUFFIX_LENGTH_BITS, SUFFIX_LENGTH_MASK,
-            value_length, with_value_length: VALUE_LENGTH_SHIFT, VALUE_LENGTH_BITS, VALUE_LENGTH_MASK,
-            overflow, with_overflow: OVERFLOW_SHIFT, OVERFLOW_BITS, OVERFLOW_MASK,
-            tombstone, with_tombstone: TOMBSTONE_SHIFT, TOMBSTONE_BITS, TOMBSTONE_MASK,
-            replaces, with_replaces: REPLACES_SHIFT, REPLACES_BITS, REPLACES_MASK,
-            repeats, with_repeats: REPEATS_SHIFT, REPEATS_BITS, REPEATS_MASK,
-            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
         bucket_slot {
             address, with_address: ADDRESS_SHIFT, ADDRESS_BITS, ADDRESS_MASK,

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::thread;
 
-use honeycomb_store::{Config, Error, Faults, ImageError, NodeLayout, RowShape, Store};
+use honeycomb_store::{Config, Error, Faults, ImageError, Store};
 
 use super::{MIB, config, fill, key, pairs, store};
 
@@ -90,8 +90,7 @@ fn a_saved_image_can_be_loaded() {
     assert_eq!(image(&loaded), saved);
     assert_eq!(loaded.verify().unwrap().pairs, 50_007);
     // An image does not depend on the shape of nodes.
-    let mut other =
-        Store::open(Config { node_layout: Some(NodeLayout::Rows(RowShape::default())), ..config() }).unwrap();
+    let mut other = Store::open(Config { node_bytes: 16_384, ..config() }).unwrap();
     assert_eq!(other.load(&saved[..]).unwrap(), 50_007);
     assert_eq!(image(&other), saved);
     other.verify().unwrap();

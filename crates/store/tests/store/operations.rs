@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use honeycomb_store::{
-    AccessCounts, Config, Error, NodeLayout, Reads, RowShape, Scan, Software, Store, Swap, Table, Versioned,
-};
+use honeycomb_store::{AccessCounts, Config, Error, Reads, Scan, Software, Store, Swap, Table, Versioned};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -269,7 +267,7 @@ fn a_batch_of_reads_returns_the_results_of_single_calls() {
 /// A get skips a log block without a fingerprint of its key.
 #[test]
 fn the_memory_that_gets_read_is_counted() {
-    let touched = touched_by_gets(None);
+    let touched = touched_by_gets();
     assert!(touched.levels.len() >= 2);
     assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 640.0), "{touched:?}");
     // Header and samples, the group of heads with the offsets, the item, and now and then the log block.
@@ -281,18 +279,9 @@ fn the_memory_that_gets_read_is_counted() {
     assert!(store().access_counts().is_none());
 }
 
-#[test]
-fn gets_read_segments_of_nodes_in_rows() {
-    let touched = touched_by_gets(Some(NodeLayout::Rows(RowShape::default())));
-    assert!(touched.levels.iter().all(|level| level.bytes_per_node() <= 1024.0), "{touched:?}");
-    assert_eq!((touched.levels[0].header.bytes, touched.levels[0].columns.lines), (512_000, 0));
-    assert!(touched.levels[0].items.lines > 0);
-    assert!(touched.log_blocks_skipped > 0);
-}
-
-fn touched_by_gets(node_layout: Option<NodeLayout>) -> AccessCounts {
+fn touched_by_gets() -> AccessCounts {
     let software = Software { count_accesses: true, ..Software::default() };
-    let config = Config { accelerator: Arc::new(software), node_layout, ..config() };
+    let config = Config { accelerator: Arc::new(software), ..config() };
     let store = Store::open(config).unwrap();
     let table = store.table("table").unwrap();
     let keys = (0..20_000).chain((0..20_000).step_by(37));

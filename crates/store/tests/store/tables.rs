@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use honeycomb_store::{Batch, Config, Error, NodeLayout, RowShape, Store, TABLE_NAME_BYTES_MAX};
+use honeycomb_store::{Batch, Config, Error, Store, TABLE_NAME_BYTES_MAX};
 
 use super::{MIB, config, fill, key, pairs, store};
 
@@ -160,8 +160,6 @@ fn configurations_are_checked() {
     assert!(failed(Config { memory_bytes: 0, ..config() }));
     assert!(failed(Config { memory_bytes: (32 << 10) - 1, ..config() }));
     assert!(failed(Config { log_threshold_bytes: 5000, ..config() }));
-    let rows = RowShape { shortcut_block_bytes: 100, ..RowShape::default() };
-    assert!(failed(Config { node_layout: Some(NodeLayout::Rows(rows)), ..config() }));
     assert!(failed(Config { concurrent_operations: 0, ..config() }));
     let error = Store::open(Config { node_bytes: 1000, ..config() }).unwrap_err().to_string();
     assert!(error.contains("1000") && error.contains("power of two from 1024 to 16384"), "{error}");

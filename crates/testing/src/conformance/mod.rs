@@ -30,7 +30,7 @@ mod world;
 use std::thread;
 
 use honeycomb_accelerator::Backend;
-use honeycomb_btree::{Config, Shape};
+use honeycomb_btree::Config;
 use honeycomb_memory::MemoryConfig;
 use honeycomb_memory::sync::{AtomicUsize, Ordering};
 
@@ -51,8 +51,7 @@ type Promise = fn(&mut World);
 pub fn check(backend: &dyn Backend, seed: u64) {
     println!("conformance of {backend:?} with seed {seed}");
     let mut random = Random::new(seed);
-    let configs =
-        [tiny(backend, 128), tiny(backend, 0), default(backend), few_leases(backend), unversioned(backend)];
+    let configs = [tiny(128), tiny(0), default(), few_leases(), unversioned()];
     let of = |config| promises(config).into_iter().map(move |promise| (config, promise));
     let runs: Vec<(&Config, Promise, u64)> =
         configs.iter().flat_map(of).map(|(config, promise)| (config, promise, random.next())).collect();
@@ -97,22 +96,21 @@ fn promises(config: &Config) -> Vec<Promise> {
 }
 
 /// Nodes so small that a few pairs fill one.
-fn tiny(backend: &dyn Backend, log_threshold_bytes: usize) -> Config {
-    Config { shape: index::tiny_for(backend, log_threshold_bytes), ..default(backend) }
+fn tiny(log_threshold_bytes: usize) -> Config {
+    Config { shape: index::tiny(log_threshold_bytes), ..default() }
 }
 
-fn default(backend: &dyn Backend) -> Config {
+fn default() -> Config {
     let memory = MemoryConfig { arena_bytes: 256 << 20, huge_pages: false, ..MemoryConfig::default() };
-    let shape = Shape { layout: backend.node_layout(), ..Shape::default() };
-    Config { memory, shape, ..Config::default() }
+    Config { memory, ..Config::default() }
 }
 
 /// Fewer leases than long scans.
-fn few_leases(backend: &dyn Backend) -> Config {
-    let config = tiny(backend, 256);
+fn few_leases() -> Config {
+    let config = tiny(256);
     Config { memory: MemoryConfig { leases: 3, ..config.memory }, ..config }
 }
 
-fn unversioned(backend: &dyn Backend) -> Config {
-    Config { mvcc: false, ..tiny(backend, 200) }
+fn unversioned() -> Config {
+    Config { mvcc: false, ..tiny(200) }
 }

@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use honeycomb_layout::{COLUMN_HEADS_OFFSET, column_child, columns as layout, node_header};
-use smallvec::SmallVec;
 
 use crate::node::columns::Columns;
 use crate::node::columns::encoding::{
@@ -38,6 +37,8 @@ struct Builder<'b> {
     index: usize,
     /// Offset of the next item.
     at: usize,
+    /// Memory for a key whose parts are joined.
+    key: Vec<u8>,
 }
 
 /// Writes the sorted block of a node with items of this size.
@@ -58,7 +59,8 @@ pub(crate) fn build(
     let items_start = aligned(fences_end);
     buffer[fences_end..items_start].fill(0);
     let next_heads = (kind.level > LEAF && size.item_bytes > 0).then(|| second + CHILD_BYTES * size.count);
-    let mut builder = Builder { buffer, kind, stride, second, next_heads, index: 0, at: items_start };
+    let (index, at, key) = (0, items_start, Vec::new());
+    let mut builder = Builder { buffer, kind, stride, second, next_heads, index, at, key };
     item_runs.iter().for_each(|item_run| builder.add_run(*item_run));
     debug_assert_eq!(builder.index, size.count);
     let sorted_end = builder.at;
@@ -138,9 +140,18 @@ impl Builder<'_> {
         {
             return self.write_item(header, head, item.suffix().rest(), item.value());
         }
-        let suffix = joined(item_run.key(item).skip(self.kind.prefix));
+        let suffix = self.take_joined(item_run.key(item).skip(self.kind.prefix));
         let rest = suffix.get(HEAD_BYTES..).unwrap_or(&[]);
         self.write_item(header.with_suffix_bytes(suffix.len()), head(&suffix), rest, item.value());
+        self.key = suffix;
+    }
+
+    /// Returns the parts of a key in one part, in the memory for it.
+    fn take_joined(&mut self, parts: [&[u8]; 3]) -> Vec<u8> {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        parts.into_iter().for_each(|part| key.extend_from_slice(part));
+        key
     }
 
     fn write_item(&mut self, header: ItemHeader, head: u64, rest: &[u8], value: &[u8]) {
@@ -162,7 +173,7 @@ impl Builder<'_> {
 
     /// Adds a child and its separator to an interior node.
     fn add_child(&mut self, item_run: ItemRun<'_>, item: Item<'_>) {
-        let separator = joined(item_run.key(item).skip(self.kind.prefix));
+        let separator = self.take_joined(item_run.key(item).skip(self.kind.prefix));
         let (at, head) = (self.at, head(&separator));
         let rest = separator.get(HEAD_BYTES..).unwrap_or(&[]);
         self.heads(1).copy_from_slice(&head.to_le_bytes());
@@ -178,6 +189,7 @@ impl Builder<'_> {
         }
         self.seconds::<CHILD_BYTES>(1)[0] = word.to_le_bytes();
         self.index += 1;
+        self.key = separator;
     }
 }
 
@@ -198,13 +210,6 @@ fn shift_rests(
         let moved = if rest == 0 { 0 } else { rest.wrapping_add(shift) };
         *out = column_child::with_rest(word, moved).to_le_bytes();
     }
-}
-
-/// Returns the parts of a key in one part.
-fn joined(parts: [&[u8]; 3]) -> SmallVec<[u8; 64]> {
-    let mut key = SmallVec::new();
-    parts.into_iter().for_each(|part| key.extend_from_slice(part));
-    key
 }
 
 /// Writes the two lines after the header of a node whose heads are written.

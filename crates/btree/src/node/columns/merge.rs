@@ -19,7 +19,9 @@ use crate::node::header::write_header;
 use crate::node::item::ItemHeader;
 use crate::node::key::head;
 use crate::node::log::Overlay;
+use crate::node::log_entry;
 use crate::node::log_entry::NewItem;
+use crate::node::shape::BLOCK_START;
 use crate::node::size::Lengths;
 use crate::node::suffix::HEAD_BYTES;
 use crate::node::view::View;
@@ -51,9 +53,9 @@ struct KeyChange {
 }
 
 impl<'a> Merge<'a> {
-    /// Returns `None` in rows, and if only one of the leaf and the new leaf has a stride.
+    /// Returns `None` if only one of the leaf and the new leaf has a stride.
     pub(crate) fn of(leaf: View<'a>, change: Option<&'a Change<'a>>) -> Option<Self> {
-        let columns = leaf.columns()?;
+        let columns = leaf.columns();
         let (changes, count, stride) = (SmallVec::new(), columns.count(), columns.stride());
         let item_bytes = leaf.sorted_end() - columns.items_start();
         let mut merge = Self { leaf, columns, stride, change, changes, count, item_bytes };
@@ -69,7 +71,7 @@ impl<'a> Merge<'a> {
 
     /// Returns the bytes of the sorted block.
     pub(crate) fn sorted_bytes(&self) -> usize {
-        self.sorted_end() - self.leaf.block_start()
+        self.sorted_end() - BLOCK_START
     }
 
     /// Writes the leaf to `buffer`.
@@ -88,7 +90,7 @@ impl<'a> Merge<'a> {
 
     fn add_entries(&mut self, overlay: &Overlay<'_>, entries: Range<usize>) -> Option<()> {
         for (back_pointer, at) in overlay.offsets(entries) {
-            let header = self.leaf.entry_format().item_header(self.leaf.from(at));
+            let header = log_entry::item_header(self.leaf.from(at));
             self.add(back_pointer, at, header)?;
         }
         Some(())

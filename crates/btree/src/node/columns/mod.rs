@@ -125,7 +125,7 @@ impl<'a> Columns<'a> {
     /// Returns the binary logarithm of the number of heads in a group.
     #[inline(always)]
     pub(crate) fn group_bits(self) -> usize {
-        self.counts.shortcut_count()
+        self.counts.group_bits()
     }
 
     /// Returns the offset of the first item.

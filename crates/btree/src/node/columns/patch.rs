@@ -8,6 +8,7 @@ use crate::node::columns::Columns;
 use crate::node::consolidation::Change;
 use crate::node::header::write_header;
 use crate::node::item::{Item, ItemHeader};
+use crate::node::shape::BLOCK_START;
 use crate::node::view::View;
 
 /// A leaf with its log block and one more change. Each entry and the change replace a sorted item of the same
@@ -20,15 +21,15 @@ pub(crate) struct Patch<'a> {
 }
 
 impl<'a> Patch<'a> {
-    /// Returns `None` when an item would move, or in rows.
+    /// Returns `None` when an item would move.
     pub(crate) fn of(leaf: View<'a>, change: &'a Change<'a>) -> Option<Self> {
-        let patch = Self { leaf, columns: leaf.columns()?, change };
+        let patch = Self { leaf, columns: leaf.columns(), change };
         patch.changes().all(|(index, item)| patch.fits(index, item.header)).then_some(patch)
     }
 
     /// Returns the bytes of the sorted block.
     pub(crate) fn sorted_bytes(&self) -> usize {
-        self.leaf.sorted_end() - self.leaf.block_start()
+        self.leaf.sorted_end() - BLOCK_START
     }
 
     /// Writes the leaf to `buffer`.

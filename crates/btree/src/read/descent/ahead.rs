@@ -1,4 +1,4 @@
-//! The last steps of the descent of a scan through nodes in columns: they prefetch the pairs after the first
+//! The last steps of the descent of a scan: they prefetch the pairs after the first
 //! one. A scan of a few pairs reads little else, so it would wait for each of these lines.
 
 use honeycomb_layout::{COLUMN_HEADS_OFFSET, node_header};
@@ -6,7 +6,7 @@ use honeycomb_memory::{Lid, Node};
 
 use crate::node::columns::Columns;
 use crate::node::log_entry::EntryPlace;
-use crate::node::search::ITEM_BYTES;
+use crate::node::search::{ITEM_BYTES, prefetch_first};
 use crate::read::descent::together::columns_of;
 use crate::read::descent::{Descent, Purpose, Step};
 
@@ -54,7 +54,7 @@ impl<'r> Descent<'r, '_> {
     #[inline(never)]
     pub(super) fn prefetch_right(&mut self) {
         let right = self.reader.current(self.lid);
-        self.reader.forest().prefetch(right, false);
+        prefetch_first(right, false);
         right.prefetch_lines::<RIGHT_HEAD_LINES>(COLUMN_HEADS_OFFSET);
         right.prefetch_log_words(1);
         (self.right, self.step) = (Some(right), Step::RightNode);

@@ -1,5 +1,4 @@
-//! The steps of descents through nodes in columns. They do the same as the steps of `Descent` that work for
-//! every layout, with as few instructions as possible: reads spend most of their time here.
+//! The steps of descents, with as few instructions as possible: reads spend most of their time here.
 
 use std::ops::Range;
 
@@ -13,6 +12,7 @@ use crate::node::counts::Counts;
 use crate::node::key::SearchKey;
 use crate::node::search::{ITEM_BYTES, Near};
 use crate::node::shape::LEAF;
+use crate::node::view::View;
 use crate::read::descent::{ABOVE_LEAVES, Descent, Purpose, Step};
 
 /// Most bytes of items with equal heads to prefetch: few keys share a head.
@@ -31,13 +31,13 @@ impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
         while is_under_way {
             for descent in &mut *self.0 {
                 if descent.step == Step::Node {
-                    descent.search_columns::<COUNTED>(vectors);
+                    descent.search_node::<COUNTED>(vectors);
                 }
             }
             for descent in &mut *self.0 {
                 match descent.step {
-                    Step::Parent => descent.choose_child_in_columns(vectors),
-                    Step::Group => descent.choose_item_in_columns::<COUNTED>(vectors),
+                    Step::Parent => descent.search_parent(vectors),
+                    Step::Group => descent.search_group::<COUNTED>(vectors),
                     Step::RightNode => descent.prefetch_right_pairs(),
                     _ => {}
                 }
@@ -57,12 +57,11 @@ pub(super) fn columns_of(published: Published<'_>) -> Columns<'_> {
 }
 
 impl<'r, 'k> Descent<'r, 'k> {
-    /// Returns the value of the key and its version, if the descent ended at a leaf in columns of which a get
-    /// needs only the sorted block and an inline value: the common case.
+    /// Returns the value of the key and its version, if a get needs only the sorted block of its leaf and an
+    /// inline value: the common case.
     #[inline(always)]
-    pub(in crate::read) fn get_in_columns(&self) -> Option<Option<(&'r [u8], Version)>> {
-        let is_in_columns = self.reader.forest().geometry().is_columns();
-        if self.step != Step::Leaf || !self.candidates.is_empty() || !is_in_columns {
+    pub(in crate::read) fn get_sorted(&self) -> Option<Option<(&'r [u8], Version)>> {
+        if self.step != Step::Leaf || !self.candidates.is_empty() {
             return None;
         }
         let columns = columns_of(self.node);
@@ -80,7 +79,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     #[inline(always)]
-    fn search_columns<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
+    fn search_node<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
         let before = self.node.node();
         if !self.read_node() {
             return;
@@ -103,7 +102,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             _ => self.go_to_child(columns.child_for(vectors, self.node.node(), &search_key, group)),
         }
         if COUNTED && let Some(stats) = self.reader.access_stats() {
-            let view = self.reader.at_version(before).map(|node| self.reader.forest().view_of(node));
+            let view = self.reader.at_version(before).map(|node| View::published(node));
             self.count(stats, view.expect("the node was just read"));
         }
     }
@@ -125,14 +124,14 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     #[inline(always)]
-    fn choose_child_in_columns(&mut self, vectors: impl Vectors) {
+    fn search_parent(&mut self, vectors: impl Vectors) {
         let columns = columns_of(self.node);
         let group = self.near.start();
         self.choose_child(columns.child_for(vectors, self.node.node(), &self.key_in(columns), group));
     }
 
     #[inline(always)]
-    fn choose_item_in_columns<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
+    fn search_group<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
         let (columns, node) = (columns_of(self.node), self.node.node());
         let equal = columns.equal_heads(vectors, self.head, self.near.start());
         let at = columns.item_offset(equal.start);
