@@ -181,7 +181,7 @@ rtl-check: setup
 	$(python) tools/rtl_mutants.py $(call share,7)
 
 some-mutants:
-	python3 tools/mutants.py $(call share,5)
+	python3 tools/mutants.py $(call share,8)
 
 smoke: setup
 	cargo run --release -p honeycomb-lab -- run --smoke --out out/smoke
