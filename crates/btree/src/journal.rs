@@ -5,9 +5,10 @@ use honeycomb_memory::Version;
 
 /// Receives the changes of versions.
 pub trait Journal: Send + Sync {
-    /// Receives the changes of a version. The versions of different threads arrive in any order, but each one
-    /// before it is released. The call delays all later versions, so it must not wait for a disk.
-    fn append(&self, version: Version, changes: Changes);
+    /// Takes the changes of a version, and leaves none. The versions of different threads arrive in any
+    /// order, but each one before it is released, from the thread that has taken it by an atomic exchange
+    /// before. The call delays all later versions, so it must not wait for a disk.
+    fn append(&self, version: Version, changes: &mut Changes);
 
     /// Whether changes of pairs have the values before them. The answer must not change.
     fn has_old_values(&self) -> bool {

@@ -13,9 +13,12 @@ use honeycomb_testing::{Random, index, seed_or};
 struct Recorder(Mutex<BTreeMap<Version, Changes>>);
 
 impl Journal for Recorder {
-    fn append(&self, version: Version, changes: Changes) {
+    fn append(&self, version: Version, changes: &mut Changes) {
         assert!(!changes.is_empty());
-        assert!(self.0.lock().unwrap().insert(version, changes).is_none(), "one record for each version");
+        assert!(
+            self.0.lock().unwrap().insert(version, std::mem::take(changes)).is_none(),
+            "one record for each version"
+        );
     }
 }
 

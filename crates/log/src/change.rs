@@ -90,12 +90,18 @@ pub enum Change<'a> {
 }
 
 /// Bytes by which changes grow after the first one.
-const GROWTH_BYTES: usize = 512;
+const GROWTH_BYTES: usize = 2048;
 
 /// The rule that an encoded change violates.
 pub(crate) type Malformed = &'static str;
 
 impl Changes {
+    /// No changes.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
     /// Appends a put. Keys and values have the limits of the store, so their lengths fit.
     pub fn put(&mut self, tree: u64, key: &[u8], value: &[u8]) {
         self.append(layout::WAL_PUT, tree, 0, key, value);
@@ -143,15 +149,21 @@ impl Changes {
         self.append(layout::WAL_TIME, milliseconds, 0, &[], &[]);
     }
 
-    /// Appends all changes of `other`.
-    pub fn extend(&mut self, other: &Self) {
-        self.0.extend_from_slice(&other.0);
+    /// Appends encoded changes.
+    pub fn extend(&mut self, encoded: &[u8]) {
+        self.0.extend_from_slice(encoded);
     }
 
     /// Returns the encoded changes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Returns the encoded changes, without a copy.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
     }
 
     /// Returns whether there are no changes.
@@ -173,12 +185,27 @@ impl Changes {
         header[wal_change::KIND_OFFSET] = kind as u8;
         header[wal_change::BOUNDS_OFFSET] = bounds;
         let bytes = header.len() + key.len() + value.len();
-        // Most versions have one change, and others many.
-        self.0.reserve(if self.0.is_empty() { bytes } else { bytes.max(GROWTH_BYTES) });
+        if self.0.capacity() - self.0.len() < bytes {
+            self.grow(bytes);
+        }
         self.0.extend_from_slice(&header);
         self.0.extend_from_slice(key);
         self.0.extend_from_slice(value);
     }
+
+    /// Makes room for a change. Most versions have one change, and others many.
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        self.0.reserve_exact(if self.0.is_empty() { bytes } else { bytes.max(GROWTH_BYTES) });
+    }
+}
+
+/// Returns whether encoded changes begin with that of a pair or of a range of pairs. Then they change no
+/// table.
+#[must_use]
+pub fn begin_with_pairs(encoded: &[u8]) -> bool {
+    let kind = encoded.get(wal_change::KIND_OFFSET).map(|&kind| usize::from(kind));
+    matches!(kind, Some(layout::WAL_PUT | layout::WAL_OLD | layout::WAL_DELETE | layout::WAL_DELETE_RANGE))
 }
 
 /// Decodes changes. Ends after the first one that is malformed.

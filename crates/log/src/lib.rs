@@ -34,7 +34,7 @@ mod truncate;
 mod writer;
 
 pub use archive::archive;
-pub use change::{Change, Changes, changes};
+pub use change::{Change, Changes, begin_with_pairs, changes};
 pub use checkpoint::{CHECKPOINT_MAGIC, CheckpointWriter};
 pub use checkpoint_reader::{Block, CheckpointReader, PairsOfBlock};
 pub use directory::{Directory, Replayed};
@@ -48,4 +48,4 @@ pub use restore::{Restored, Until, restore};
 pub use storage::{Storage, StorageFile};
 pub use tail::{Tail, read_records};
 pub use truncate::Truncated;
-pub use writer::{ClosedFile, CreatedSpare, Durability, LogWriter, MissingSpare, Pending};
+pub use writer::{ClosedFile, CreatedSpare, Durability, LogWriter, MissingSpare};

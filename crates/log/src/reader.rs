@@ -11,7 +11,7 @@ use honeycomb_layout::wal_record;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::names::log_file;
-use crate::record::{Record, bytes_of, decode_at, record_bytes};
+use crate::record::{Record, Seed, bytes_of, decode_at, record_bytes};
 use crate::storage::{Storage, StorageFile, read_up_to};
 
 /// Bytes that are read at once.
@@ -83,7 +83,7 @@ impl LogReader {
     }
 
     fn next_in_buffer<T>(&mut self, last: u64, use_record: impl FnOnce(Record<'_>) -> T) -> Found<T> {
-        let found = decode_at(&self.bytes[self.used..], self.number, self.offset, 0);
+        let found = decode_at(&self.bytes[self.used..], Seed::of(self.number), self.offset, 0);
         let Some(record) = found.filter(|record| record.version <= last) else { return Found::Nothing };
         let (bytes, version) = (record_bytes(record.changes.len()), record.version);
         let used = (version > self.version).then(|| use_record(record));

@@ -26,29 +26,40 @@ pub(crate) fn record_bytes(changes: usize) -> usize {
     (wal_record::SIZE + changes).next_multiple_of(WAL_RECORD_ALIGNMENT)
 }
 
+/// The checksum of the number of a file, with which the checksums of its records begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seed(u32);
+
+impl Seed {
+    pub(crate) fn of(file_number: u64) -> Self {
+        Self(crc32c(&file_number.to_le_bytes()))
+    }
+}
+
 /// Appends a record to `out`. A `durable` that is too large is stated as the largest possible one: a lower
 /// one only makes the search for corruption less strict.
-pub(crate) fn encode(out: &mut Vec<u8>, file_number: u64, version: u64, durable: u64, changes: &[u8]) {
+pub(crate) fn encode(out: &mut Vec<u8>, seed: Seed, version: u64, durable: u64, changes: &[u8]) {
     let start = out.len();
     let mut header = [0; wal_record::SIZE];
     let durable = durable.min(DURABLE_MAX) / WAL_RECORD_ALIGNMENT as u64;
     put_u32(&mut header, wal_record::DURABLE_OFFSET, durable as u32);
     put_u64(&mut header, wal_record::LENGTH_OFFSET, changes.len() as u64);
     put_u64(&mut header, wal_record::VERSION_OFFSET, version);
-    let crc = checksum(file_number, &header, changes);
-    put_u32(&mut header, wal_record::CRC_OFFSET, crc);
+    out.reserve(record_bytes(changes.len()));
     out.extend_from_slice(&header);
     out.extend_from_slice(changes);
+    let crc = checksum(seed, &out[start..]);
+    put_u32(&mut out[start..], wal_record::CRC_OFFSET, crc);
     out.resize(start + record_bytes(changes.len()), 0);
 }
 
 /// Returns the record at `offset`, if it is valid and later than `after`.
-pub(crate) fn decode(file: &[u8], file_number: u64, offset: usize, after: u64) -> Option<Record<'_>> {
-    decode_at(file.get(offset..)?, file_number, offset as u64, after)
+pub(crate) fn decode(file: &[u8], seed: Seed, offset: usize, after: u64) -> Option<Record<'_>> {
+    decode_at(file.get(offset..)?, seed, offset as u64, after)
 }
 
 /// Like [`decode`], for the bytes of the file from `offset` on.
-pub(crate) fn decode_at(bytes: &[u8], file_number: u64, offset: u64, after: u64) -> Option<Record<'_>> {
+pub(crate) fn decode_at(bytes: &[u8], seed: Seed, offset: u64, after: u64) -> Option<Record<'_>> {
     let (header, rest) = bytes.split_at_checked(wal_record::SIZE)?;
     let length = usize::try_from(u64_at(header, wal_record::LENGTH_OFFSET)).ok()?;
     let version = u64_at(header, wal_record::VERSION_OFFSET);
@@ -58,7 +69,8 @@ pub(crate) fn decode_at(bytes: &[u8], file_number: u64, offset: u64, after: u64)
         return None;
     }
     let changes = rest.get(..length)?;
-    let is_valid = checksum(file_number, header, changes) == u32_at(header, wal_record::CRC_OFFSET);
+    let record = &bytes[..wal_record::SIZE + length];
+    let is_valid = checksum(seed, record) == u32_at(header, wal_record::CRC_OFFSET);
     is_valid.then_some(Record { version, changes, offset, durable })
 }
 
@@ -68,7 +80,7 @@ pub(crate) fn bytes_of(header: &[u8]) -> Option<u64> {
     length.checked_add(wal_record::SIZE as u64)?.checked_next_multiple_of(WAL_RECORD_ALIGNMENT as u64)
 }
 
-fn checksum(file_number: u64, header: &[u8], changes: &[u8]) -> u32 {
-    let seed = crc32c(&file_number.to_le_bytes());
-    crc32c_append(crc32c_append(seed, &header[wal_record::CRC_OFFSET + wal_record::CRC_BYTES..]), changes)
+/// Returns the checksum of a record, without its alignment.
+fn checksum(seed: Seed, record: &[u8]) -> u32 {
+    crc32c_append(seed.0, &record[wal_record::CRC_OFFSET + wal_record::CRC_BYTES..])
 }

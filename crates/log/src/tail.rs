@@ -11,7 +11,7 @@ use crate::bytes::u64_at;
 use crate::error::LogError;
 use crate::file_header::RECORDS_OFFSET;
 use crate::names::log_file;
-use crate::record::{Record, decode, record_bytes};
+use crate::record::{Record, Seed, decode, record_bytes};
 
 /// The end of the records of a log file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub fn read_records<E: From<LogError>>(
     after: u64,
     mut use_record: impl FnMut(Record<'_>) -> Result<(), E>,
 ) -> Result<Tail, E> {
-    let (mut offset, mut version) = (RECORDS_OFFSET, after);
+    let (mut offset, mut version, seed) = (RECORDS_OFFSET, after, Seed::of(number));
     while end.is_none_or(|end| offset < end) {
-        let Some(record) = decode(file, number, offset as usize, version) else { break };
+        let Some(record) = decode(file, seed, offset as usize, version) else { break };
         version = record.version;
         use_record(record)?;
         offset += record_bytes(record.changes.len()) as u64;
@@ -48,7 +48,7 @@ pub fn read_records<E: From<LogError>>(
     match end {
         Some(end) if end == offset => Ok(Tail { end, version, cut_bytes: 0 }),
         Some(_) => Err(corrupt("the next file states that valid records follow here").into()),
-        None => match after_invalid(file, number, offset, version) {
+        None => match after_invalid(file, seed, offset, version) {
             AfterInvalid::Durable => {
                 Err(corrupt("a later valid record states that a valid record was durable here").into())
             }
@@ -65,10 +65,10 @@ enum AfterInvalid {
     Torn { cut_bytes: u64 },
 }
 
-fn after_invalid(file: &[u8], number: u64, offset: u64, version: u64) -> AfterInvalid {
+fn after_invalid(file: &[u8], seed: Seed, offset: u64, version: u64) -> AfterInvalid {
     let mut end = torn_end(file, offset as usize, version);
     for at in (offset as usize..file.len()).step_by(WAL_RECORD_ALIGNMENT) {
-        let Some(record) = decode(file, number, at, version) else { continue };
+        let Some(record) = decode(file, seed, at, version) else { continue };
         if record.durable > offset {
             return AfterInvalid::Durable;
         }

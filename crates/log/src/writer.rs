@@ -7,29 +7,18 @@
 //! A file is durable up to its end before the next one gets its header, and the next one has its name before
 //! it gets records. So only the last file can have a torn tail.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use honeycomb_layout::WAL_BLOCK_BYTES;
 
-use crate::change::Changes;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::names::{NEW_LOG_FILE, NEW_SPARE_FILE, is_spare, log_file, spare_file};
-use crate::record::{encode, record_bytes};
+use crate::record::{Seed, encode, record_bytes};
 use crate::storage::{Storage, StorageFile};
 
 /// Most spare files. A checkpoint may end the use of more log files; the others are removed.
 const SPARES_MAX: usize = 16;
-
-/// A record that is not in the log yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
-    /// Its version, greater than that of the record before it.
-    pub version: u64,
-    /// Its changes; at least one.
-    pub changes: Changes,
-}
 
 /// Whether a group is durable when its write returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +45,7 @@ pub struct LogWriter {
 struct CurrentFile {
     file: Box<dyn StorageFile>,
     number: u64,
+    seed: Seed,
     bytes: u64,
     /// The blocks that are not written yet, and before them the written part of their first block.
     buffer: Vec<u8>,
@@ -115,24 +105,30 @@ impl LogWriter {
         Ok(Self { storage, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
     }
 
-    /// Writes records as one group, and removes them from `records`. A group that does not fit into the file
-    /// continues in the next one.
+    /// Adds the record of a version, greater than that of the record before it, to the group that the next
+    /// [`LogWriter::flush`] writes. It has at least one change. If it does not fit into the file, the earlier
+    /// records of the group become durable, and the group continues in the next file.
     ///
     /// # Errors
-    /// [`LogError::Full`]: the records that are still in `records` are not in the log, and the call can be
-    /// repeated when the disk has room; the records that are not any more are in the log and durable. Any
-    /// other error is final: nothing is known about records that were not durable before.
-    pub fn write(&mut self, records: &mut VecDeque<Pending>, durability: Durability) -> Result<(), LogError> {
-        while let Some(record) = records.front() {
-            let bytes = record_bytes(record.changes.bytes().len()) as u64;
-            if self.file.end() + bytes > self.file.bytes {
-                self.next_file(bytes)?;
-            }
-            self.file.append(record);
-            self.last_version = record.version;
-            self.written_bytes += bytes;
-            records.pop_front();
+    /// [`LogError::Full`]: the record is not in the log, and the call can be repeated when the disk has room;
+    /// all earlier records are durable. Any other error is final: nothing is known about records that were
+    /// not durable before.
+    pub fn append(&mut self, version: u64, changes: &[u8]) -> Result<(), LogError> {
+        let bytes = record_bytes(changes.len()) as u64;
+        if self.file.end() + bytes > self.file.bytes {
+            self.next_file(bytes)?;
         }
+        self.file.append(version, changes);
+        self.last_version = version;
+        self.written_bytes += bytes;
+        Ok(())
+    }
+
+    /// Writes the records that were added since the last call, as one group.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], which is final.
+    pub fn flush(&mut self, durability: Durability) -> Result<(), LogError> {
         self.file.flush(durability)
     }
 
@@ -275,6 +271,7 @@ impl CurrentFile {
         Ok(Self {
             file,
             number: header.number,
+            seed: Seed::of(header.number),
             bytes,
             buffer: Vec::new(),
             start: RECORDS_OFFSET,
@@ -288,8 +285,8 @@ impl CurrentFile {
         self.start + self.buffer.len() as u64
     }
 
-    fn append(&mut self, record: &Pending) {
-        encode(&mut self.buffer, self.number, record.version, self.durable_end, record.changes.bytes());
+    fn append(&mut self, version: u64, changes: &[u8]) {
+        encode(&mut self.buffer, self.seed, version, self.durable_end, changes);
     }
 
     /// Writes the buffer, padded with zeros, and keeps its last block if that is not full.

@@ -1,12 +1,11 @@
 //! Every bit flip and every truncation of a log file, and flips in manifests and checkpoints: the recovery
 //! returns the written records, without a torn end at most, or the error that names the damage.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use honeycomb_log::{
     Block, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, MANIFEST_FILE,
-    Manifest, Pending, Record, checkpoint_file, log_file,
+    Manifest, Record, checkpoint_file, log_file,
 };
 use honeycomb_testing::SimulatedDisk;
 
@@ -196,7 +195,8 @@ fn written() -> (SimulatedDisk, Vec<usize>) {
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("nothing");
     let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
     for version in 1..=GROUPS {
-        writer.write(&mut VecDeque::from([record(version)]), Durability::Now).expect("room");
+        writer.append(version, record(version).bytes()).expect("room");
+        writer.flush(Durability::Now).expect("room");
     }
     let mut ends = Vec::new();
     let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
@@ -212,7 +212,7 @@ fn written() -> (SimulatedDisk, Vec<usize>) {
 fn recover(disk: &SimulatedDisk) -> Result<(u64, u64), LogError> {
     let directory = Directory::open(Arc::new(disk.clone()))?;
     let (replayed, _) = directory.replay(|_, found: Record<'_>| {
-        assert_eq!(found.changes, record(found.version).changes.bytes());
+        assert_eq!(found.changes, record(found.version).bytes());
         Ok::<(), LogError>(())
     })?;
     Ok((replayed.records, replayed.cut_bytes))
@@ -223,11 +223,12 @@ fn recover_and_append(disk: &SimulatedDisk) {
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid");
     let version = replayed.0.version;
     let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
-    writer.write(&mut VecDeque::from([record(version + 1)]), Durability::Now).expect("room");
+    writer.append(version + 1, record(version + 1).bytes()).expect("room");
+    writer.flush(Durability::Now).expect("room");
 }
 
-fn record(version: u64) -> Pending {
+fn record(version: u64) -> Changes {
     let mut changes = Changes::default();
     changes.put(1, &version.to_be_bytes(), &vec![version as u8; (version as usize - 1) * 37 % 200]);
-    Pending { version, changes }
+    changes
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use honeycomb_log::{
     Change, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, LogReader,
-    MANIFEST_FILE, Manifest, Pending, Storage, Until, changes, checkpoint_file, log_file, read_records,
-    restore,
+    MANIFEST_FILE, Manifest, Storage, Until, changes, checkpoint_file, log_file, read_records, restore,
 };
 use honeycomb_testing::SimulatedDisk;
 use proptest::prelude::*;
@@ -104,8 +103,10 @@ fn written() -> (Arc<SimulatedDisk>, Vec<u8>) {
     let directory = Directory::open(disk.clone()).expect("an empty directory");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("no log");
     let mut writer = directory.start_writer(replayed, 4 * 4096).expect("room");
-    let pending = |version| Pending { version, changes: record(version) };
-    writer.write(&mut VERSIONS.map(pending).into(), Durability::Now).expect("room");
+    for version in VERSIONS {
+        writer.append(version, record(version).bytes()).expect("room");
+    }
+    writer.flush(Durability::Now).expect("room");
     let mut image = Vec::new();
     let mut writer = CheckpointWriter::image(&mut image, "image", IMAGE, 0).expect("room");
     writer.table(1, "t").expect("room");

@@ -1,12 +1,11 @@
 //! Archives and restores: a restore to any version has exactly the records up to it, and an interrupted
 //! archive or restore leaves nothing wrong.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use honeycomb_log::{
-    Change, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, Pending, Restored,
-    Storage, Until, archive, changes, log_file, restore,
+    Change, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, Restored, Storage,
+    Until, archive, changes, log_file, restore,
 };
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
@@ -24,8 +23,8 @@ fn log() -> (SimulatedDisk, SimulatedDisk) {
         let mut changes = Changes::default();
         changes.put(1, &version.to_le_bytes(), &[7; 1500]);
         changes.time(10 * version);
-        let mut records = VecDeque::from([Pending { version, changes }]);
-        writer.write(&mut records, Durability::Now).expect("room");
+        writer.append(version, changes.bytes()).expect("room");
+        writer.flush(Durability::Now).expect("room");
     }
     assert!(writer.closed_files().len() > 5);
     for file in writer.closed_files() {

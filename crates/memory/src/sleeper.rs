@@ -38,6 +38,14 @@ impl Sleeper {
     #[inline]
     pub fn must_wake(&self) -> bool {
         fence(Ordering::SeqCst);
+        self.must_wake_after_fence()
+    }
+
+    /// Like [`Sleeper::must_wake`], for a caller with a full fence between the store that has made the work
+    /// visible and this call.
+    #[must_use]
+    #[inline]
+    pub fn must_wake_after_fence(&self) -> bool {
         self.0.load(Ordering::Relaxed) && self.0.swap(false, Ordering::AcqRel)
     }
 }
@@ -64,7 +72,25 @@ mod loom_tests {
     use loom::sync::Arc;
 
     use super::*;
-    use crate::sync::AtomicUsize;
+    use crate::sync::{AtomicUsize, fence_after_exchange};
+
+    /// The same for a writer whose work is visible by an exchange.
+    #[test]
+    fn loom_no_wake_up_is_lost_after_an_exchange() {
+        loom::model(|| {
+            let shared = Arc::new((Sleeper::default(), AtomicUsize::new(0)));
+            let other = shared.clone();
+            let writer = loom::thread::spawn(move || {
+                other.1.fetch_add(1, Ordering::AcqRel);
+                fence_after_exchange();
+                other.0.must_wake_after_fence()
+            });
+            shared.0.prepare();
+            let finds_work = shared.1.load(Ordering::Acquire) == 1;
+            let is_woken = writer.join().unwrap();
+            assert!(finds_work || is_woken);
+        });
+    }
 
     /// A thread finds the work, or it is woken. Fails without either fence.
     #[test]

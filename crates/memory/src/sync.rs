@@ -17,9 +17,10 @@ pub use loom::sync::{Arc, Mutex, MutexGuard};
 #[cfg(loom)]
 pub use loom::{hint, thread};
 
-/// A full fence immediately after a sequentially consistent compare-and-swap.
+/// A full fence after an atomic exchange of the same thread, such as the one with which it takes a version.
+/// Stores of the thread between both may remain behind the fence.
 #[inline]
-pub(crate) fn fence_after_exchange() {
+pub fn fence_after_exchange() {
     // On x86-64 the locked instruction is already a full fence. Only the compiler must not move loads before
     // it.
     #[cfg(all(target_arch = "x86_64", not(loom)))]

@@ -4,6 +4,8 @@
 //! it has taken its version and before it releases it. So a thread that reads the read version finds the
 //! changes of every version up to it in the journal, and a version without changes has none.
 
+use std::cell::Cell;
+use std::mem;
 use std::ops::Bound;
 
 use honeycomb_log::Changes;
@@ -13,6 +15,11 @@ use crate::error::Error;
 use crate::forest::{Forest, Root};
 use crate::write::operation::{Operation, Outcome};
 use crate::write::transaction::{End, WriteTransaction};
+
+thread_local! {
+    /// The memory of earlier changes of this thread that the journal has copied, for later ones.
+    static SPARE: Cell<Changes> = const { Cell::new(Changes::new()) };
+}
 
 impl Forest {
     /// Commits changes that are not changes of pairs, such as the creation of a table, and returns their
@@ -36,7 +43,7 @@ impl Forest {
     pub fn record_at_once(&self, changes: impl FnOnce() -> Changes) {
         if let Some(journal) = self.journal() {
             let version = self.versions.next();
-            journal.append(version, changes());
+            journal.append(version, &mut changes());
             self.versions.release(version, |version| self.memory().publish(version));
         }
     }
@@ -66,7 +73,7 @@ impl WriteTransaction<'_> {
     /// Adds changes of the caller.
     pub(crate) fn log_changes(&mut self, changes: &Changes) {
         if self.forest.journal().is_some() {
-            self.changes.extend(changes);
+            self.changes.extend(changes.bytes());
         }
     }
 
@@ -74,12 +81,17 @@ impl WriteTransaction<'_> {
     #[inline]
     pub(crate) fn journal(&mut self, version: Version) {
         if let (false, Some(journal)) = (self.changes.is_empty(), self.forest.journal()) {
-            journal.append(version, std::mem::take(&mut self.changes));
+            journal.append(version, &mut self.changes);
+            // A destructor that runs after the thread-local variables are destroyed has no such memory.
+            let _ = SPARE.try_with(|spare| spare.set(mem::take(&mut self.changes)));
         }
     }
 
     fn log_outcome(&mut self, root: Root, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
         let tree = root.lid().get();
+        if self.changes.is_empty() {
+            self.changes = SPARE.try_with(Cell::take).unwrap_or_default();
+        }
         if let Some(old) = self.old_value.take() {
             self.changes.old(tree, key, &old);
         }

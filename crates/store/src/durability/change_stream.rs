@@ -184,7 +184,7 @@ impl ChangeStream {
     fn read_memory(&mut self, log: &LogState, found: &mut Found) -> bool {
         let Self { filter, version, .. } = self;
         log.recent.after(*version, |record| {
-            filter.apply(record.version, record.changes.bytes(), found);
+            filter.apply(record.version, &record.changes, found);
             *version = record.version;
             found.bytes < POLL_BYTES
         })

@@ -46,7 +46,8 @@ pub struct DurabilityConfig {
     /// log file is not used again before it is there. [`DurabilityConfig::archive_to`] opens a directory.
     /// Default: none.
     pub archive: Option<Arc<dyn Storage>>,
-    /// Most bytes of records that wait for the log. Further writes wait. Default 64 MiB.
+    /// Most bytes of records that wait for the log and are longer than 120 bytes, apart from those of writes
+    /// in progress. Further writes wait. At most 65,536 shorter ones wait. Default 64 MiB.
     pub queue_bytes_max: u64,
     /// Most bytes of keys and values of a bulk load or an image, with 16 bytes for each pair: it is one
     /// record of the log, so that a power cut leaves all of it or nothing, and it waits in memory. Default

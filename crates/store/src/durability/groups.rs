@@ -2,32 +2,37 @@
 //! together. One thread at a time writes a group: the thread of the log, or a thread that would otherwise
 //! wait for it.
 
-use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::thread;
 use std::time::Duration;
 
 use honeycomb_btree::Version;
-use honeycomb_log::{Durability, LogError, Pending};
+use honeycomb_log::{Changes, Durability, LogError, LogWriter};
 use honeycomb_memory::sync::Ordering;
 
 use super::config::SyncPolicy;
 use super::log_state::{Health, LogState};
+use super::recent::RecentRecord;
 
 /// The time between two syncs of [`SyncPolicy::EverySecond`].
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The records between the queue and the files.
+/// The state of the thread that writes groups.
 pub(crate) struct Groups {
-    /// Records that were taken from the queue but not written.
-    records: VecDeque<Pending>,
-    /// All records up to this version were taken.
-    taken: Version,
     /// All records up to this version were written.
     written: Version,
     /// The last time that a record states.
     stated: u64,
     synced_at: Duration,
     has_failed: bool,
+}
+
+/// The records of a group.
+#[derive(Default)]
+struct Group {
+    records: u64,
+    /// Copies of them, if somebody reads changes.
+    copies: Vec<RecentRecord>,
 }
 
 /// Makes the store read-only if a thread panics while it writes a group, so that no writer waits for ever.
@@ -43,14 +48,8 @@ impl Drop for FailOnPanic<'_> {
 
 impl Groups {
     /// Begins after a version, whose record is durable.
-    pub(super) fn new(taken: Version, now: Duration) -> Self {
-        let (records, written, stated) = (VecDeque::new(), taken, 0);
-        Self { records, taken, written, stated, synced_at: now, has_failed: false }
-    }
-
-    /// All records up to this version were taken from the queue.
-    pub(super) fn taken(&self) -> Version {
-        self.taken
+    pub(super) fn new(written: Version, now: Duration) -> Self {
+        Self { written, stated: 0, synced_at: now, has_failed: false }
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -66,10 +65,9 @@ impl Groups {
     /// disk is full.
     pub(super) fn step(&mut self, state: &LogState, visible: Version, stop: bool) -> bool {
         let _guard = FailOnPanic(state);
-        self.take(state, visible);
         if self.has_failed {
-            self.records.clear();
-        } else if let Err(error) = self.write(state, stop) {
+            let Ok(()) = state.queue.take(visible, |_, _| Ok::<(), Infallible>(()));
+        } else if let Err(error) = self.write(state, visible, stop) {
             if error.is_full() {
                 state.set_health(Health::Full);
                 return false;
@@ -80,47 +78,28 @@ impl Groups {
         true
     }
 
-    /// Takes the records up to a visible version. The first of them states the time.
-    fn take(&mut self, state: &LogState, visible: Version) {
-        let earlier = self.records.len();
-        state.queue.take(self.taken, visible, &mut self.records);
-        self.taken = self.taken.max(visible);
-        let now = state.clock.milliseconds();
-        if now != self.stated
-            && let Some(first) = self.records.get_mut(earlier)
-        {
-            first.changes.time(now);
-            self.stated = now;
-        }
-    }
-
-    fn write(&mut self, state: &LogState, stop: bool) -> Result<(), LogError> {
+    fn write(&mut self, state: &LogState, visible: Version, stop: bool) -> Result<(), LogError> {
         let syncs = self.is_sync_due(state, stop);
         let durability = if syncs { Durability::Now } else { Durability::Later };
-        let records = self.records.len() as u64;
-        if records > 0 || syncs && state.durable_version() < self.taken {
-            let start = state.clock.now();
-            let copies = self.copies(state);
-            let mut writer = state.lock_writer();
-            let before = writer.last_version();
-            let written = writer.write(&mut self.records, durability);
-            let is_known = written.as_ref().map_or_else(LogError::is_full, |()| true);
-            if is_known && writer.last_version() > before {
-                state.publish((before, writer.last_version()), copies);
-            }
-            written?;
+        let (start, mut group, mut writer) = (state.clock.now(), Group::default(), state.lock_writer());
+        let before = writer.last_version();
+        let appended = self.append(state, visible, &mut writer, &mut group);
+        let is_due = group.records > 0 || syncs && state.durable_version() < visible;
+        let written = appended.and_then(|()| if is_due { writer.flush(durability) } else { Ok(()) });
+        let is_known = written.as_ref().map_or_else(LogError::is_full, |()| true);
+        if is_known && writer.last_version() > before {
+            state.publish((before, writer.last_version()), group.copies);
+        }
+        written?;
+        if is_due {
             let time = state.clock.now().saturating_sub(start);
-            state.counters.record(&writer, records, time, syncs);
+            state.counters.record(&writer, group.records, time, syncs);
         }
-        self.written = self.taken;
-        if syncs {
-            self.synced_at = state.clock.now();
-            state.set_durable(self.written);
-        }
-        if !syncs && records > 0 && state.recent.readers() > 0 {
-            state.notify();
-        }
-        if state.lock_writer().missing_spare().is_some() {
+        let lacks_spare = writer.missing_spare().is_some();
+        drop(writer);
+        self.written = self.written.max(visible);
+        self.state_written(state, syncs, group.records);
+        if lacks_spare {
             state.wake_spare_thread();
         }
         // Relaxed: if the spare thread finds a full disk now, it states so again.
@@ -130,12 +109,44 @@ impl Groups {
         Ok(())
     }
 
-    /// Copies the records that are to be written, if somebody reads changes, and notes changes of tables.
-    fn copies(&self, state: &LogState) -> Vec<Pending> {
-        let note = |record: &Pending| state.table_ids.note(record.version, record.changes.bytes());
-        self.records.iter().for_each(note);
-        let has_readers = state.recent.readers() > 0;
-        if has_readers { self.records.iter().cloned().collect() } else { Vec::new() }
+    /// Appends the records up to a visible version to the log. The first of them states the time.
+    fn append(
+        &mut self,
+        state: &LogState,
+        visible: Version,
+        writer: &mut LogWriter,
+        group: &mut Group,
+    ) -> Result<(), LogError> {
+        let (has_readers, now) = (state.recent.readers() > 0, state.clock.milliseconds());
+        state.queue.take(visible, |version, record| {
+            let mut stated = Changes::default();
+            let is_first = group.records == 0 && now != self.stated;
+            if is_first {
+                stated.extend(record);
+                stated.time(now);
+            }
+            let record = if is_first { stated.bytes() } else { record };
+            writer.append(version, record)?;
+            if is_first {
+                self.stated = now;
+            }
+            state.table_ids.note(version, record);
+            if has_readers {
+                group.copies.push(RecentRecord { version, changes: record.into() });
+            }
+            group.records += 1;
+            Ok(())
+        })
+    }
+
+    /// Makes the records that were written known to those who wait for them.
+    fn state_written(&mut self, state: &LogState, syncs: bool, records: u64) {
+        if syncs {
+            self.synced_at = state.clock.now();
+            state.set_durable(self.written);
+        } else if records > 0 && state.recent.readers() > 0 {
+            state.notify();
+        }
     }
 
     fn is_sync_due(&self, state: &LogState, stop: bool) -> bool {

@@ -24,15 +24,15 @@ use std::time::Duration;
 
 use honeycomb_btree::{Journal, Version};
 use honeycomb_layout::wal_change;
-use honeycomb_log::{Changes, LogError, LogWriter, Pending};
+use honeycomb_log::{Changes, LogError, LogWriter};
 use honeycomb_memory::Sleeper;
-use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use honeycomb_memory::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence, fence_after_exchange};
 
 use super::config::{DurabilityConfig, SyncPolicy};
 use super::groups::Groups;
 use super::newest_writes::NewestWrites;
 use super::queue::Queue;
-use super::recent::Recent;
+use super::recent::{Recent, RecentRecord};
 use super::statistics::{LogCounters, LogPosition};
 use super::table_ids::TableIds;
 use crate::clock::Clock;
@@ -98,7 +98,7 @@ impl LogState {
         let groups = Mutex::new(Groups::new(version, clock.now()));
         Self {
             clock,
-            queue: Queue::new(),
+            queue: Queue::new(version),
             newest_writes: NewestWrites::new(),
             counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
@@ -163,7 +163,7 @@ impl LogState {
 
     /// States that records are in the files, and wakes readers of changes. `copies` are the records, if
     /// there are readers.
-    pub(crate) fn publish(&self, (before, last): (Version, Version), mut copies: Vec<Pending>) {
+    pub(crate) fn publish(&self, (before, last): (Version, Version), mut copies: Vec<RecentRecord>) {
         copies.truncate(copies.partition_point(|record| record.version <= last));
         if !copies.is_empty() {
             self.recent.add(before, copies);
@@ -205,7 +205,7 @@ impl LogState {
     pub(crate) fn admit(&self) -> Result<(), Error> {
         loop {
             self.check_health()?;
-            if self.queue.bytes() <= self.queue_bytes_max {
+            if self.queue.long_bytes() <= self.queue_bytes_max {
                 return Ok(());
             }
             self.wake();
@@ -272,9 +272,13 @@ impl LogState {
 
     /// Wakes the log thread if it sleeps.
     pub(crate) fn wake(&self) {
-        if self.sleeper.must_wake()
-            && let Some(thread) = self.thread.get()
-        {
+        if self.sleeper.must_wake() {
+            self.unpark();
+        }
+    }
+
+    fn unpark(&self) {
+        if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
     }
@@ -313,17 +317,19 @@ impl LogState {
 }
 
 impl Journal for LogState {
-    fn append(&self, version: Version, changes: Changes) {
-        // Pairs with the fence of `set_policy`.
-        fence(Ordering::SeqCst);
+    #[inline]
+    fn append(&self, version: Version, changes: &mut Changes) {
+        // Pairs with the fences of `set_policy` and of `Sleeper::prepare`: the exchange before was that with
+        // which this thread has taken the version, and the log thread sleeps only if no version was taken.
+        fence_after_exchange();
         let is_always = self.policy() == SyncPolicy::Always;
         if is_always {
-            self.newest_writes.note(version, &changes);
+            self.newest_writes.note(version, changes);
         }
         self.queue.put(version, changes);
         // Under `Always`, threads that wait request their versions. Until then the records of a batch gather.
-        if !is_always || version.is_multiple_of(GATHERED_VERSIONS) {
-            self.wake();
+        if (!is_always || version.is_multiple_of(GATHERED_VERSIONS)) && self.sleeper.must_wake_after_fence() {
+            self.unpark();
         }
     }
 

@@ -27,7 +27,7 @@ fn step(state: &LogState, forest: &Forest) -> bool {
     let (has_room, has_failed, taken) = {
         let mut groups = state.lock_groups();
         let has_room = groups.step(state, forest.read_version(), stop);
-        (has_room, groups.has_failed(), groups.taken())
+        (has_room, groups.has_failed(), state.queue.taken())
     };
     if !has_room {
         thread::sleep(FULL_INTERVAL);

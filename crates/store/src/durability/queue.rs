@@ -1,68 +1,88 @@
-//! The records that wait for the log: a ring with a slot for each version.
+//! The records that wait for the log: short ones in a ring with a slot for each version, which writers fill
+//! without locks and without memory of their own; long ones beside it, each behind a lock.
 //!
-//! A writer puts its record into the slot of its version before it releases the version. So a thread that has
-//! read the read version finds the record of every version up to it, and an empty slot means that the version
-//! has no record. Writers never wait for each other here. A slot is still occupied only if the log is behind
-//! by the size of the ring; then its next writer waits for the log.
+//! Writers never wait for each other here. A slot is still occupied only if the log is behind by the size of
+//! the ring; then its next writer waits for the log.
+//!
+//! 1. A writer stores a long record into `long[slot of v]` before it puts the mark of v into the ring, and
+//!    only when the slot of v in the ring is free.
+//! 2. The thread that takes records removes it after it has found the mark.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use honeycomb_log::{Changes, Pending};
-use honeycomb_memory::sync::{AtomicU64, Ordering, thread};
-
-/// Slots of the ring: many times as many as versions can be unreleased at one time.
-const SLOTS: usize = 1 << 16;
-
-/// Bytes of memory that a record occupies in addition to its changes, approximately.
-const RECORD_BYTES: u64 = 64;
+use honeycomb_btree::Version;
+use honeycomb_log::Changes;
+use honeycomb_memory::sync::{AtomicU64, Ordering};
+use honeycomb_memory::{RECORD_RING, RING_RECORD_BYTES_MAX, RecordRing};
 
 pub(crate) struct Queue {
-    slots: Box<[Mutex<Option<Pending>>]>,
-    bytes: AtomicU64,
+    ring: RecordRing,
+    long: Box<[Mutex<Vec<u8>>]>,
+    long_bytes: AtomicU64,
 }
 
 impl Queue {
-    pub(crate) fn new() -> Self {
-        Self { slots: (0..SLOTS).map(|_| Mutex::default()).collect(), bytes: AtomicU64::new(0) }
+    /// The queue of the records after a version.
+    pub(crate) fn new(version: Version) -> Self {
+        let long = (0..RECORD_RING).map(|_| Mutex::default()).collect();
+        Self { ring: RecordRing::new(version), long, long_bytes: AtomicU64::new(0) }
     }
 
-    /// Adds the record of a version that is not released yet.
-    pub(crate) fn put(&self, version: u64, changes: Changes) {
+    /// Takes the record of a version that is not released yet, and leaves no changes.
+    #[inline]
+    pub(crate) fn put(&self, version: Version, changes: &mut Changes) {
+        self.ring.wait_for_slot(version);
+        if changes.bytes().len() > RING_RECORD_BYTES_MAX {
+            return self.put_long(version, std::mem::take(changes).into_bytes());
+        }
+        self.ring.put(version, Some(changes.bytes()));
+        changes.clear();
+    }
+
+    fn put_long(&self, version: Version, record: Vec<u8>) {
         // Relaxed: the number only limits the memory.
-        self.bytes.fetch_add(RECORD_BYTES + changes.bytes().len() as u64, Ordering::Relaxed);
-        let mut record = Some(Pending { version, changes });
-        while record.is_some() {
-            let mut slot = self.slot(version);
-            if slot.is_none() {
-                *slot = record.take();
-            } else {
-                drop(slot);
-                thread::yield_now();
+        self.long_bytes.fetch_add(record.len() as u64, Ordering::Relaxed);
+        *self.lock(version) = record;
+        self.ring.put(version, None);
+    }
+
+    /// Passes the records after those that were taken, up to a read version, to `use_record`. A record with
+    /// which it fails is the first one of the next call. One thread at a time calls this.
+    pub(crate) fn take<E>(
+        &self,
+        read_version: Version,
+        mut use_record: impl FnMut(Version, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.ring.take(read_version, |version, record| match record {
+            Some(record) => use_record(version, record),
+            None => {
+                let mut long = self.lock(version);
+                use_record(version, &long)?;
+                self.long_bytes.fetch_sub(long.len() as u64, Ordering::Relaxed);
+                *long = Vec::new();
+                Ok(())
             }
-        }
+        })
     }
 
-    /// Moves the records of the versions after `after` up to `up_to`, which is at most the read version, to
-    /// the end of `records`. One thread at a time calls this.
-    pub(crate) fn take(&self, after: u64, up_to: u64, records: &mut VecDeque<Pending>) {
-        let mut bytes = 0;
-        for version in after + 1..=up_to {
-            if let Some(record) = self.slot(version).take() {
-                bytes += RECORD_BYTES + record.changes.bytes().len() as u64;
-                records.push_back(record);
-            }
-        }
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// The version up to which all records were taken.
+    pub(crate) fn taken(&self) -> Version {
+        self.ring.taken()
     }
 
-    /// The bytes of all records that were not taken.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+    /// The bytes of the long records that were not taken. The memory of the others is limited by the ring.
+    pub(crate) fn long_bytes(&self) -> u64 {
+        self.long_bytes.load(Ordering::Relaxed)
     }
 
-    fn slot(&self, version: u64) -> std::sync::MutexGuard<'_, Option<Pending>> {
-        self.slots[version as usize % SLOTS].lock().unwrap_or_else(PoisonError::into_inner)
+    /// The bytes of all records up to a version that were not taken: at most these, because some versions
+    /// have none.
+    pub(crate) fn bytes(&self, version: Version) -> u64 {
+        self.long_bytes() + version.saturating_sub(self.taken()) * RING_RECORD_BYTES_MAX as u64
+    }
+
+    fn lock(&self, version: Version) -> MutexGuard<'_, Vec<u8>> {
+        self.long[RecordRing::slot(version)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -70,19 +90,46 @@ impl Queue {
 mod tests {
     use super::*;
 
+    fn changes(version: Version, bytes: usize) -> Changes {
+        let mut changes = Changes::default();
+        changes.put(version, b"key", &vec![7; bytes]);
+        changes
+    }
+
+    fn take(queue: &Queue, up_to: Version) -> Vec<(Version, Vec<u8>)> {
+        let mut taken = Vec::new();
+        let all = queue.take(up_to, |version, record| {
+            taken.push((version, record.to_vec()));
+            Ok::<(), ()>(())
+        });
+        assert_eq!(all, Ok(()));
+        taken
+    }
+
     #[test]
-    fn records_leave_in_the_order_of_their_versions() {
-        let (queue, mut taken) = (Queue::new(), VecDeque::new());
-        let changes = |version: u64| {
-            let mut changes = Changes::default();
-            changes.put(version, b"key", b"");
-            changes
-        };
-        [12, 10, 13].into_iter().for_each(|version| queue.put(version, changes(version)));
-        queue.take(9, 12, &mut taken);
-        assert_eq!(taken.iter().map(|record| record.version).collect::<Vec<_>>(), [10, 12]);
-        queue.take(12, 20, &mut taken);
-        assert_eq!(taken.pop_back(), Some(Pending { version: 13, changes: changes(13) }));
-        assert_eq!(queue.bytes(), 0);
+    fn records_of_all_lengths_leave_in_the_order_of_their_versions() {
+        let queue = Queue::new(9);
+        let versions = [10, 12, 14, 16, 18, 20, 22];
+        let lengths = [0, 1, 90, 101, 102, 500, 100_000];
+        let record = |index: usize| changes(versions[index], lengths[index]);
+        for index in [3, 0, 6, 2, 1, 5, 4] {
+            let mut changes = record(index);
+            queue.put(versions[index], &mut changes);
+            assert!(changes.is_empty());
+        }
+        let expected = |index: usize| (versions[index], record(index).bytes().to_vec());
+        assert_eq!(take(&queue, 14), [0, 1, 2].map(expected));
+        let long_bytes: usize = [4, 5, 6].map(|index| record(index).bytes().len()).iter().sum();
+        assert_eq!(queue.long_bytes(), long_bytes as u64);
+        assert_eq!(take(&queue, 30), [3, 4, 5, 6].map(expected));
+        assert_eq!((queue.bytes(30), queue.taken()), (0, 30));
+    }
+
+    #[test]
+    fn a_long_record_that_was_not_used_is_the_next_one() {
+        let queue = Queue::new(0);
+        queue.put(1, &mut changes(1, 1000));
+        assert_eq!(queue.take(1, |_, _| Err(())), Err(()));
+        assert_eq!(take(&queue, 1), [(1, changes(1, 1000).bytes().to_vec())]);
     }
 }

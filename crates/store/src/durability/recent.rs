@@ -5,11 +5,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_btree::Version;
-use honeycomb_log::Pending;
 use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// Most bytes of changes in memory.
 const BYTES_MAX: usize = 16 << 20;
+
+/// A record in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecentRecord {
+    pub(crate) version: Version,
+    pub(crate) changes: Box<[u8]>,
+}
 
 /// The newest records. There are none while nobody reads changes.
 #[derive(Default)]
@@ -23,7 +29,7 @@ pub(crate) struct Recent {
 struct Records {
     /// All records after this version, up to that of the last record of the log, are here.
     start: Version,
-    newest: VecDeque<Pending>,
+    newest: VecDeque<RecentRecord>,
     bytes: usize,
 }
 
@@ -53,26 +59,26 @@ impl Recent {
     }
 
     /// Adds records that are in the files now. `last` is the version of the last record before them.
-    pub(crate) fn add(&self, last: Version, records: Vec<Pending>) {
+    pub(crate) fn add(&self, last: Version, records: Vec<RecentRecord>) {
         let mut kept = self.lock();
         if kept.newest.back().map_or(kept.start, |record| record.version) != last {
             *kept = Records { start: last, ..Records::default() };
         }
         for record in records {
-            kept.bytes += record.changes.bytes().len();
+            kept.bytes += record.changes.len();
             kept.newest.push_back(record);
         }
         while kept.bytes > BYTES_MAX
             && let Some(oldest) = kept.newest.pop_front()
         {
-            kept.bytes -= oldest.changes.bytes().len();
+            kept.bytes -= oldest.changes.len();
             kept.start = oldest.version;
         }
     }
 
     /// Passes the records after a version to `use_record` until it returns false. Returns false, without a
     /// record, if the next one is not here: newer records may be in the files, because nobody read them.
-    pub(crate) fn after(&self, version: Version, mut use_record: impl FnMut(&Pending) -> bool) -> bool {
+    pub(crate) fn after(&self, version: Version, mut use_record: impl FnMut(&RecentRecord) -> bool) -> bool {
         let kept = self.lock();
         let newest = kept.newest.back().map_or(0, |record| record.version);
         if version < kept.start || newest <= version {
@@ -114,10 +120,10 @@ mod tests {
 
     use super::*;
 
-    fn record(version: u64, bytes: usize) -> Pending {
+    fn record(version: u64, bytes: usize) -> RecentRecord {
         let mut changes = Changes::default();
         changes.put(1, b"key", &vec![0; bytes]);
-        Pending { version, changes }
+        RecentRecord { version, changes: changes.bytes().into() }
     }
 
     fn versions(recent: &Recent, after: u64) -> Option<Vec<u64>> {

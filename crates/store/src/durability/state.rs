@@ -40,7 +40,7 @@ impl Durability {
         let health = self.log.health();
         let mut statistics = DurabilityStatistics {
             durable_version: self.log.durable_version(),
-            queued_bytes: self.log.queue.bytes(),
+            queued_bytes: self.log.queue.bytes(checkpoints.source.forest.read_version()),
             checkpoint_version: checkpoints.version.load(Ordering::Relaxed),
             checkpoint_age: self.log.clock.now().saturating_sub(checkpoints.succeeded_at()),
             begun_checkpoints: checkpoints.begun.load(Ordering::Relaxed),

@@ -27,7 +27,7 @@ pub struct DurabilityStatistics {
     pub bytes_since_checkpoint: u64,
     /// Records since the last checkpoint, also before the store was opened.
     pub records_since_checkpoint: u64,
-    /// Bytes of records that wait for the log.
+    /// Bytes of records that wait for the log, at most.
     pub queued_bytes: u64,
     /// Log files.
     pub files: usize,

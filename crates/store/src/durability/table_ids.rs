@@ -7,7 +7,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use honeycomb_btree::Version;
-use honeycomb_log::{Change, changes};
+use honeycomb_log::{Change, begin_with_pairs, changes};
 
 /// The changes of identifiers since a version.
 #[derive(Default)]
@@ -41,8 +41,11 @@ impl TableIds {
 
     /// Notes the changes of a record.
     pub(crate) fn note(&self, version: Version, record: &[u8]) {
+        // Only a record that begins with a change of a table has one.
+        if begin_with_pairs(record) {
+            return;
+        }
         let mut changes = changes(record).flatten();
-        // Only a record that begins with such a change has one.
         let Some(first) = changes.next().and_then(of) else { return };
         let mut events = self.lock();
         events.events.push((version, first));
