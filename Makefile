@@ -150,12 +150,13 @@ rust-tests: setup
 
 loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
-		cargo test --release --lib -p honeycomb-memory loom_
+		cargo test --release --lib -p honeycomb-memory -p honeycomb-hashtable loom_
 
 # The models of the lock word, the free list and the versions; those of epochs and leases take longer.
 loom-quick:
-	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --release --lib -p honeycomb-memory \
-		loom_ -- --skip epochs --skip lease --skip retire
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
+		cargo test --quiet --release --lib -p honeycomb-memory -p honeycomb-hashtable loom_ \
+		-- --skip epochs --skip lease --skip retire
 
 rtl-lint: setup
 	$(python) rtl/test/lint.py

@@ -133,7 +133,7 @@ def encode(operations):
     sizes, last_value, out = {}, None, bytearray()
     for it in operations:
         same_value = it.value is not None and it.value == last_value
-        parts = {"key": it.key, "expected": it.expected, "value": None if same_value else it.value}
+        parts = {"key": it.key, "expected": it.expected, "value": it.value if not same_value else None}
         parts = {name: part for name, part in parts.items() if part is not None}
         same_sizes = all(sizes.get(name) == len(part) for name, part in parts.items())
         first = FirstByte(
@@ -218,7 +218,7 @@ class Client:
         raise Failed("the server did not answer")
 
     def _receive_reply(self, attempt):
-        """Returns the items of the reply to an attempt, or None if some of its datagrams do not arrive."""
+        """Returns the items of the reply to an attempt, or None unless all of its datagrams arrive."""
         parts, end = {}, None
         for header, rest in self._datagrams(attempt):
             if header.identifier != self.identifier:

@@ -5,9 +5,9 @@
 //!     [PAIRS] [SECONDS] [CLIENTS] [PAYLOAD_BYTES] [OCSM_DATABASE]
 //! ```
 //!
-//! Keys and values have 12 bytes each, which both protocols can carry. Keys are chosen uniformly. Batches read
-//! database 0, and messages the last one, which is unordered, unless an argument states another. The kernel
-//! accounts the CPU time of the server's thread.
+//! Keys and values have 12 bytes each, which both protocols can carry. Keys are chosen uniformly. Batches
+//! read database 0, and messages the last one, which is unordered, unless an argument states another. The
+//! kernel accounts the CPU time of the server's thread.
 
 use std::error::Error;
 use std::io::ErrorKind;

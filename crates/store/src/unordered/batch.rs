@@ -111,7 +111,8 @@ pub(crate) fn apply_one(
     Ok(tree_outcome(outcome, |_| std::mem::take(&mut value)))
 }
 
-/// The operation of a table; `None` for an addition, which may insert the counter. No plain write has a function.
+/// The operation of a table; `None` for an addition, which may insert the counter. No plain write has a
+/// function.
 fn table_operation<'o>(write: &UnorderedWrite<'o>) -> Option<TableOperation<'o>> {
     let operation = match write {
         UnorderedWrite::Plain(operation) => operation,
