@@ -130,6 +130,22 @@ fn functions_change_values_in_place() {
 }
 
 #[test]
+fn visits_return_what_gets_return() {
+    let table = open(&store());
+    let keys: Vec<[u8; 4]> = (0..100_u32).map(u32::to_le_bytes).collect();
+    for (key, length) in keys.iter().zip(0..).step_by(2) {
+        table.put(key, &vec![7; length * 11]).unwrap();
+    }
+    let mut lengths = vec![None; keys.len()];
+    table.get_many(&keys, |index, value| lengths[index] = value.map(<[u8]>::len)).unwrap();
+    for (key, length) in keys.iter().zip(lengths) {
+        assert_eq!(table.get(key).unwrap().map(|value| value.len()), length);
+        assert_eq!(table.get_with(key, <[u8]>::len).unwrap(), length);
+    }
+    assert!(matches!(table.get_with(b"", <[u8]>::len), Err(Error::KeyLength { .. })));
+}
+
+#[test]
 fn a_batch_of_operations_is_executed_in_order() {
     let table = open(&store());
     let add = BuiltIn::Add.number(Element::U32);
