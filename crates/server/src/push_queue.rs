@@ -1,4 +1,4 @@
-//! What a client receives without a request for each piece: the lines of a monitor, the messages of a watch,
+//! Queues of messages that the server pushes to a client: the lines of a monitor, the messages of a watch,
 //! and those of subscriptions.
 
 use honeycomb_protocol::resp::Replies;

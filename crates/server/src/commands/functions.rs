@@ -200,8 +200,8 @@ pub(super) fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec
 /// Evaluates an expression in which a name is the type of an element.
 macro_rules! with_type {
     ($element:expr, $name:ident => $value:expr) => {
-        with_type!($element, $name => $value, U8 u8, U16 u16, U32 u32, U64 u64, I8 i8, I16 i16, I32 i32, I64 i64,
-            F32 f32, F64 f64)
+        with_type!($element, $name => $value, U8 u8, U16 u16, U32 u32, U64 u64, I8 i8, I16 i16, I32 i32,
+            I64 i64, F32 f32, F64 f64)
     };
     ($element:expr, $name:ident => $value:expr, $($variant:ident $kind:ty),*) => {
         match $element {
