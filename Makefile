@@ -86,10 +86,12 @@ figures: bench ## measure and draw the figures of the paper: docs/results/<today
 	mkdir -p $(results)/figures && cp out/bench/*.svg out/figures/*.svg $(results)/figures/
 	cp out/figures/figures.md $(results)/
 
-unordered-figures: setup ## the unordered index beside KV-Direct: memory accesses and dispatch ratio
+unordered-figures: setup ## the unordered index beside KV-Direct: accesses, throughput, atomics, dispatch ratio
 	mkdir -p out/unordered $(results)/figures
 	cargo test -q -p honeycomb-hashtable --test accesses -- --nocapture --test-threads 1 > out/unordered/accesses.txt
-	$(python) -m honeycomb_plots unordered out/unordered/accesses.txt
+	cargo run --release -p honeycomb-lab -- unordered --parts mixes,skew,wire --pairs 1000000 --seconds 0.2 \
+		> out/unordered/rates.txt
+	$(python) -m honeycomb_plots unordered out/unordered
 	cp out/unordered/*.svg $(results)/figures/
 
 # With as many units as the paper has, and room for as many nodes as its store has: a build for itself, which takes
@@ -148,12 +150,13 @@ rust-tests: setup
 
 loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
-		cargo test --release --lib -p honeycomb-memory loom_
+		cargo test --release --lib -p honeycomb-memory -p honeycomb-hashtable loom_
 
 # The models of the lock word, the free list and the versions; those of epochs and leases take longer.
 loom-quick:
-	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --quiet --release --lib -p honeycomb-memory \
-		loom_ -- --skip epochs --skip lease --skip retire
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
+		cargo test --quiet --release --lib -p honeycomb-memory -p honeycomb-hashtable loom_ \
+		-- --skip epochs --skip lease --skip retire
 
 rtl-lint: setup
 	$(python) rtl/test/lint.py

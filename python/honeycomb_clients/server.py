@@ -13,8 +13,12 @@ class Server:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.port = int(line.split(";")[0].rsplit(":", 1)[1])
-        # The address of the metrics, if the server has them.
+        # The port of batch datagrams and the address of the metrics, if the server has them.
+        self.batch = self._port() if "--batch" in flags else None
         self.metrics = self.process.stdout.readline().split()[-1] if "--metrics" in flags else None
+
+    def _port(self):
+        return int(self.process.stdout.readline().split(",")[0].rsplit(":", 1)[1])
 
     def stop(self):
         """Stops the server. Returns whether it ended without an error."""

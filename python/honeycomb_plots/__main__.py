@@ -23,7 +23,7 @@ def main() -> int:
     command.add_argument("report", type=pathlib.Path, help="file of honeycomb-simulation --life")
     command.set_defaults(draw=life.draw)
     command = commands.add_parser("unordered", help="draw the unordered index beside the paper KV-Direct")
-    command.add_argument("report", type=pathlib.Path, help="output of the test of memory accesses")
+    command.add_argument("report", type=pathlib.Path, help="folder with accesses.txt and rates.txt")
     command.set_defaults(draw=unordered.draw)
     arguments = parser.parse_args()
     try:

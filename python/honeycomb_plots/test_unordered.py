@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 from honeycomb_plots import unordered
+from honeycomb_plots.test_unordered_rates import TEXT as RATES
 
 COUNTS = """
 254 bytes, index ratio 0.0251: utilisation, get (paper), put (paper)
@@ -41,11 +42,12 @@ class Draw(unittest.TestCase):
 
     def test_equal_counts_result_in_equal_figures(self):
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "accesses.txt"
-            path.write_text(COUNTS, encoding="utf-8")
+            path = pathlib.Path(folder)
+            (path / "accesses.txt").write_text(COUNTS, encoding="utf-8")
+            (path / "rates.txt").write_text(RATES, encoding="utf-8")
             first, second = ([drawn.read_bytes() for drawn in unordered.draw(path)] for _ in range(2))
             self.assertEqual(first, second)
-            self.assertEqual([figure[:4] for figure in first], [b"\x89PNG", b"<?xm"] * 2)
+            self.assertEqual([figure[:4] for figure in first], [b"\x89PNG", b"<?xm"] * 4)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The figures of KV-Direct for the unordered index: memory accesses by utilisation, and the load-dispatch
 ratio, each beside the points of the paper.
 
-The counts are those of ``cargo test -p honeycomb-hashtable --test accesses -- --nocapture``. The dispatch
-ratio is the share of lines that the paper's dispatcher caches in on-board memory: by its formula, and by a
-simulated cache.
+The counts, ``accesses.txt``, are those of
+``cargo test -p honeycomb-hashtable --test accesses -- --nocapture``. The dispatch ratio is the share of lines
+that the paper's dispatcher caches in on-board memory: by its formula, and by a simulated cache.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import re
 import numpy
 from matplotlib.figure import Figure
 
-from honeycomb_plots import style
+from honeycomb_plots import style, unordered_rates
 
 # Published: the optimal share by throughput of on-board memory over PCIe (rows) and by size of on-board
 # memory over host memory (columns), with this number of lines.
@@ -45,11 +45,16 @@ class Accesses:
     puts: list[tuple[float, float]]
 
 
-def draw(counts: pathlib.Path) -> list[pathlib.Path]:
-    """Draws both figures into the folder of a file with counts. Returns their paths."""
-    cases = parse(counts.read_text(encoding="utf-8"))
-    paths = style.save(draw_accesses(cases), counts.parent / "unordered-accesses")
-    return paths + style.save(draw_dispatch(), counts.parent / "unordered-dispatch")
+def draw(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Draws all figures into a folder with counts and rates. Returns their paths."""
+    cases = parse((folder / "accesses.txt").read_text(encoding="utf-8"))
+    rates = unordered_rates.parse((folder / "rates.txt").read_text(encoding="utf-8"))
+    figures = {
+        "accesses": draw_accesses(cases), "dispatch": draw_dispatch(),
+        "throughput": unordered_rates.draw_throughput(rates),
+        "increments": unordered_rates.draw_increments(rates),
+    }
+    return [path for name, it in figures.items() for path in style.save(it, folder / f"unordered-{name}")]
 
 
 def parse(text: str) -> list[Accesses]:

@@ -38,5 +38,6 @@ pub use crate::write::batch::BATCH_OPERATIONS_MAX;
 pub use crate::write::compact::Compacted;
 pub use crate::write::loader::{Loader, LoaderPart};
 pub use crate::write::operation::{
-    BatchEntry, BatchOperation, BatchOutcome, Effect, Existing, Operation, Outcome, TreeRange, effect_of,
+    BatchEntry, BatchOperation, BatchOutcome, Effect, Existing, Operation, Outcome, TreeRange, ValueFunction,
+    effect_of,
 };

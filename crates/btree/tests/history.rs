@@ -21,7 +21,9 @@ use std::thread;
 use std::time::Instant;
 
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan};
-use honeycomb_testing::index::{Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, tiny};
+use honeycomb_testing::index::{
+    AddToBytes, Keys, MIB, Model, Pairs, apply, expected_scan, forest, key, tiny,
+};
 use honeycomb_testing::soak;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -67,6 +69,7 @@ enum Write {
     Delete,
     Swap { expected: Vec<u8>, value: Vec<u8> },
     Add(i64),
+    Function,
 }
 
 impl Write {
@@ -78,6 +81,7 @@ impl Write {
             Self::Delete => Operation::Delete,
             Self::Swap { expected, value } => Operation::CompareAndSwap { expected, value },
             Self::Add(delta) => Operation::Add(*delta),
+            Self::Function => Operation::Function(&AddToBytes),
         }
     }
 }
@@ -122,11 +126,12 @@ impl Worker<'_> {
             35..50 => Write::Insert(self.value()),
             50..60 => Write::Update(self.value()),
             60..88 => Write::Delete,
-            88..95 => {
+            88..93 => {
                 let key = self.key();
                 let expected = self.forest.reader().get(self.root, &key).map(|found| found.value.to_vec());
                 Write::Swap { expected: expected.unwrap_or_default(), value: self.value() }
             }
+            93..97 => Write::Function,
             _ => Write::Add(1),
         }
     }

@@ -134,12 +134,13 @@ fn write(forest: &Forest, root: Root, random: &mut Random) {
 }
 
 fn operation<'v>(random: &mut Random, value: &'v [u8]) -> Operation<'v> {
-    match random.below(7) {
+    match random.below(8) {
         0 => Operation::Insert(value),
         1 => Operation::Update(value),
         2 => Operation::Delete,
         3 => Operation::Add(5),
         4 => Operation::CompareAndSwap { expected: &[5, 0, 0, 0, 0, 0, 0, 0], value },
+        6 => Operation::Function(&index::AddToBytes),
         5 => Operation::CompareAndDelete { expected: &[5, 0, 0, 0, 0, 0, 0, 0] },
         _ => Operation::Put(value),
     }

@@ -6,7 +6,8 @@ use std::ops::Bound;
 use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, Root, Scan, Shape};
 use honeycomb_memory::Lease;
 use honeycomb_testing::index::{
-    Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny, value,
+    AddToBytes, Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny,
+    value,
 };
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
@@ -83,7 +84,8 @@ impl ModelTest {
                 Operation::CompareAndSwap { expected: if wrong { b"wrong" } else { &current }, value: &value }
             }
             91..95 => Operation::CompareVersionAndSwap { version: version + u64::from(wrong), value: &value },
-            _ => Operation::Add(self.rng.random_range(-3..10)),
+            95..98 => Operation::Add(self.rng.random_range(-3..10)),
+            _ => Operation::Function(&AddToBytes),
         };
         run(self, &key, operation)
     }
@@ -122,12 +124,13 @@ impl ModelTest {
         let most = *pick(&mut self.rng, &[4, 12, 40]);
         for _ in 0..self.rng.random_range(1..most) {
             let value = self.value();
-            owned.push((self.key(), value, self.rng.random_range(0..10)));
+            owned.push((self.key(), value, self.rng.random_range(0..11)));
         }
         let operation = |value, choice| match choice {
             0..5 => Operation::Put(value),
             5..8 => Operation::Delete,
             8 => Operation::Insert(value),
+            9 => Operation::Function(&AddToBytes),
             _ => Operation::Add(7),
         };
         let root = self.root;
@@ -246,7 +249,7 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
     for index in order {
         let BatchOperation { key, operation, .. } = &batch[index];
         let outcome = apply(&mut after, key, *operation, None);
-        if !outcome.wrote() && *operation != Operation::Delete {
+        if !outcome.wrote() && !matches!(operation, Operation::Delete) {
             return (Err(outcome), model.clone());
         }
         outcomes[index] = outcome;

@@ -3,9 +3,10 @@
 //! ```text
 //! cargo run --release -p honeycomb-hashtable --example throughput -- get 20000000 8
 //! ```
-//! Arguments: kind (`get`, `put`, `increment`, `one-get`, `one-put`), number of pairs, bytes of key and of
-//! value (8 or more), number of threads, fill in percent, longest inline pair, number of operations. With the
-//! last one, `valgrind --tool=callgrind --toggle-collect="*Workload*batch*"` counts instructions.
+//! Arguments: kind (`get`, `put`, `increment`, `one-get`, `one-put`; `many` and `with` get keys of eight
+//! bytes and pass their values to a function), number of pairs, bytes of key and of value (8 or more), number
+//! of threads, fill in percent, longest inline pair, number of operations. With the last one,
+//! `valgrind --tool=callgrind --toggle-collect="*Workload*batch*"` counts instructions.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -58,6 +59,9 @@ impl Workload {
             "increment" => Operation::UpdateVectorWithScalar { function, operands: &one },
             _ => Operation::Put(key),
         };
+        if self.kind == "many" || self.kind == "with" {
+            return self.visit(table, keys);
+        }
         if self.kind.starts_with("one") {
             let (mut out, mut session) = (Vec::new(), table.session());
             for key in keys {
@@ -69,6 +73,23 @@ impl Workload {
         let requests: Vec<_> = keys.iter().map(|key| Request { key, operation: operation(key) }).collect();
         table.execute(&requests, answers);
         answers.bytes().len() as u64
+    }
+
+    /// Gets values as numbers.
+    fn visit(&self, table: &TestTable<'_>, keys: &[Vec<u8>]) -> u64 {
+        let number = |value: &[u8]| value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let keys: Vec<[u8; 8]> = keys.iter().filter_map(|key| key.first_chunk().copied()).collect();
+        let mut sum = 0_u64;
+        if self.kind == "many" {
+            let visit = |_, value: Option<&[u8]>| sum = sum.wrapping_add(value.map_or(0, number));
+            table.get_many(&keys, visit).unwrap();
+        } else {
+            let mut session = table.session();
+            for key in &keys {
+                sum = sum.wrapping_add(session.get_with(key, number).unwrap().unwrap_or(0));
+            }
+        }
+        sum
     }
 }
 

@@ -289,7 +289,11 @@ impl<W: Words> Bucket<W> {
     /// Which pair of a bucket has the key is a matter of chance, so a branch for each pair would be predicted
     /// wrongly most of the time. So it compares two pairs before it branches.
     #[inline(always)]
-    fn find_with(&self, key: &HashedKey<'_>, has_rest: impl Fn(usize) -> bool) -> Option<InlinePair> {
+    pub(crate) fn find_with(
+        &self,
+        key: &HashedKey<'_>,
+        has_rest: impl Fn(usize) -> bool,
+    ) -> Option<InlinePair> {
         let mask = u64::MAX >> (64 - 8 * key.bytes.len().min(8));
         let difference = |bit: usize| (self.word_at(offset_of(bit)) ^ key.head) & mask;
         let shape = self.shape();
@@ -315,8 +319,8 @@ impl<W: Words> Bucket<W> {
     }
 
     /// Whether the bytes at an offset equal a key from its ninth byte on.
-    #[inline]
-    fn has_rest(&self, offset: usize, key: &[u8]) -> bool {
+    #[inline(always)]
+    pub(crate) fn has_rest(&self, offset: usize, key: &[u8]) -> bool {
         (8..key.len()).step_by(8).all(|at| {
             let rest = key.len() - at;
             let mask = if rest < 8 { (1 << (8 * rest)) - 1 } else { u64::MAX };

@@ -361,7 +361,7 @@ fn satisfies<T: Number>(function: BuiltIn, bytes: &[u8], operands: &[u8]) -> boo
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

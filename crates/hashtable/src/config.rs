@@ -63,7 +63,7 @@ impl TableConfig {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -2,17 +2,19 @@
 //!
 //! A table has any number of buckets. With `n` buckets and `2^k <= n < 2^(k+1)`, a key belongs to the
 //! bucket of the lowest `k+1` bits of its hash, or of the lowest `k` bits if there is no such bucket yet.
-//! So bucket `n` takes keys from bucket `n - 2^k` only, and the table grows by one bucket at a time.
+//! So bucket `n` takes keys from bucket `n - 2^k` only, and the table grows and shrinks by one bucket at a
+//! time.
 //!
-//! 1. `state`: the number of buckets in its low half, and the number of times that the table was cleared.
-//!    Only the holder of the growth lock stores it: with the next number of buckets (see `growth`), while it
-//!    also holds the stripe of both buckets, or cleared, while it holds all stripes. Any thread loads it. A
-//!    thread that has begun to read or has locked a stripe loads the current bucket of each key of the
+//! 1. `state`: the number of buckets in its low half, and the number of times that the table has lost
+//!    buckets. Only the holder of the growth lock stores it: with the next or the previous number of buckets
+//!    (see `growth`), while it also holds the stripe of both buckets, or cleared, while it holds all stripes.
+//!    A state never returns, so equal states have the same buckets at the same addresses. Any thread loads
+//!    it. A thread that has begun to read or has locked a stripe loads the current bucket of each key of the
 //!    stripe: a later state moves keys only under the lock of their stripe.
 //! 2. `pages[i]`: the holder of the growth lock stores it before it stores a number of buckets for a bucket
 //!    of that page, with release. A thread that loads such a state with acquire sees the address, unless the
-//!    table is cleared meanwhile. So an address is valid only if the state is still the same after the thread
-//!    has begun to read.
+//!    table loses the bucket meanwhile. So an address is valid only if the state is still the same after the
+//!    thread has begun to read, or if the thread holds the stripe, which no bucket leaves then.
 
 use honeycomb_layout::{SLAB_UNIT_BYTES, TABLE_PAGE_BYTES, bucket};
 use honeycomb_memory::sync::{AtomicU32, AtomicU64, Ordering};
@@ -24,8 +26,8 @@ const BUCKET_UNITS: usize = bucket::SIZE / SLAB_UNIT_BYTES;
 /// Maximum number of buckets.
 const BUCKETS_MAX: u64 = 1 << 31;
 /// The bits of a state with the number of buckets, and the lowest bit above them.
-const COUNT_MASK: u64 = CLEARED - 1;
-const CLEARED: u64 = 1 << 32;
+const COUNT_MASK: u64 = LOST - 1;
+const LOST: u64 = 1 << 32;
 
 /// The buckets of a table.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl Directory {
     /// The state, which changes whenever the bucket of a hash may change.
     #[inline]
     pub(crate) fn state(&self) -> u64 {
-        // Acquire: the counterpart of the release in `add` and `clear`.
+        // Acquire: the counterpart of the release in `add`, `remove` and `clear`.
         self.state.load(Ordering::Acquire)
     }
 
@@ -106,6 +108,17 @@ impl Directory {
         self.state.store(self.state() + 1, Ordering::Release);
     }
 
+    /// Removes the last bucket, which is empty. Returns the address of a page that the directory does not
+    /// need any more, if there is one. Only the holder of the growth lock and of the bucket's stripe calls
+    /// it.
+    pub(crate) fn remove(&self) -> Option<u32> {
+        let last = self.count() as usize - 1;
+        self.state.store(self.state().wrapping_add(LOST) - 1, Ordering::Release);
+        let is_half = last % PAGE_BUCKETS == PAGE_BUCKETS / 2;
+        let after = self.pages.get(last / PAGE_BUCKETS + 1).filter(|_| is_half)?;
+        Some(after.swap(0, Ordering::Relaxed)).filter(|page| *page != 0)
+    }
+
     /// The number of buckets in the pages that have the first `count` buckets.
     pub(crate) fn buckets_of_pages(count: u64) -> u64 {
         count.next_multiple_of(PAGE_BUCKETS as u64)
@@ -115,10 +128,10 @@ impl Directory {
     /// addresses of the pages that it does not need any more. Only the holder of the growth lock and of all
     /// stripes calls it.
     pub(crate) fn clear(&self, count: u64) -> Vec<u32> {
-        let pages = &self.pages[(count as usize).div_ceil(PAGE_BUCKETS)..];
+        let pages = self.pages.get((count as usize).div_ceil(PAGE_BUCKETS)..).unwrap_or_default();
         let used = pages.iter().map(|page| page.swap(0, Ordering::Relaxed)).take_while(|page| *page != 0);
         let former = used.collect();
-        self.state.store((self.state() & !COUNT_MASK) + CLEARED + count, Ordering::Release);
+        self.state.store((self.state() & !COUNT_MASK).wrapping_add(LOST) + count, Ordering::Release);
         former
     }
 
@@ -173,9 +186,157 @@ pub(crate) fn split_of_next(count: u64) -> u64 {
     count - (1 << count.ilog2())
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod models {
+    use honeycomb_memory::SequenceLock;
+    use honeycomb_memory::sync::{Arc, AtomicBool, thread};
+
+    use super::*;
+
+    /// Two pages, before and after the second page is free and allocated again.
+    const PAGES: [u32; 3] = [1, 1 << 15, 1 << 16];
+
+    /// A table of one stripe whose bucket of the key is the first or the last one. A bucket is one word, with
+    /// the value of the key.
+    struct Shared {
+        directory: Directory,
+        lock: SequenceLock,
+        /// The first bucket of each page.
+        buckets: [AtomicU64; PAGES.len()],
+        is_updated: AtomicBool,
+    }
+
+    /// The hash of the key: that of the first bucket of the second page, if it exists.
+    const HASH: u64 = PAGE_BUCKETS as u64;
+
+    impl Shared {
+        /// A table with the key in its last bucket, or in the first bucket.
+        fn new(has_last: bool) -> Arc<Self> {
+            let pages = [PAGES[0], PAGES[1]].map(AtomicU32::new);
+            let count = PAGE_BUCKETS as u64 + u64::from(has_last);
+            let directory = Directory { state: AtomicU64::new(count), pages: Box::new(pages) };
+            let value_in = |page| u64::from(page == usize::from(has_last));
+            let buckets = std::array::from_fn(|page| AtomicU64::new(value_in(page)));
+            Arc::new(Self { directory, lock: SequenceLock::default(), buckets, is_updated: false.into() })
+        }
+
+        fn bucket(&self, address: u32) -> Option<&AtomicU64> {
+            self.buckets.get(PAGES.iter().position(|page| *page == address)?)
+        }
+
+        fn shift(&self, from: usize, to: usize) {
+            self.buckets[to].store(self.buckets[from].load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+
+        fn grow(&self, page: usize) {
+            let _guard = self.lock.lock();
+            self.directory.pages[1].store(PAGES[page], Ordering::Release);
+            self.shift(0, page);
+            self.directory.add();
+        }
+
+        fn shrink(&self) {
+            let guard = self.lock.lock();
+            self.shift(1, 0);
+            self.directory.remove();
+            drop(guard);
+            self.directory.pages[1].store(0, Ordering::Relaxed);
+        }
+
+        /// Reads the key as a batch does: with an address from before the read. `None`: a writer interfered.
+        fn read(&self, (address, state): (u32, u64)) -> Option<u64> {
+            let number = self.lock.begin();
+            if state != self.directory.state() {
+                return None;
+            }
+            let value = self.bucket(address)?.load(Ordering::Relaxed);
+            self.lock.unchanged(number).then_some(value)
+        }
+
+        fn read_again(&self) -> Option<u64> {
+            let number = self.lock.begin();
+            let value = self.bucket(self.directory.address_of(HASH))?.load(Ordering::Relaxed);
+            self.lock.unchanged(number).then_some(value)
+        }
+    }
+
+    fn spawn(shared: &Arc<Shared>, run: fn(&Shared)) -> thread::JoinHandle<()> {
+        let shared = shared.clone();
+        thread::spawn(move || run(&shared))
+    }
+
+    /// Fails if the bucket is added after the stripe is free, or with a relaxed state.
+    #[test]
+    fn loom_a_reader_finds_a_key_that_growth_moves() {
+        loom::model(|| {
+            let shared = Shared::new(false);
+            let writer = spawn(&shared, |shared| shared.grow(1));
+            let place = shared.directory.place_of(HASH);
+            let reads = [shared.read(place), shared.read_again()];
+            assert!(reads.iter().flatten().all(|value| *value == 1), "{reads:?}");
+            writer.join().unwrap();
+            assert_eq!(shared.read_again(), Some(1));
+        });
+    }
+
+    /// Fails if the bucket is removed after the stripe is free.
+    #[test]
+    fn loom_a_reader_finds_a_key_that_shrinking_moves() {
+        loom::model(|| {
+            let shared = Shared::new(true);
+            let writer = spawn(&shared, Shared::shrink);
+            let place = shared.directory.place_of(HASH);
+            let reads = [shared.read(place), shared.read_again()];
+            assert!(reads.iter().flatten().all(|value| *value == 1), "{reads:?}");
+            writer.join().unwrap();
+            assert_eq!(shared.read_again(), Some(1));
+        });
+    }
+
+    /// A bucket leaves, and returns in another page. Fails if a state returns, because a reader with an
+    /// address in the former page then returns the former value.
+    #[test]
+    fn loom_an_address_of_a_former_state_is_not_used() {
+        loom::model(|| {
+            let shared = Shared::new(true);
+            let writer = spawn(&shared, |shared| {
+                shared.shrink();
+                shared.grow(2);
+                let guard = shared.lock.lock();
+                shared.buckets[2].store(2, Ordering::Relaxed);
+                drop(guard);
+                shared.is_updated.store(true, Ordering::Release);
+            });
+            let place = shared.directory.place_of(HASH);
+            let is_updated = shared.is_updated.load(Ordering::Acquire);
+            let value = shared.read(place);
+            assert!(!is_updated || value.is_none_or(|value| value == 2), "{value:?} is a former value");
+            writer.join().unwrap();
+            assert_eq!(shared.read_again(), Some(2));
+        });
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_state_never_returns() {
+        let directory = Directory { state: AtomicU64::new(4), pages: Box::default() };
+        let mut states = vec![directory.state()];
+        for _ in 0..5 {
+            directory.add();
+            states.push(directory.state());
+            directory.remove();
+            states.push(directory.state());
+            directory.clear(4);
+            states.push(directory.state());
+        }
+        states.sort_unstable();
+        states.dedup();
+        assert_eq!((states.len(), directory.count()), (16, 4));
+    }
 
     #[test]
     fn the_next_bucket_takes_keys_from_one_bucket_only() {

@@ -132,7 +132,7 @@ fn element_at(element: Element, value: &[u8], offset: usize) -> Option<&[u8]> {
     value.get(offset..)?.get(..element.bytes())
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

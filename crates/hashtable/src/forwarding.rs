@@ -44,8 +44,10 @@ impl StationRun<'_> {
             }
         }
         drop(guard);
-        if !existed && last == Last::Changed {
-            index.grow_if_full(self.access, stripe);
+        match last {
+            Last::Changed if !existed => index.grow_if_full(self.access, index.stripe_number(key.hash)),
+            Last::Absent if existed => index.shrink_if_sparse(self.access, index.stripe_number(key.hash)),
+            _ => {}
         }
         Ok(())
     }

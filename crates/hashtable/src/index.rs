@@ -103,7 +103,7 @@ impl Index {
         std::iter::successors(Some(load(first)), move |(_, bucket)| bucket.next().map(load))
     }
 
-    /// Waits until no other thread grows or clears the table, and prevents it.
+    /// Waits until no other thread resizes or clears the table, and prevents it.
     pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner)
     }

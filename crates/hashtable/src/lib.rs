@@ -35,6 +35,7 @@ mod slabs;
 mod station;
 mod table;
 mod verify;
+mod visit;
 mod walk;
 mod watch;
 mod write;

@@ -6,7 +6,7 @@
 //!    in case that it finds no room in its chain. It changes nothing that the table refers to.
 //! 3. `LockedKeys::commit` stores all values. It allocates nothing, so it cannot fail.
 
-use honeycomb_memory::SequenceGuard;
+use honeycomb_memory::{SequenceGuard, lock_all};
 
 use crate::access::{Access, BUCKET_CLASS};
 use crate::error::Error;
@@ -62,10 +62,8 @@ impl Session<'_> {
         let index = self.index;
         let hashed = |key: &&'s [u8]| HashedKey::new(index.config.seed, key);
         let keys: Vec<_> = keys.iter().map(hashed).collect();
-        let mut stripes: Vec<_> = keys.iter().map(|key| index.stripe_number(key.hash)).collect();
-        stripes.sort_unstable();
-        stripes.dedup();
-        let guards = stripes.iter().map(|&stripe| index.stripes[stripe].lock.lock()).collect();
+        let stripes = keys.iter().map(|key| index.stripe_number(key.hash)).collect();
+        let (stripes, guards) = lock_all(|stripe| &index.stripes[stripe].lock, stripes);
         Ok(LockedKeys { index, access: self.access(), keys, stripes, guards, changes: Vec::new() })
     }
 }
@@ -106,7 +104,8 @@ impl<'s> LockedKeys<'s> {
         }
         self.guards.clear();
         for &stripe in &self.stripes {
-            self.index.grow_if_full(self.access, &self.index.stripes[stripe]);
+            self.index.grow_if_full(self.access, stripe);
+            self.index.shrink_if_sparse(self.access, stripe);
         }
     }
 

@@ -312,7 +312,7 @@ fn append_rest(bucket: &Bucket<impl Words>, offset: usize, length: usize, out: &
 
 /// The sixteen bytes at an offset; those after the end of the bucket are any bytes.
 #[inline(always)]
-fn sixteen_at(bucket: &Bucket<impl Words>, offset: usize) -> [u8; 16] {
+pub(crate) fn sixteen_at(bucket: &Bucket<impl Words>, offset: usize) -> [u8; 16] {
     let (low, high) = (bucket.word_at(offset), bucket.word_at(offset + 8));
     (u128::from(low) | u128::from(high) << 64).to_le_bytes()
 }

@@ -136,7 +136,7 @@ impl Record {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use honeycomb_layout::KEY_BYTES_MAX;

@@ -248,7 +248,7 @@ impl Pool {
 
 const _: () = assert!(PAGE_UNITS as usize * SLAB_UNIT_BYTES == TABLE_PAGE_BYTES);
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use honeycomb_memory::MemoryConfig;

@@ -192,6 +192,11 @@ impl Session<'_> {
         Access::new(self.memory, &self.pin)
     }
 
+    /// Memory for a value.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.scratch.current
+    }
+
     /// Executes one operation, as [`Table::apply`].
     ///
     /// # Errors

@@ -72,8 +72,10 @@ impl Index {
             self.recording.record(key.bytes, effect, computed);
         }
         drop(guard);
-        if result.is_ok() && outcome == Outcome::Inserted {
-            self.grow_if_full(access, stripe);
+        match outcome {
+            Outcome::Inserted if result.is_ok() => self.grow_if_full(access, self.stripe_number(key.hash)),
+            Outcome::Deleted => self.shrink_if_sparse(access, self.stripe_number(key.hash)),
+            _ => {}
         }
         result.map(|()| outcome).inspect_err(|_| out.truncate(start))
     }

@@ -2,7 +2,9 @@
 
 mod atomics;
 mod maps;
+mod mixes;
 mod reductions;
+mod wire;
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -58,6 +60,12 @@ pub enum Part {
     Atomics,
     /// Reductions of vectors and of ranges
     Reductions,
+    /// Gets and puts by size of pairs and mix, without other maps
+    Mixes,
+    /// Increments by number of counters, without other maps
+    Skew,
+    /// Reductions of ranges over the wire
+    Wire,
 }
 
 /// A name and a map.
@@ -84,6 +92,15 @@ pub fn run(arguments: &UnorderedArguments) -> Result<String, Failure> {
     }
     if has(Part::Reductions) {
         text += &reductions::measure(arguments.rounds, time)?;
+    }
+    if has(Part::Mixes) {
+        text += &mixes::measure(arguments.pairs, arguments.rounds, time)?;
+    }
+    if has(Part::Skew) {
+        text += &mixes::measure_skew(arguments.rounds, time)?;
+    }
+    if has(Part::Wire) {
+        text += &wire::measure(arguments.rounds, time)?;
     }
     Ok(text)
 }

@@ -71,7 +71,7 @@ pub use node::{LINE_BYTES, LockedNode, LogWords, Node, Published};
 pub use page_set::PAGE_BYTES;
 pub use record_ring::{RECORD_RING, RING_RECORD_BYTES_MAX, RecordRing};
 pub use retire::Retired;
-pub use sequence_lock::{SequenceGuard, SequenceLock};
+pub use sequence_lock::{SequenceGuard, SequenceLock, lock_all};
 pub use sleeper::Sleeper;
 pub use table_page::{LineWords, PageWords, Pages};
 pub use versions::{VERSION_RING, Version, Versions};

@@ -1,11 +1,13 @@
 //! Measures the gets per second that one server core answers over the loopback device, and their CPU time.
 //!
 //! ```text
-//! cargo run --release -p honeycomb-server --example datagrams -- [PAIRS] [SECONDS] [CLIENTS] [PAYLOAD_BYTES]
+//! cargo run --release -p honeycomb-server --example datagrams -- \
+//!     [PAIRS] [SECONDS] [CLIENTS] [PAYLOAD_BYTES] [OCSM_DATABASE]
 //! ```
 //!
-//! Keys and values have 12 bytes each, which both protocols can carry. Keys are chosen uniformly. The kernel
-//! accounts the CPU time of the server's thread.
+//! Keys and values have 12 bytes each, which both protocols can carry. Keys are chosen uniformly. Batches
+//! read database 0, and messages the last one, which is unordered, unless an argument states another. The
+//! kernel accounts the CPU time of the server's thread.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -42,16 +44,20 @@ fn main() -> Result<(), Failure> {
     let here = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     let datagrams =
         Datagrams { ocsm: here, batch: here, payload_bytes: load.payload_bytes, ..Datagrams::default() };
+    let ocsm_database = numbers.get(4).map(|number| *number as usize);
+    let datagrams = Datagrams { ocsm_database, ..datagrams };
     let address = ([127, 0, 0, 1], 0).into();
-    let memory_bytes = (256 << 20) + 256 * load.pairs as usize;
+    let memory_bytes = (256 << 20) + 512 * load.pairs as usize;
     let store = Store::open(honeycomb_store::Config { memory_bytes, ..Default::default() })?;
     let config = Config { address, cores: 1, datagrams, ..Config::default() };
+    let of_messages = ocsm_database.unwrap_or(config.databases - 1) as u16;
     let server = Server::start(config, store, Box::new(SystemTime))?;
     let (batch, ocsm) = (
         server.batch_address().ok_or("no port for batches")?,
         server.ocsm_address().ok_or("no port for messages")?,
     );
-    fill(batch, load)?;
+    fill(batch, 0, load)?;
+    fill(batch, of_messages, load)?;
     println!("{} pairs, {} clients, payloads of {} bytes", load.pairs, load.clients, load.payload_bytes);
     measure("batches of gets", load, move |seed| gets(batch, load, seed))?;
     measure("search messages", load, move |seed| searches(ocsm, load, seed))?;
@@ -114,13 +120,13 @@ fn numbers(load: Load, seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-fn connect(server: SocketAddr, load: Load) -> Result<Client, honeycomb_client::Error> {
+fn connect(server: SocketAddr, table: u16, load: Load) -> Result<Client, honeycomb_client::Error> {
     let (payload_bytes, timeout) = (load.payload_bytes, Duration::from_millis(200));
-    Client::connect(server, ClientConfig { payload_bytes, timeout, ..ClientConfig::default() })
+    Client::connect(server, ClientConfig { table, payload_bytes, timeout, ..ClientConfig::default() })
 }
 
-fn fill(server: SocketAddr, load: Load) -> Result<(), Failure> {
-    let mut client = connect(server, load)?;
+fn fill(server: SocketAddr, table: u16, load: Load) -> Result<(), Failure> {
+    let mut client = connect(server, table, load)?;
     let keys: Vec<[u8; 12]> = (0..load.pairs).map(key).collect();
     let puts: Vec<Operation<'_>> = keys.iter().map(|key| Operation::Put { key, value: key }).collect();
     let mut failed = 0_u64;
@@ -130,7 +136,7 @@ fn fill(server: SocketAddr, load: Load) -> Result<(), Failure> {
 
 /// Keeps the maximum number of gets in flight. Returns the number of answers.
 fn gets(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
-    let (mut client, mut next) = (connect(server, load)?, numbers(load, seed));
+    let (mut client, mut next) = (connect(server, 0, load)?, numbers(load, seed));
     let until = Instant::now() + Duration::from_secs_f64(load.seconds);
     let (mut answers, mut lost) = (0_u64, 0_u64);
     let mut key_of_next = key(next());
@@ -147,7 +153,7 @@ fn gets(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
 }
 
 fn single_gets(server: SocketAddr, load: Load, seed: u64) -> Result<u64, Failure> {
-    let (mut client, mut next) = (connect(server, load)?, numbers(load, seed));
+    let (mut client, mut next) = (connect(server, 0, load)?, numbers(load, seed));
     let until = Instant::now() + Duration::from_secs_f64(load.seconds);
     let mut answers = 0;
     while Instant::now() < until {

@@ -103,6 +103,10 @@ pub struct Config {
 pub struct Datagrams {
     /// The address for Open Compute Storage Messages; `None` disables them. Default: `None`.
     pub ocsm: Option<SocketAddr>,
+    /// The database that is table 0 of storage messages; tables 1, 2 and so on are the databases after it.
+    /// `None` is the last database as an unordered table; if it has pairs as an ordered one, it stays so.
+    /// Default: `None`.
+    pub ocsm_database: Option<usize>,
     /// The address for batch datagrams; `None` disables them. Default: `None`.
     pub batch: Option<SocketAddr>,
     /// Maximum bytes of the payload of a received or sent datagram. Default: 1,472, which fit an Ethernet
@@ -126,7 +130,15 @@ impl Datagrams {
 impl Default for Datagrams {
     fn default() -> Self {
         let (payload_bytes, reply_datagrams_max, sessions_max) = (PAYLOAD_BYTES, 8, 1024);
-        Self { ocsm: None, batch: None, payload_bytes, reply_datagrams_max, sessions_max, secret: None }
+        Self {
+            ocsm: None,
+            ocsm_database: None,
+            batch: None,
+            payload_bytes,
+            reply_datagrams_max,
+            sessions_max,
+            secret: None,
+        }
     }
 }
 
@@ -213,6 +225,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Returns the database that is table 0 of storage messages.
+    pub(crate) fn ocsm_database(&self) -> usize {
+        self.datagrams.ocsm_database.unwrap_or(self.databases - 1)
+    }
+
     /// Returns the bytes of memory that the store may use.
     pub(crate) fn memory_limit_bytes(&self) -> usize {
         self.memory_limit.unwrap_or(self.memory_bytes)

@@ -16,11 +16,10 @@ use crate::commands::LastLookup;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::held::{Held, Hold};
-use crate::monitors::Monitoring;
-use crate::notifications::{Kind, Subscriber};
-use crate::session::{Queue, Session};
+use crate::notifications::Kind;
+use crate::push_queue::PushQueue;
+use crate::session::{PUSH_QUEUES, Queue, Session};
 use crate::task::Running;
-use crate::watches::Watching;
 
 /// Maximum number of bytes that one call receives.
 const RECEIVE_BYTES_MAX: usize = 64 << 10;
@@ -407,35 +406,21 @@ impl Connection {
         }
     }
 
-    /// Moves the lines of a monitor and the messages of a watch or of subscriptions to the replies if there
-    /// is space.
-    pub(crate) fn take_lines(&mut self) {
-        if let Some(monitoring) = &self.session.monitoring
-            && self.task.is_none()
-            && self.has_room()
-        {
-            monitoring.take(&mut self.replies);
-        }
-        if let Some(watching) = self.session.watching.as_ref().filter(|watching| !watching.is_empty())
-            && self.task.is_none()
-            && self.has_room()
-        {
-            watching.take(&mut self.replies);
-        }
-        if let Some(subscriber) = &self.session.subscriber
-            && self.task.is_none()
-            && self.has_room()
-        {
-            subscriber.take(&mut self.replies);
+    /// Moves the contents of the push queues to the replies, as far as there is space.
+    pub(crate) fn take_pushes(&mut self) {
+        for index in 0..PUSH_QUEUES {
+            if self.task.is_some() || !self.has_room() {
+                return;
+            }
+            if let Some(queue) = self.session.push_queues()[index].filter(|queue| !queue.is_empty()) {
+                queue.take(&mut self.replies);
+            }
         }
     }
 
-    /// Returns whether lines wait for this monitor, or messages for this watch or for subscriptions.
-    fn has_lines(&self) -> bool {
-        let Session { monitoring, watching, subscriber, .. } = &self.session;
-        monitoring.as_ref().is_some_and(|monitoring| !monitoring.is_empty())
-            || watching.as_ref().is_some_and(|watching| !watching.is_empty())
-            || subscriber.as_ref().is_some_and(|subscriber| !subscriber.is_empty())
+    /// Returns whether a push queue has something.
+    fn has_pushes(&self) -> bool {
+        self.session.push_queues().into_iter().flatten().any(|queue| !queue.is_empty())
     }
 
     /// Returns the bytes of memory of the connection: requests, replies, and the state of its commands.
@@ -445,17 +430,9 @@ impl Connection {
         let spent = self.spent.iter().map(RequestBuffer::capacity).sum::<usize>();
         let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
-        let monitoring = self.session.monitoring.as_ref().map_or(0, Monitoring::memory_bytes);
-        let watching = self.session.watching.as_ref().map_or(0, Watching::memory_bytes);
-        let subscriber = self.session.subscriber.as_ref().map_or(0, Subscriber::memory_bytes);
-        buffers
-            + queue
-            + task
-            + spent
-            + monitoring
-            + watching
-            + subscriber
-            + self.session.watched.memory_bytes()
+        let pushes =
+            self.session.push_queues().into_iter().flatten().map(PushQueue::memory_bytes).sum::<usize>();
+        buffers + queue + task + spent + pushes + self.session.watched.memory_bytes()
     }
 
     /// Releases all unused memory.
@@ -473,7 +450,7 @@ impl Connection {
     /// Returns whether the connection has work that needs no event: requests or bytes to process and space
     /// for replies, replies to send, or memory of a long request to release.
     pub(crate) fn is_ready(&self) -> bool {
-        let has_more = self.receivable || !self.starved || self.has_lines();
+        let has_more = self.receivable || !self.starved || self.has_pushes();
         // Without space for any reply the connection waits for memory, and no event announces that.
         let has_room = self.replies.is_empty() || self.has_room();
         let goes_on = has_room && self.task.is_none() && has_more;

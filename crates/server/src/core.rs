@@ -419,7 +419,7 @@ impl Core {
         self.datagrams.release(hold.as_ref());
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
-            connection.take_lines();
+            connection.take_pushes();
             if connection.hold(hold.as_ref()) {
                 // Nobody can know whether the writes are durable, so the client gets no reply.
                 if hold.is_some_and(|hold| hold.has_failed) {

@@ -16,6 +16,7 @@ use honeycomb_store::{
     Version,
 };
 
+use crate::config::Config;
 use crate::failure::Failure;
 
 thread_local! {
@@ -61,9 +62,10 @@ pub(crate) struct Swaps(Vec<(usize, usize)>);
 pub(crate) struct IterationGuard<'g>(&'g Gate);
 
 impl Databases {
-    /// Opens a number of tables of a store. Their names are their numbers. Those in `unordered` are unordered
-    /// tables, and so are those that already exist as such.
-    pub(crate) fn open(store: &Store, count: usize, unordered: &[usize]) -> Result<Self, Error> {
+    /// Opens the tables of a store. Their names are their numbers. Those in [`Config::unordered`] and that of
+    /// storage messages are unordered tables, and so are those that already exist as such.
+    pub(crate) fn open(store: &Store, config: &Config) -> Result<Self, Error> {
+        let (count, unordered) = (config.databases, unordered_numbers(store, config)?);
         let tables = (0..count).map(|number| open(store, &number.to_string(), unordered.contains(&number)));
         let stored_places = store.table(PLACES_TABLE)?;
         let tables: Vec<_> = tables.collect::<Result<_, _>>()?;
@@ -233,6 +235,20 @@ impl Databases {
     }
 }
 
+/// Returns the numbers that become unordered tables. Nobody has requested this for the number of storage
+/// messages, so it stays ordered if it has pairs as such.
+fn unordered_numbers(store: &Store, config: &Config) -> Result<Vec<usize>, Error> {
+    let mut numbers = config.unordered.clone();
+    if config.datagrams.ocsm.is_some() && config.datagrams.ocsm_database.is_none() {
+        let (number, name) = (config.ocsm_database(), config.ocsm_database().to_string());
+        let is_ordered = store.table_kind(&name) == Some(TableKind::Ordered);
+        if !is_ordered || store.table(&name)?.pair_count() == 0 {
+            numbers.push(number);
+        }
+    }
+    Ok(numbers)
+}
+
 /// Opens a table. An empty ordered table becomes unordered on request.
 fn open(store: &Store, name: &str, unordered: bool) -> Result<TableHandle, Error> {
     let kind = store.table_kind(name);
@@ -292,8 +308,6 @@ impl Drop for IterationGuard<'_> {
 
 #[cfg(test)]
 mod tests {
-    use honeycomb_store::Config;
-
     use super::*;
 
     fn swap(databases: &Databases, first: usize, second: usize) {
@@ -301,8 +315,9 @@ mod tests {
     }
 
     fn databases() -> Databases {
-        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
-        Databases::open(&store, 3, &[]).unwrap()
+        let store = honeycomb_store::Config { memory_bytes: 16 << 20, ..honeycomb_store::Config::default() };
+        let config = Config { databases: 3, ..Config::default() };
+        Databases::open(&Store::open(store).unwrap(), &config).unwrap()
     }
 
     #[test]

@@ -68,6 +68,7 @@ mod pause;
 mod payload;
 mod placement;
 mod process;
+mod push_queue;
 mod reaper;
 mod recency;
 mod registry;

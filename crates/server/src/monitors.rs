@@ -12,6 +12,7 @@ use honeycomb_protocol::resp::{Arguments, Replies};
 
 use crate::arguments::is;
 use crate::clients::{Client, Flag};
+use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
 
 /// Maximum bytes of lines in the queue of a monitor. The server disconnects a slower monitor.
@@ -53,19 +54,17 @@ impl Monitors {
     }
 }
 
-impl Monitoring {
-    /// Moves the queued lines to the replies.
-    pub(crate) fn take(&self, replies: &mut Replies) {
+impl PushQueue for Monitoring {
+    fn take(&self, replies: &mut Replies) {
         let lines = std::mem::take(&mut *self.0.lock());
         lines.lines().for_each(|line| replies.simple(line));
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.0.lock().is_empty()
     }
 
-    /// Returns the bytes of memory of the queue.
-    pub(crate) fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         self.0.lock().capacity()
     }
 }

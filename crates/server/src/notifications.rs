@@ -16,6 +16,7 @@ use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::glob;
 use crate::notifications::events::{Event, Notify};
+use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
 
 /// Maximum bytes of messages in the queue of a client. The server disconnects a slower client.
@@ -230,9 +231,10 @@ impl Subscriber {
     pub(crate) fn all(&self, kind: Kind) -> Vec<Vec<u8>> {
         self.0.lock().of(kind).iter().cloned().collect()
     }
+}
 
-    /// Moves the messages to the replies.
-    pub(crate) fn take(&self, replies: &mut Replies) {
+impl PushQueue for Subscriber {
+    fn take(&self, replies: &mut Replies) {
         let messages = {
             let mut state = self.0.lock();
             state.message_bytes = 0;
@@ -241,13 +243,11 @@ impl Subscriber {
         messages.iter().for_each(|message| message.write(replies));
     }
 
-    /// Returns whether no messages wait.
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.0.lock().messages.is_empty()
     }
 
-    /// Returns the bytes of memory of subscriptions and messages.
-    pub(crate) fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         let state = self.0.lock();
         let names = state.channels.iter().chain(&state.patterns);
         names.map(|name| size_of::<Vec<u8>>() + name.len()).sum::<usize>() + state.message_bytes

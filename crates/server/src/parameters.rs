@@ -72,9 +72,11 @@ pub enum InvalidParameter {
     /// A password together with datagrams, which carry no password and would bypass it.
     #[error("requirepass and datagrams: only one of them is allowed, because datagrams carry no password")]
     Unprotected,
-    /// The number of an unordered database that does not exist.
-    #[error("unordered has a number without a database: allowed are 0 to {}", databases - 1)]
+    /// The number of a database that does not exist.
+    #[error("{name} has a number without a database: allowed are 0 to {}", databases - 1)]
     NoDatabase {
+        /// The name of the parameter.
+        name: &'static str,
         /// The number of databases.
         databases: usize,
     },
@@ -340,6 +342,16 @@ pub static PARAMETERS: &[Parameter] = &[
         show: |config| shown_address(config.datagrams.ocsm),
     },
     Parameter {
+        name: "ocsm-database",
+        about: "The database that is table 0 of storage messages; tables 1, 2 and so on are the databases \
+                after it. auto is the last database as an unordered table, unless it has pairs as an ordered \
+                one.",
+        allowed: "a number below databases, or auto",
+        can_change: false,
+        read: |config, text| put(&mut config.datagrams.ocsm_database, database_or_auto(text)),
+        show: |config| config.datagrams.ocsm_database.map_or(AUTO.to_owned(), |number| number.to_string()),
+    },
+    Parameter {
         name: "batch",
         about: "The UDP address for batch datagrams; disabled if empty. These carry no password.",
         allowed: OPTIONAL_ADDRESS,
@@ -509,12 +521,15 @@ impl Config {
 
     /// Rejects values that no file could contain, and invalid combinations.
     pub(crate) fn check(&self) -> Result<(), InvalidParameter> {
-        let Datagrams { ocsm, batch, .. } = self.datagrams;
+        let Datagrams { ocsm, batch, ocsm_database, .. } = self.datagrams;
         if self.password.is_some() && (ocsm.is_some() || batch.is_some()) {
             return Err(InvalidParameter::Unprotected);
         }
-        if self.unordered.iter().any(|number| *number >= self.databases) {
-            return Err(InvalidParameter::NoDatabase { databases: self.databases });
+        let lists = [("unordered", &self.unordered[..]), ("ocsm-database", ocsm_database.as_slice())];
+        for (name, numbers) in lists {
+            if numbers.iter().any(|number| *number >= self.databases) {
+                return Err(InvalidParameter::NoDatabase { name, databases: self.databases });
+            }
         }
         PARAMETERS.iter().try_for_each(|parameter| parameter.set(&mut self.clone(), &parameter.value(self)))
     }
@@ -549,7 +564,18 @@ fn numbers(text: &str) -> Option<Vec<usize>> {
     if text.is_empty() {
         return Some(Vec::new());
     }
-    text.split(',').map(|part| number(part.trim(), 0..=64_999)).collect()
+    text.split(',').map(|part| database(part.trim())).collect()
+}
+
+fn database(text: &str) -> Option<usize> {
+    number(text, 0..=64_999)
+}
+
+/// The value of a parameter for which the server chooses.
+const AUTO: &str = "auto";
+
+fn database_or_auto(text: &str) -> Option<Option<usize>> {
+    if text == AUTO { Some(None) } else { database(text).map(Some) }
 }
 
 fn seconds(text: &str, allowed: RangeInclusive<u64>) -> Option<Duration> {

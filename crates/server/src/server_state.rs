@@ -109,7 +109,7 @@ impl ServerState {
         tokens: Tokens,
         command_table: CommandTable,
     ) -> Result<Self, honeycomb_store::Error> {
-        let databases = Databases::open(&store, config.databases, &config.unordered)?;
+        let databases = Databases::open(&store, &config)?;
         let deadlines = Deadlines::open(&store, databases.tables(), config.cores)?;
         Ok(Self {
             databases,

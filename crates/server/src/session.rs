@@ -10,6 +10,7 @@ use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::notifications::Subscriber;
+use crate::push_queue::PushQueue;
 use crate::watches::Watching;
 
 /// The session of a connection.
@@ -34,6 +35,9 @@ pub(crate) struct Session {
     /// Its subscriptions, if there are any.
     pub(crate) subscriber: Option<Subscriber>,
 }
+
+/// Number of push queues that a client may have.
+pub(crate) const PUSH_QUEUES: usize = 3;
 
 /// Whether the server replies to commands (`CLIENT REPLY`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -116,6 +120,16 @@ impl Session {
             other => other,
         };
         was != Replying::On
+    }
+
+    /// Returns the push queues of the client.
+    pub(crate) fn push_queues(&self) -> [Option<&dyn PushQueue>; PUSH_QUEUES] {
+        let Self { monitoring, watching, subscriber, .. } = self;
+        [
+            monitoring.as_ref().map(|it| it as &dyn PushQueue),
+            watching.as_ref().map(|it| it as &dyn PushQueue),
+            subscriber.as_ref().map(|it| it as &dyn PushQueue),
+        ]
     }
 
     /// Returns whether its commands may execute in batches with those of other clients.

@@ -13,6 +13,7 @@ use honeycomb_store::{ChangeStream, Store};
 
 use crate::change_messages::write_changes;
 use crate::clients::Client;
+use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
 
 /// Bytes of messages in a queue at which its stream waits.
@@ -111,21 +112,19 @@ impl Watch {
     }
 }
 
-impl Watching {
-    /// Moves the messages to the replies.
-    pub(crate) fn take(&self, replies: &mut Replies) {
+impl PushQueue for Watching {
+    fn take(&self, replies: &mut Replies) {
         if replies.version() == Version::Resp3 {
             replies.append(std::mem::replace(&mut lock(&self.watch.messages), Replies::new(Version::Resp3)));
             self.watches.notify();
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         lock(&self.watch.messages).is_empty()
     }
 
-    /// Returns the bytes of memory of the queue.
-    pub(crate) fn memory_bytes(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         lock(&self.watch.messages).capacity()
     }
 }

@@ -11,13 +11,18 @@ use honeycomb_client::{Client, Config as ClientConfig, Exchange, Operation, Outc
 use honeycomb_protocol::batch::{Header, Item, Items, Kind, Rejection, RequestDatagram};
 use honeycomb_protocol::{PAYLOAD_BYTES, ocsm};
 use honeycomb_server::{Config, Datagrams};
+use honeycomb_store::TableKind;
 
-use common::{Client as RedisClient, Running, dialogue, start_with};
+use common::{Client as RedisClient, Running, dialogue, start_with, start_with_store};
 
 fn running() -> Running {
+    start_with(config(None))
+}
+
+fn config(ocsm_database: Option<usize>) -> Config {
     let here = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
-    let datagrams = Datagrams { ocsm: here, batch: here, reply_datagrams_max: 4, ..Datagrams::default() };
-    start_with(Config { cores: 2, datagrams, ..Config::default() })
+    let datagrams = Datagrams { ocsm: here, ocsm_database, batch: here, ..Datagrams::default() };
+    Config { cores: 2, datagrams: Datagrams { reply_datagrams_max: 4, ..datagrams }, ..Config::default() }
 }
 
 /// A socket and the server's address.
@@ -68,7 +73,17 @@ impl Peer {
 }
 
 fn message(operation: ocsm::Operation, key: &[u8; 12], value: &[u8], form: ocsm::Form) -> Vec<u8> {
-    let mut requests = ocsm::RequestPacket::new(operation.message_type(), form, 0, PAYLOAD_BYTES);
+    message_for(0, operation, key, value, form)
+}
+
+fn message_for(
+    table: u16,
+    operation: ocsm::Operation,
+    key: &[u8; 12],
+    value: &[u8],
+    form: ocsm::Form,
+) -> Vec<u8> {
+    let mut requests = ocsm::RequestPacket::new(operation.message_type(), form, table, PAYLOAD_BYTES);
     let (source, destination, key) = (1, 2, *key);
     let request = ocsm::RequestMessage { sequence_number: 3, source, destination, operation, key, value };
     requests.push(&request).unwrap();
@@ -91,6 +106,7 @@ fn storage_messages_and_redis_clients_see_the_same_pairs() {
 
     let running = running();
     let (peer, mut redis) = (Peer::new(running.server.ocsm_address()), RedisClient::connect(&running));
+    assert_eq!(redis.reply_text("SELECT 15"), "OK");
     let execute = |operation, value: &[u8], form| {
         let request = message(operation, b"twelve-bytes", value, form);
         let reply = peer.reply_to(&request);
@@ -117,9 +133,60 @@ fn storage_messages_and_redis_clients_see_the_same_pairs() {
     assert_eq!(redis.reply_text("GET twelve-bytes"), "'new'");
 }
 
+/// Inserts a pair, and returns the status.
+fn insert(peer: &Peer, table: u16, key: &[u8; 12]) -> ocsm::Status {
+    let insert = message_for(table, ocsm::Operation::Insert, key, b"red", ocsm::Form::Short);
+    status_and_value(&peer.reply_to(&insert)).0
+}
+
+#[test]
+fn messages_have_the_last_database_as_an_unordered_table() {
+    let running = running();
+    let (peer, mut redis) = (Peer::new(running.server.ocsm_address()), RedisClient::connect(&running));
+    assert_eq!(insert(&peer, 0, b"twelve-bytes"), ocsm::Status::Done);
+    assert_eq!(insert(&peer, 1, b"twelve-bytes"), ocsm::Status::Failed, "there is no later database");
+    assert_eq!(insert(&peer, u16::MAX, b"twelve-bytes"), ocsm::Status::Failed);
+    let count = |redis: &mut RedisClient| redis.reply_text("RI.COUNT - +");
+    assert_eq!(count(&mut redis), "0");
+    assert_eq!(redis.reply_text("SELECT 15"), "OK");
+    assert!(count(&mut redis).starts_with("!ERR database 15 is unordered"));
+    assert_eq!(redis.reply_text("GET twelve-bytes"), "'red'");
+}
+
+#[test]
+fn tables_of_messages_may_be_ordered_databases() {
+    let running = start_with(config(Some(3)));
+    let (peer, mut redis) = (Peer::new(running.server.ocsm_address()), RedisClient::connect(&running));
+    assert_eq!(insert(&peer, 0, b"twelve-bytes"), ocsm::Status::Done);
+    assert_eq!(insert(&peer, 12, b"twelve-bytes"), ocsm::Status::Done);
+    assert_eq!(insert(&peer, 13, b"twelve-bytes"), ocsm::Status::Failed);
+    for number in [3, 15] {
+        assert_eq!(redis.reply_text(&format!("SELECT {number}")), "OK");
+        assert_eq!(redis.reply_text("RI.COUNT - +"), "1");
+    }
+}
+
+#[test]
+fn an_ordered_database_with_pairs_stays_ordered_for_messages() {
+    for kept in [true, false] {
+        let config = Config { memory_bytes: 64 << 20, ..config(None) };
+        let store = config.open_store().unwrap();
+        let table = store.table("15").unwrap();
+        table.put(b"kept", b"\0red").unwrap();
+        if !kept {
+            table.delete(b"kept").unwrap();
+        }
+        drop(table);
+        let running = start_with_store(config, store);
+        assert_eq!(insert(&Peer::new(running.server.ocsm_address()), 0, b"twelve-bytes"), ocsm::Status::Done);
+        let kind = if kept { TableKind::Ordered } else { TableKind::Unordered };
+        assert_eq!(running.store.table_kind("15"), Some(kind));
+    }
+}
+
 #[test]
 fn a_full_packet_of_messages_is_answered_in_order() {
-    let running = running();
+    let running = start_with(config(Some(0)));
     let peer = Peer::new(running.server.ocsm_address());
     let packet = |operation: ocsm::Operation| {
         let mut requests =

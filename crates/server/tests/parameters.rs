@@ -67,6 +67,8 @@ fn values_at_and_beyond_their_limits() {
         ("maxmemory", "0", "64TiB", "-1", "65TiB"),
         ("maxmemory", "1kb", "1gb", "1 k", "1tb"),
         ("databases", "1", "65000", "0", "65001"),
+        ("ocsm-database", "0", "64999", "-1", "65000"),
+        ("ocsm-database", "auto", "1", "", "last"),
         ("maxclients", "1", "1000000", "0", "1000001"),
         ("timeout", "0", "31536000", "-1", "31536001"),
         ("client-query-buffer-limit", "1KiB", "1TiB", "1023", "2TiB"),

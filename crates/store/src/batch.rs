@@ -3,13 +3,13 @@
 use std::ops::{Bound, Range, RangeBounds};
 
 use honeycomb_btree::{BatchEntry, BatchOperation, Operation, Outcome, TreeRange, Version};
-use honeycomb_hashtable::Operation as Function;
 
 use crate::error::Error;
 use crate::range::{self, Bounds};
 use crate::table::Table;
 use crate::table_handle::{TableHandle, TableRef};
 use crate::unordered::table::UnorderedTable;
+use crate::value_update::{FunctionForm, ValueUpdate};
 
 /// Writes that [`Store::apply`](crate::Store::apply) applies atomically, and conditions on ranges that it
 /// checks at the same moment: at most 1,048,576 entries.
@@ -26,8 +26,8 @@ use crate::unordered::table::UnorderedTable;
 /// entries. Reads of ordered tables do not wait.
 ///
 /// Entries may be for unordered tables as well, if they are inserts, updates, puts, deletes, additions or
-/// depend on the value; only these tables have updates with functions. Until the batch is applied, other
-/// operations on the keys of its stripes of these tables wait, gets included.
+/// depend on the value, or updates with functions. Until the batch is applied, other operations on the keys
+/// of its stripes of these tables wait, gets included.
 ///
 /// ```
 /// use honeycomb_store::{Batch, BatchOutcome, Config, Store};
@@ -50,6 +50,7 @@ pub struct Batch {
     /// The concatenated keys and values.
     bytes: Vec<u8>,
     entries: Vec<StoredEntry>,
+    functions: Vec<ValueUpdate>,
 }
 
 #[derive(Debug, Clone)]
@@ -92,20 +93,8 @@ enum StoredOperation {
         value: Range<usize>,
     },
     Add(i64),
-    /// A function of an unordered table.
-    Function {
-        form: FunctionForm,
-        function: u32,
-        operands: Range<usize>,
-    },
-}
-
-/// The way in which a function is applied.
-#[derive(Debug, Clone, Copy)]
-enum FunctionForm {
-    Scalar,
-    VectorWithScalar,
-    VectorWithVector,
+    /// Index into `Batch::functions`.
+    Function(usize),
 }
 
 /// A write to an unordered table.
@@ -114,7 +103,7 @@ pub(crate) enum UnorderedWrite<'b> {
     /// An operation that ordered tables have as well.
     Plain(Operation<'b>),
     /// An update with a function.
-    Function(Function<'b>),
+    Function(&'b ValueUpdate),
 }
 
 impl Batch {
@@ -192,51 +181,52 @@ impl Batch {
         self.write(table, key, StoredOperation::Add(delta))
     }
 
-    /// Applies a function as [`UnorderedTable::update_scalar`] does. The outcome is
-    /// [`Outcome::Original`]. Rejected if the key is absent or the value is not one element.
-    pub fn update_scalar(
+    /// Applies a function as [`Table::update_scalar`] does. The outcome is [`Outcome::Original`]. Rejected if
+    /// the key is absent or the value is not one element.
+    pub fn update_scalar<'t>(
         &mut self,
-        table: &UnorderedTable,
+        table: impl Into<TableRef<'t>>,
         key: &[u8],
         function: u32,
         operands: &[u8],
     ) -> &mut Self {
-        self.apply(table, key, (FunctionForm::Scalar, function), operands)
+        self.apply(table.into(), key, (FunctionForm::Scalar, function), operands)
     }
 
-    /// Applies a function as [`UnorderedTable::update_vector_with_scalar`] does. The outcome is
-    /// [`Outcome::Original`]. Rejected if the key is absent or the value does not consist of elements.
-    pub fn update_vector_with_scalar(
+    /// Applies a function as [`Table::update_vector_with_scalar`] does. The outcome is [`Outcome::Original`].
+    /// Rejected if the key is absent or the value does not consist of elements.
+    pub fn update_vector_with_scalar<'t>(
         &mut self,
-        table: &UnorderedTable,
+        table: impl Into<TableRef<'t>>,
         key: &[u8],
         function: u32,
         operands: &[u8],
     ) -> &mut Self {
-        self.apply(table, key, (FunctionForm::VectorWithScalar, function), operands)
+        self.apply(table.into(), key, (FunctionForm::VectorWithScalar, function), operands)
     }
 
-    /// Applies a function as [`UnorderedTable::update_vector_with_vector`] does. The outcome is
-    /// [`Outcome::Original`]. Rejected if the key is absent or the value has another length than the vector.
-    pub fn update_vector_with_vector(
+    /// Applies a function as [`Table::update_vector_with_vector`] does. The outcome is [`Outcome::Original`].
+    /// Rejected if the key is absent or the value has another length than the vector.
+    pub fn update_vector_with_vector<'t>(
         &mut self,
-        table: &UnorderedTable,
+        table: impl Into<TableRef<'t>>,
         key: &[u8],
         function: u32,
         vector: &[u8],
     ) -> &mut Self {
-        self.apply(table, key, (FunctionForm::VectorWithVector, function), vector)
+        self.apply(table.into(), key, (FunctionForm::VectorWithVector, function), vector)
     }
 
     fn apply(
         &mut self,
-        table: &UnorderedTable,
+        table: TableRef<'_>,
         key: &[u8],
         (form, function): (FunctionForm, u32),
         operands: &[u8],
     ) -> &mut Self {
-        let operands = self.append(operands);
-        self.write(table, key, StoredOperation::Function { form, function, operands })
+        let functions = table.state().functions().clone();
+        self.functions.push(ValueUpdate { functions, form, function, operands: operands.to_vec() });
+        self.write(table, key, StoredOperation::Function(self.functions.len() - 1))
     }
 
     /// Rejects the batch if a pair with a key in the range was inserted, updated or deleted after version
@@ -313,10 +303,10 @@ impl Batch {
         self.entries.is_empty()
     }
 
-    /// Returns the total length of the keys and values in bytes.
+    /// Returns the total length of the keys, values and operands in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.functions.iter().map(|update| update.operands.len()).sum::<usize>()
     }
 
     /// Removes all entries and drops the handles to their tables.
@@ -324,6 +314,7 @@ impl Batch {
         self.tables.clear();
         self.bytes.clear();
         self.entries.clear();
+        self.functions.clear();
     }
 
     /// The tables that the batch writes to or has conditions on.
@@ -359,7 +350,26 @@ impl Batch {
         else {
             return None;
         };
-        Some((table, &self.bytes[key.clone()], self.operation(operation)))
+        let write = match operation {
+            StoredOperation::Function(index) => UnorderedWrite::Function(&self.functions[*index]),
+            _ => UnorderedWrite::Plain(self.operation(operation)),
+        };
+        Some((table, &self.bytes[key.clone()], write))
+    }
+
+    /// Checks the functions.
+    pub(crate) fn check_functions(&self) -> Result<(), Error> {
+        self.functions.iter().try_for_each(ValueUpdate::check)
+    }
+
+    /// Checks the function of the entry at `index`, if it has one.
+    pub(crate) fn check_function(&self, index: usize) -> Result<(), Error> {
+        match self.entries[index].action {
+            StoredAction::Write { operation: StoredOperation::Function(index), .. } => {
+                self.functions[index].check()
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns whether all writes are deletes, so that the batch frees memory.
@@ -387,11 +397,15 @@ impl Batch {
         }
     }
 
-    /// The writes to single keys of ordered tables from `index` on, up to the next entry of another kind.
+    /// The writes to single keys of ordered tables from `index` on, up to the next entry of another kind or
+    /// with an invalid function.
     pub(crate) fn operations_from(&self, index: usize) -> Vec<BatchOperation<'_>> {
         let mut operations = Vec::with_capacity(self.entries.len() - index);
-        for StoredEntry { table, action } in &self.entries[index..] {
+        for (at, StoredEntry { table, action }) in self.entries.iter().enumerate().skip(index) {
             let StoredAction::Write { key, operation } = action else { break };
+            if self.check_function(at).is_err() {
+                break;
+            }
             let Some(operation) = self.single(*table, key, operation) else { break };
             operations.push(operation);
         }
@@ -406,9 +420,7 @@ impl Batch {
         operation: &StoredOperation,
     ) -> Option<BatchOperation<'_>> {
         let (root, key) = (self.tables[table].root()?, &self.bytes[key.clone()]);
-        // No tree has an entry with a function.
-        let UnorderedWrite::Plain(operation) = self.operation(operation) else { return None };
-        Some(BatchOperation { root, key, operation })
+        Some(BatchOperation { root, key, operation: self.operation(operation) })
     }
 
     fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> Option<BatchEntry<'_>> {
@@ -424,10 +436,9 @@ impl Batch {
         })
     }
 
-    /// The operation of a table of either kind, or the function of an unordered one.
-    fn operation(&self, operation: &StoredOperation) -> UnorderedWrite<'_> {
+    fn operation(&self, operation: &StoredOperation) -> Operation<'_> {
         let bytes = |range: &Range<usize>| &self.bytes[range.clone()];
-        UnorderedWrite::Plain(match operation {
+        match operation {
             StoredOperation::Insert(value) => Operation::Insert(bytes(value)),
             StoredOperation::Update(value) => Operation::Update(bytes(value)),
             StoredOperation::Put(value) => Operation::Put(bytes(value)),
@@ -442,17 +453,8 @@ impl Batch {
                 Operation::CompareVersionAndSwap { version: *version, value: bytes(value) }
             }
             StoredOperation::Add(delta) => Operation::Add(*delta),
-            StoredOperation::Function { form, function, operands } => {
-                let (function, operands) = (*function, bytes(operands));
-                return UnorderedWrite::Function(match form {
-                    FunctionForm::Scalar => Function::UpdateScalar { function, operands },
-                    FunctionForm::VectorWithScalar => Function::UpdateVectorWithScalar { function, operands },
-                    FunctionForm::VectorWithVector => {
-                        Function::UpdateVectorWithVector { function, vector: operands }
-                    }
-                });
-            }
-        })
+            StoredOperation::Function(index) => Operation::Function(&self.functions[*index]),
+        }
     }
 
     // Inlined because an operation is several machine words long.

@@ -73,11 +73,13 @@ mod store;
 mod store_durability;
 mod store_state;
 mod table;
+mod table_functions;
 mod table_handle;
 mod table_kind;
 mod table_name;
 mod table_numbers;
 pub mod unordered;
+mod value_update;
 mod verify;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};

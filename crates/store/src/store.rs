@@ -113,6 +113,7 @@ impl Store {
     /// an error but [`BatchOutcome::Rejected`].
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
+        batch.check_functions()?;
         self.state.run_periodic_work(batch.len());
         let outcome = if batch.has_unordered() {
             unordered::batch::apply(&self.state, batch)

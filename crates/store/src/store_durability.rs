@@ -271,6 +271,11 @@ impl StoreState {
                 index += writes;
                 continue;
             }
+            if let Err(error) = batch.check_function(index) {
+                done(index, Err(error));
+                index += 1;
+                continue;
+            }
             let operations = batch.operations_from(index);
             self.write_each(&operations, |offset, result| {
                 if let Ok(outcome) = &result {

@@ -92,7 +92,7 @@ impl StoreState {
     }
 
     /// The functions of operations.
-    pub(crate) fn functions(&self) -> &Functions {
+    pub(crate) fn functions(&self) -> &Arc<Functions> {
         self.unordered.functions()
     }
 
@@ -233,7 +233,7 @@ impl StoreState {
 
     fn write_one(&self, one: &BatchOperation<'_>) -> Result<Outcome, Error> {
         let write = |forest: &Forest| forest.write(one.root, one.key, one.operation);
-        if one.operation == Operation::Delete { self.remove(write) } else { self.write(write) }
+        if matches!(one.operation, Operation::Delete) { self.remove(write) } else { self.write(write) }
     }
 
     pub(crate) fn durability(&self) -> Option<&Durability> {

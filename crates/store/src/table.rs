@@ -379,7 +379,7 @@ impl Table {
         Ok(outcome.wrote())
     }
 
-    fn write(&self, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
+    pub(crate) fn write(&self, key: &[u8], operation: Operation<'_>) -> Result<Outcome, Error> {
         let outcome = self.state.write(|forest| forest.write(self.root(), key, operation))?;
         self.record(&outcome);
         self.state.settle()?;

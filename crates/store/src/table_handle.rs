@@ -42,7 +42,7 @@ pub enum TableHandle {
     Unordered(UnorderedTable),
 }
 
-impl TableRef<'_> {
+impl<'t> TableRef<'t> {
     /// Returns the name of the table.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -66,6 +66,13 @@ impl TableRef<'_> {
         match self {
             Self::Ordered(table) => table.entry().root.lid().get(),
             Self::Unordered(table) => table.entry().tree,
+        }
+    }
+
+    pub(crate) fn state(self) -> &'t Arc<StoreState> {
+        match self {
+            Self::Ordered(table) => table.state(),
+            Self::Unordered(table) => table.state(),
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod entry;
 pub(crate) mod gets;
 pub(crate) mod table;
 pub(crate) mod together;
+mod visits;
 
 pub use honeycomb_hashtable::{
     Answers, Bits, BuiltIn, Element, Error as FunctionError, FIRST_REGISTERED, Functions, Operation, Outcome,

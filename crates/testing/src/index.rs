@@ -5,6 +5,7 @@ use std::ops::{Bound, ControlFlow};
 
 use honeycomb_btree::{
     Config, Emit, Existing, Forest, Operation, Outcome, Pair, PairRun, Reader, Root, Scan, Shape,
+    ValueFunction,
 };
 use honeycomb_memory::MemoryConfig;
 use rand::Rng;
@@ -191,6 +192,17 @@ impl Emit for CollectedPairs {
     }
 }
 
+/// A function of values for tests: it adds one to each byte, and has no result for values of an odd length.
+#[derive(Debug)]
+pub struct AddToBytes;
+
+impl ValueFunction for AddToBytes {
+    fn apply(&self, value: &[u8]) -> Option<Vec<u8>> {
+        let sums = value.iter().map(|byte| byte.wrapping_add(1));
+        value.len().is_multiple_of(2).then(|| sums.collect())
+    }
+}
+
 /// Returns all pairs of a tree.
 #[must_use]
 pub fn everything(reader: &Reader<'_>, root: Root) -> Pairs {
@@ -218,6 +230,12 @@ pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: O
             (sum.to_le_bytes().to_vec(), Outcome::Added { sum, inserted })
         }
         (_, None) => return Outcome::Absent,
+        (Operation::Function(function), Some(old)) => {
+            let Some(value) = function.apply(&old) else {
+                return Outcome::NotElements { bytes: old.len() };
+            };
+            (value, Outcome::Original(Box::new(Existing { value: old, version: 0 })))
+        }
         (Operation::Delete, Some(_)) => {
             model.remove(key);
             return Outcome::Deleted;

@@ -165,7 +165,7 @@ impl WriteTransaction<'_> {
                 BatchEntry::Write(write) => {
                     let outcome = self.apply_in_batch(entries, order, index, &write)?;
                     let nothing_to_delete =
-                        write.operation == Operation::Delete && outcome == Outcome::Absent;
+                        matches!(write.operation, Operation::Delete) && outcome == Outcome::Absent;
                     if !outcome.wrote() && !nothing_to_delete {
                         return Ok(End::RollBack(BatchOutcome::Rejected { index, outcome }));
                     }

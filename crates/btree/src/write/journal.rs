@@ -95,10 +95,14 @@ impl WriteTransaction<'_> {
         if let Some(old) = self.old_value.take() {
             self.changes.old(tree, key, &old);
         }
-        match (outcome, operation.value()) {
-            (Outcome::Added { sum, .. }, _) => self.changes.put(tree, key, &sum.to_le_bytes()),
-            (_, Some(value)) => self.changes.put(tree, key, value),
-            (_, None) => self.changes.delete(tree, key),
+        match (outcome, operation, operation.value()) {
+            (Outcome::Added { sum, .. }, ..) => self.changes.put(tree, key, &sum.to_le_bytes()),
+            (Outcome::Original(before), Operation::Function(function), _) => {
+                // It has had a result for this value.
+                self.changes.put(tree, key, &function.apply(&before.value).unwrap_or_default());
+            }
+            (_, _, Some(value)) => self.changes.put(tree, key, value),
+            (_, _, None) => self.changes.delete(tree, key),
         }
     }
 }

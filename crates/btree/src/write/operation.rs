@@ -1,5 +1,6 @@
 //! Operations on pairs and their outcomes.
 
+use std::fmt::Debug;
 use std::ops::Bound;
 
 use honeycomb_layout::value_reference;
@@ -7,8 +8,15 @@ use honeycomb_memory::Version;
 
 use crate::forest::Root;
 
+/// A function of values.
+pub trait ValueFunction: Debug + Sync {
+    /// Returns the new value, of the same length, or `None` if the function has no result for this value.
+    /// Depends on nothing but the value. The caller holds a lock, so other writers wait.
+    fn apply(&self, value: &[u8]) -> Option<Vec<u8>>;
+}
+
 /// A write to one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Operation<'a> {
     /// Inserts a pair. Rejected if the key exists.
     Insert(&'a [u8]),
@@ -42,6 +50,9 @@ pub enum Operation<'a> {
     /// Adds to a counter: a little-endian value of eight bytes that wraps on overflow. An absent counter is
     /// 0.
     Add(i64),
+    /// Applies a function to the value of a pair. Rejected if the key is absent, or if the function has no
+    /// result.
+    Function(&'a dyn ValueFunction),
 }
 
 impl<'a> Operation<'a> {
@@ -53,7 +64,7 @@ impl<'a> Operation<'a> {
             | Self::Put(value)
             | Self::CompareAndSwap { value, .. }
             | Self::CompareVersionAndSwap { value, .. } => Some(value),
-            Self::Delete | Self::CompareAndDelete { .. } | Self::Add(_) => None,
+            Self::Delete | Self::CompareAndDelete { .. } | Self::Add(_) | Self::Function(_) => None,
         }
     }
 
@@ -94,7 +105,7 @@ pub enum Outcome {
         /// Length of the value; a counter has eight bytes.
         bytes: usize,
     },
-    /// A function was applied to the value, in an unordered table. This was the pair before, with version 0.
+    /// A function was applied to the value. This was the pair before, with version 0.
     Original(Box<Existing>),
     /// Rejected because the value does not consist of elements of the function.
     NotElements {
@@ -230,6 +241,7 @@ pub(crate) enum Decision<'a> {
 pub(crate) enum StoredValue<'a> {
     Given(&'a [u8]),
     Counter([u8; 8]),
+    Computed(Vec<u8>),
     /// The reference to an overflow value.
     Reference([u8; value_reference::SIZE]),
 }
@@ -239,6 +251,7 @@ impl StoredValue<'_> {
         match self {
             Self::Given(bytes) => bytes,
             Self::Counter(bytes) => bytes,
+            Self::Computed(bytes) => bytes,
             Self::Reference(bytes) => bytes,
         }
     }
@@ -260,6 +273,7 @@ pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Ver
         (_, None) => Decision::Keep(Outcome::Absent),
         (Operation::Update(value), Some(_)) => Decision::Store(Given(value), stored),
         (Operation::Delete, Some(_)) => Decision::Remove,
+        (Operation::Function(function), Some((value, _))) => call(function, value),
         (Operation::CompareAndSwap { expected, value }, Some(pair)) => {
             if pair.0 == expected {
                 Decision::Store(Given(value), stored)
@@ -282,6 +296,15 @@ pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Ver
             }
         }
     }
+}
+
+fn call<'a>(function: &dyn ValueFunction, value: &[u8]) -> Decision<'a> {
+    let Some(computed) = function.apply(value) else {
+        return Decision::Keep(Outcome::NotElements { bytes: value.len() });
+    };
+    assert_eq!(computed.len(), value.len(), "a function does not change the length of a value");
+    let original = Existing { value: value.to_vec(), version: 0 };
+    Decision::Store(StoredValue::Computed(computed), Outcome::Original(Box::new(original)))
 }
 
 fn add<'a>(delta: i64, existing: Option<&[u8]>) -> Decision<'a> {

@@ -1,13 +1,13 @@
 //! Concurrent hash maps behind one interface: the unordered index and its peers.
 //!
 //! Keys and values have the same fixed size. The peers use a fast hash without a seed, and receive a batch
-//! one operation at a time. The unordered index hashes with a seed.
+//! one operation at a time. The unordered index hashes with a seed. All copy the value that a get finds.
 
 use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::Arc;
 
-use honeycomb_hashtable::{Answers, Functions, Operation, Outcome, Request, Table, TableConfig};
+use honeycomb_hashtable::{Answers, Functions, Operation, Request, Table, TableConfig};
 use honeycomb_memory::{Memory, MemoryConfig};
 use rustc_hash::FxBuildHasher;
 
@@ -45,38 +45,34 @@ impl Honeycomb {
     pub(super) fn table(&self) -> &Table<Arc<Memory>> {
         &self.table
     }
-
-    /// Executes an operation on each key. Returns the number of values that were found.
-    fn execute<const N: usize>(
-        &self,
-        keys: &[Bytes<N>],
-        operation: impl Fn(&Bytes<N>) -> Operation<'_>,
-    ) -> Result<usize, Failure> {
-        let is_found = |outcome: &Outcome| matches!(outcome, Outcome::Found(_));
-        if !self.together {
-            let (mut out, mut found, mut session) = (Vec::with_capacity(64), 0, self.table.session());
-            for key in keys {
-                out.clear();
-                found += usize::from(is_found(&session.apply(key, operation(key), &mut out)?));
-            }
-            return Ok(found);
-        }
-        let requests: Vec<_> = keys.iter().map(|key| Request { key, operation: operation(key) }).collect();
-        ANSWERS.with_borrow_mut(|answers| {
-            self.table.execute(&requests, answers);
-            let outcomes = answers.outcomes().map_err(ToString::to_string)?;
-            Ok(outcomes.iter().filter(|outcome| is_found(outcome)).count())
-        })
-    }
 }
 
 impl<const N: usize> UnorderedMap<N> for Honeycomb {
     fn get(&self, keys: &[Bytes<N>]) -> usize {
-        self.execute(keys, |_| Operation::Get).unwrap_or(0)
+        let (copy, mut found) = (|value: &[u8]| black_box(Bytes::<N>::try_from(value).ok()).is_some(), 0);
+        if self.together {
+            let visit = |_, value: Option<&[u8]>| found += usize::from(value.is_some_and(copy));
+            return self.table.get_many(keys, visit).map_or(0, |()| found);
+        }
+        let mut session = self.table.session();
+        keys.iter().filter(|key| session.get_with(*key, copy).is_ok_and(|found| found == Some(true))).count()
     }
 
     fn put(&self, keys: &[Bytes<N>]) -> Result<(), Failure> {
-        self.execute(keys, |key| Operation::Put(key)).map(|_| ())
+        if !self.together {
+            let (mut out, mut session) = (Vec::new(), self.table.session());
+            for key in keys {
+                session.apply(key, Operation::Put(key), &mut out)?;
+            }
+            return Ok(());
+        }
+        let requests: Vec<_> =
+            keys.iter().map(|key| Request { key, operation: Operation::Put(key) }).collect();
+        ANSWERS.with_borrow_mut(|answers| {
+            self.table.execute(&requests, answers);
+            answers.outcomes().map_err(ToString::to_string)?;
+            Ok(())
+        })
     }
 }
 

@@ -3,8 +3,6 @@
 //! A value is a number or a vector of numbers of one type, little-endian and without padding. Clients send
 //! operands as text. The functions are those of unordered tables, and work in databases of both kinds.
 
-use std::str::FromStr;
-
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Error;
 use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, Outcome};
@@ -199,24 +197,26 @@ pub(super) fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec
     Ok(bytes)
 }
 
+/// Evaluates an expression in which a name is the type of an element.
+macro_rules! with_type {
+    ($element:expr, $name:ident => $value:expr) => {
+        with_type!($element, $name => $value, U8 u8, U16 u16, U32 u32, U64 u64, I8 i8, I16 i16, I32 i32,
+            I64 i64, F32 f32, F64 f64)
+    };
+    ($element:expr, $name:ident => $value:expr, $($variant:ident $kind:ty),*) => {
+        match $element {
+            $(Element::$variant => {
+                type $name = $kind;
+                $value
+            })*
+        }
+    };
+}
+
 /// Parses a number of a type.
 pub(super) fn number(element: Element, argument: &[u8]) -> Result<Vec<u8>, Failure> {
-    fn bytes<T: FromStr>(text: &str, bytes: impl FnOnce(T) -> Vec<u8>) -> Option<Vec<u8>> {
-        text.parse().ok().map(bytes)
-    }
     let text = str::from_utf8(argument).unwrap_or_default();
-    let parsed = match element {
-        Element::U8 => bytes(text, |number: u8| number.to_le_bytes().to_vec()),
-        Element::U16 => bytes(text, |number: u16| number.to_le_bytes().to_vec()),
-        Element::U32 => bytes(text, |number: u32| number.to_le_bytes().to_vec()),
-        Element::U64 => bytes(text, |number: u64| number.to_le_bytes().to_vec()),
-        Element::I8 => bytes(text, |number: i8| number.to_le_bytes().to_vec()),
-        Element::I16 => bytes(text, |number: i16| number.to_le_bytes().to_vec()),
-        Element::I32 => bytes(text, |number: i32| number.to_le_bytes().to_vec()),
-        Element::I64 => bytes(text, |number: i64| number.to_le_bytes().to_vec()),
-        Element::F32 => bytes(text, |number: f32| number.to_le_bytes().to_vec()),
-        Element::F64 => bytes(text, |number: f64| number.to_le_bytes().to_vec()),
-    };
+    let parsed = with_type!(element, T => text.parse::<T>().map(|number| number.to_le_bytes().to_vec()).ok());
     parsed.ok_or_else(|| {
         let name = TYPES.iter().find(|(_, known)| *known == element).map_or("", |(name, _)| name);
         Failure::other(format!("an operand is not a number of the type {name}"))
@@ -228,16 +228,5 @@ pub(super) fn text(element: Element, bytes: &[u8]) -> String {
     fn read<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
     }
-    match element {
-        Element::U8 => u8::from_le_bytes(read(bytes)).to_string(),
-        Element::U16 => u16::from_le_bytes(read(bytes)).to_string(),
-        Element::U32 => u32::from_le_bytes(read(bytes)).to_string(),
-        Element::U64 => u64::from_le_bytes(read(bytes)).to_string(),
-        Element::I8 => i8::from_le_bytes(read(bytes)).to_string(),
-        Element::I16 => i16::from_le_bytes(read(bytes)).to_string(),
-        Element::I32 => i32::from_le_bytes(read(bytes)).to_string(),
-        Element::I64 => i64::from_le_bytes(read(bytes)).to_string(),
-        Element::F32 => f32::from_le_bytes(read(bytes)).to_string(),
-        Element::F64 => f64::from_le_bytes(read(bytes)).to_string(),
-    }
+    with_type!(element, T => T::from_le_bytes(read(bytes)).to_string())
 }

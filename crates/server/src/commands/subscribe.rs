@@ -7,6 +7,7 @@ use crate::command::{Command, CommandForm, Keys};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::notifications::{Kind, begin};
+use crate::push_queue::PushQueue;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {

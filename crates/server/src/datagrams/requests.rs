@@ -131,7 +131,8 @@ impl<'a> PacketRequests<'a> {
             return;
         }
         let header = packet.header();
-        let (table, start) = (self.table(header.table), self.steps.len());
+        let database = self.shared.config().ocsm_database() + usize::from(header.table);
+        let (table, start) = (self.table(database), self.steps.len());
         for message in packet.messages() {
             let (operation, outcome) = operation_of(&message, header.message_type);
             let mut step = Step { operation, read: None, outcome };
@@ -146,7 +147,7 @@ impl<'a> PacketRequests<'a> {
             route: arrived.route,
             form: ReplyFormat::Ocsm(packet),
             table,
-            database: usize::from(header.table),
+            database,
             steps,
         });
     }
@@ -177,7 +178,8 @@ impl<'a> PacketRequests<'a> {
         if arrived.bytes.len() > self.shared.config().datagrams.payload_bytes {
             return Err(Rejection::Malformed);
         }
-        let table = self.table(header.table).ok_or(Rejection::Table)?;
+        let database = usize::from(header.table);
+        let table = self.table(database).ok_or(Rejection::Table)?;
         let start = self.steps.len();
         let known = match self.parse(header.count, operations) {
             Ok(false) => RequestState::New,
@@ -204,7 +206,7 @@ impl<'a> PacketRequests<'a> {
             route,
             form: ReplyFormat::Batch(*header),
             table: Some(table),
-            database: usize::from(header.table),
+            database,
             steps,
         });
         Ok(())
@@ -222,8 +224,8 @@ impl<'a> PacketRequests<'a> {
         Ok(writes)
     }
 
-    fn table(&self, number: u16) -> Option<&'a TableHandle> {
-        let number = self.shared.database(i64::from(number)).ok()?;
+    fn table(&self, number: usize) -> Option<&'a TableHandle> {
+        let number = self.shared.database(number as i64).ok()?;
         Some(self.shared.table(number))
     }
 

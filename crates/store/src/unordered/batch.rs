@@ -17,7 +17,7 @@ use honeycomb_btree::{
     BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Existing, Forest, Operation, Outcome, effect_of,
 };
 use honeycomb_hashtable::{
-    Answers, Functions, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Span,
+    Answers, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Span,
 };
 use honeycomb_log::Changes;
 
@@ -32,7 +32,7 @@ pub(crate) fn apply(state: &StoreState, batch: &Batch) -> Result<BatchOutcome, E
     if batch.len() > BATCH_OPERATIONS_MAX {
         return Err(Error::BatchTooLarge { operations: batch.len(), max: BATCH_OPERATIONS_MAX });
     }
-    let plan = Plan::of(batch, state.functions())?;
+    let plan = Plan::of(batch);
     let is_durable = state.durability().is_some();
     let attempt = |forest: &Forest| plan.attempt(forest, batch, is_durable);
     let outcome = if batch.only_removes() { state.remove(attempt) } else { state.write(attempt) }?;
@@ -111,11 +111,12 @@ pub(crate) fn apply_one(
     Ok(tree_outcome(outcome, |_| std::mem::take(&mut value)))
 }
 
-/// The operation of a table; `None` for an addition, which may insert the counter.
+/// The operation of a table; `None` for an addition, which may insert the counter. No plain write has a
+/// function.
 fn table_operation<'o>(write: &UnorderedWrite<'o>) -> Option<TableOperation<'o>> {
     let operation = match write {
         UnorderedWrite::Plain(operation) => operation,
-        UnorderedWrite::Function(function) => return Some(*function),
+        UnorderedWrite::Function(update) => return Some(update.operation()),
     };
     Some(match *operation {
         Operation::Insert(value) => TableOperation::Insert(value),
@@ -124,7 +125,7 @@ fn table_operation<'o>(write: &UnorderedWrite<'o>) -> Option<TableOperation<'o>>
         Operation::Delete => TableOperation::Delete,
         Operation::CompareAndSwap { expected, value } => TableOperation::CompareAndSwap { expected, value },
         Operation::CompareAndDelete { expected } => TableOperation::CompareAndDelete { expected },
-        Operation::CompareVersionAndSwap { .. } | Operation::Add(_) => return None,
+        Operation::CompareVersionAndSwap { .. } | Operation::Add(_) | Operation::Function(_) => return None,
     })
 }
 
@@ -146,23 +147,6 @@ fn tree_outcome(outcome: TableOutcome, value: impl FnOnce(Span) -> Vec<u8>) -> O
     }
 }
 
-/// The effect of a function, which is checked, on a value, and its outcome.
-fn effect_of_function(
-    function: &TableOperation<'_>,
-    value: Option<&[u8]>,
-    functions: &Functions,
-) -> (Effect, Outcome) {
-    let Some(value) = value else { return (Effect::Keep, Outcome::Absent) };
-    let (mut updated, mut original) = (Vec::new(), Vec::new());
-    match function.execute(value, functions, &mut updated, &mut original) {
-        Ok(TableOutcome::Original(_)) => {
-            let original = Existing { value: original, version: 0 };
-            (Effect::Store(updated), Outcome::Original(Box::new(original)))
-        }
-        _ => (Effect::Keep, Outcome::NotElements { bytes: value.len() }),
-    }
-}
-
 /// The entries of a batch by table and key.
 struct Plan<'b> {
     /// The unordered tables in the order of their identifiers, each with its keys.
@@ -171,7 +155,6 @@ struct Plan<'b> {
     writes: Vec<PlannedWrite<'b>>,
     /// The indexes of the entries for trees.
     trees: Vec<usize>,
-    functions: &'b Functions,
 }
 
 struct TablePlan<'b> {
@@ -197,23 +180,18 @@ struct Value {
 }
 
 impl<'b> Plan<'b> {
-    /// # Errors
-    /// [`Error::Function`].
-    fn of(batch: &'b Batch, functions: &'b Functions) -> Result<Self, Error> {
+    fn of(batch: &'b Batch) -> Self {
         let tables = batch.tables().iter().filter_map(|table| table.unordered());
         let mut tables: Vec<_> =
             tables.map(|table| TablePlan { entry: table.entry(), keys: Vec::new() }).collect();
         tables.sort_by_key(|table| table.entry.tree);
-        let mut plan = Self { tables, writes: Vec::new(), trees: Vec::new(), functions };
+        let mut plan = Self { tables, writes: Vec::new(), trees: Vec::new() };
         let mut keys = HashMap::new();
         for index in 0..batch.len() {
             let Some((table, key, write)) = batch.unordered_write(index) else {
                 plan.trees.push(index);
                 continue;
             };
-            if let UnorderedWrite::Function(function) = write {
-                function.check(functions)?;
-            }
             let tree = table.entry().tree;
             let table = plan.tables.partition_point(|other| other.entry.tree < tree);
             let known = &mut plan.tables[table].keys;
@@ -223,7 +201,7 @@ impl<'b> Plan<'b> {
             });
             plan.writes.push(PlannedWrite { index, table, key, write });
         }
-        Ok(plan)
+        plan
     }
 
     /// Applies the batch once.
@@ -268,8 +246,8 @@ impl<'b> Plan<'b> {
             let value = values.entry((*table, *key)).or_insert_with(load);
             let (effect, outcome) = match write {
                 UnorderedWrite::Plain(operation) => effect_of(operation, value.now.as_deref()),
-                UnorderedWrite::Function(function) => {
-                    effect_of_function(function, value.now.as_deref(), self.functions)
+                UnorderedWrite::Function(update) => {
+                    effect_of(&Operation::Function(*update), value.now.as_deref())
                 }
             };
             let is_delete = matches!(write, UnorderedWrite::Plain(Operation::Delete));

@@ -50,7 +50,7 @@ impl UnorderedEntries {
         Self { functions, seed, is_durable: config.durability.is_some(), next: AtomicU64::new(FIRST_TREE) }
     }
 
-    pub(crate) fn functions(&self) -> &Functions {
+    pub(crate) fn functions(&self) -> &Arc<Functions> {
         &self.functions
     }
 

@@ -430,6 +430,10 @@ impl UnorderedTable {
         Ok(outcome)
     }
 
+    pub(crate) fn state(&self) -> &Arc<StoreState> {
+        &self.state
+    }
+
     fn read(&self, key: &[u8], operation: Operation<'_>, out: &mut Vec<u8>) -> Result<Outcome, Error> {
         let outcome = self.entry.table.apply(key, operation, out)?;
         self.state.catch_up();

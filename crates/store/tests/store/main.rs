@@ -4,6 +4,7 @@ mod batches;
 mod common;
 mod compaction;
 mod exhaustion;
+mod functions;
 mod images;
 mod iterators;
 mod operations;

@@ -8,8 +8,8 @@ use honeycomb_store::unordered::{
     Answers, BuiltIn, Element, Functions, Operation, Outcome as TableOutcome, Request, WalkedPairs,
 };
 use honeycomb_store::{
-    Batch, BatchOutcome, Config, Error, Existing, Faults, Outcome, Reads, Store, Table, TableKind, TableRef,
-    UnorderedConfig, UnorderedTable, ValueSwap,
+    Batch, BatchOutcome, Config, Error, Existing, Faults, Outcome, Reads, Store, Table, TableHandle,
+    TableKind, TableRef, UnorderedConfig, UnorderedTable, ValueSwap,
 };
 use honeycomb_testing::{Random, seed};
 
@@ -130,6 +130,22 @@ fn functions_change_values_in_place() {
 }
 
 #[test]
+fn visits_return_what_gets_return() {
+    let table = open(&store());
+    let keys: Vec<[u8; 4]> = (0..100_u32).map(u32::to_le_bytes).collect();
+    for (key, length) in keys.iter().zip(0..).step_by(2) {
+        table.put(key, &vec![7; length * 11]).unwrap();
+    }
+    let mut lengths = vec![None; keys.len()];
+    table.get_many(&keys, |index, value| lengths[index] = value.map(<[u8]>::len)).unwrap();
+    for (key, length) in keys.iter().zip(lengths) {
+        assert_eq!(table.get(key).unwrap().map(|value| value.len()), length);
+        assert_eq!(table.get_with(key, <[u8]>::len).unwrap(), length);
+    }
+    assert!(matches!(table.get_with(b"", <[u8]>::len), Err(Error::KeyLength { .. })));
+}
+
+#[test]
 fn a_batch_of_operations_is_executed_in_order() {
     let table = open(&store());
     let add = BuiltIn::Add.number(Element::U32);
@@ -238,23 +254,31 @@ fn batches_over_both_kinds_are_applied_completely_or_not_at_all() {
 #[test]
 fn a_batch_applies_functions() {
     let store = store();
-    let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
+    let ordered = store.table("numbers").unwrap();
+    for changed in [TableHandle::Unordered(open(&store)), TableHandle::Ordered(ordered)] {
+        applies_functions(&store, &changed);
+    }
+}
+
+fn applies_functions(store: &Store, changed: &TableHandle) {
+    let table = store.table("ordered").unwrap();
+    table.delete(b"a").unwrap();
     let add = BuiltIn::Add.number(Element::U16);
     let bytes = |numbers: &[u16]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
     let original =
         |numbers: &[u16]| Outcome::Original(Box::new(Existing { value: bytes(numbers), version: 0 }));
-    unordered.put(b"n", &bytes(&[5])).unwrap();
-    unordered.put(b"v", &bytes(&[1, 2])).unwrap();
+    changed.put(b"n", &bytes(&[5])).unwrap();
+    changed.put(b"v", &bytes(&[1, 2])).unwrap();
     let mut batch = Batch::default();
-    batch.update_scalar(&unordered, b"n", add, &bytes(&[2])).put(&table, b"a", b"1");
-    batch.update_scalar(&unordered, b"n", add, &bytes(&[3]));
-    batch.update_vector_with_scalar(&unordered, b"v", add, &bytes(&[10]));
-    batch.update_vector_with_vector(&unordered, b"v", add, &bytes(&[1, 2]));
+    batch.update_scalar(changed, b"n", add, &bytes(&[2])).put(&table, b"a", b"1");
+    batch.update_scalar(changed, b"n", add, &bytes(&[3]));
+    batch.update_vector_with_scalar(changed, b"v", add, &bytes(&[10]));
+    batch.update_vector_with_vector(changed, b"v", add, &bytes(&[1, 2]));
     let BatchOutcome::Applied { outcomes, .. } = store.apply(&batch).unwrap() else { panic!() };
     let expected =
         [original(&[5]), Outcome::Inserted, original(&[7]), original(&[1, 2]), original(&[11, 12])];
     assert_eq!(outcomes, expected);
-    let value = |key: &[u8]| unordered.get(key).unwrap().unwrap();
+    let value = |key: &[u8]| changed.get(key).unwrap().unwrap();
     assert_eq!((value(b"n"), value(b"v")), (bytes(&[10]), bytes(&[12, 14])));
     // As writes of their own they return the same.
     let mut each = Vec::new();
@@ -265,8 +289,8 @@ fn a_batch_applies_functions() {
     let before = (value(b"n"), value(b"v"));
     let rejects = |key: &[u8], vector: &[u16], expected: Outcome| {
         let mut batch = Batch::default();
-        batch.update_scalar(&unordered, b"n", add, &bytes(&[2]));
-        batch.update_vector_with_vector(&unordered, key, add, &bytes(vector));
+        batch.update_scalar(changed, b"n", add, &bytes(&[2]));
+        batch.update_vector_with_vector(changed, key, add, &bytes(vector));
         let rejected = BatchOutcome::Rejected { index: 1, outcome: expected };
         assert_eq!(store.apply(&batch).unwrap(), rejected);
     };
@@ -274,7 +298,7 @@ fn a_batch_applies_functions() {
     rejects(b"v", &[1], Outcome::NotElements { bytes: 4 });
     rejects(b"v", &[1, 2, 3], Outcome::NotElements { bytes: 4 });
     batch.clear();
-    batch.update_scalar(&unordered, b"n", add, &bytes(&[2])).update_scalar(&unordered, b"n", add, &[1]);
+    batch.update_scalar(changed, b"n", add, &bytes(&[2])).update_scalar(changed, b"n", add, &[1]);
     assert!(matches!(store.apply(&batch), Err(Error::Function(_))), "an operand of another length");
     assert_eq!((value(b"n"), value(b"v")), before);
 }

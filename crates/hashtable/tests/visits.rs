@@ -1,0 +1,97 @@
+//! Gets that pass values to a function, beside gets that copy them.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use honeycomb_hashtable::{Error, Operation, Outcome, TableConfig};
+use honeycomb_testing::{Random, seed};
+
+use common::{TestTable, memory, operation, table};
+
+/// Keys of one length, some of which are absent, after random operations on tables with long chains.
+#[test]
+fn visits_agree_with_gets() {
+    let mut random = Random::new(seed());
+    for inline_pair_bytes_max in [0, 10, 30, 50] {
+        for fill_percent in [None, Some(60)] {
+            let config = TableConfig { buckets: 2, inline_pair_bytes_max, fill_percent, seed: random.next() };
+            let memory = memory(64 << 20);
+            let table = table(&memory, &config);
+            let numbers = common::functions().1;
+            for _ in 0..3000 {
+                let (key, operation) = (key_of::<16>(random.below(400)), operation(&mut random));
+                let key = if random.chance(50) { &key[..8] } else { &key[..] };
+                let _ = table.apply(key, operation.borrow(&numbers), &mut Vec::new());
+            }
+            agrees(&table, (0..500).map(key_of::<8>).collect());
+            agrees(&table, (0..500).map(key_of::<16>).collect());
+            agrees(&table, (0..500).map(|number| key_of::<16>(number)[..8 + number % 9].to_vec()).collect());
+        }
+    }
+}
+
+fn key_of<const N: usize>(number: usize) -> [u8; N] {
+    let mut key = [number as u8; N];
+    key[1] = (number >> 8) as u8;
+    key
+}
+
+fn agrees<K: AsRef<[u8]>>(table: &TestTable<'_>, keys: Vec<K>) {
+    let mut many: Vec<Option<Option<Vec<u8>>>> = vec![None; keys.len()];
+    let visit = |index: usize, value: Option<&[u8]>| {
+        assert!(many[index].replace(value.map(<[u8]>::to_vec)).is_none(), "a key is visited once");
+    };
+    table.get_many(&keys, visit).unwrap();
+    let mut session = table.session();
+    for (key, visited) in keys.iter().zip(many) {
+        let mut out = Vec::new();
+        let outcome = table.apply(key.as_ref(), Operation::Get, &mut out).unwrap();
+        let expected = matches!(outcome, Outcome::Found(_)).then_some(out);
+        assert_eq!(session.get_with(key, <[u8]>::to_vec).unwrap(), expected);
+        assert_eq!(visited, Some(expected));
+    }
+}
+
+#[test]
+fn invalid_keys_are_rejected_before_the_first_visit() {
+    let memory = memory(16 << 20);
+    let table = table(&memory, &TableConfig::default());
+    let long = [0; 461];
+    for keys in [[&b"a"[..], b""], [b"a", &long]] {
+        let visited = table.get_many(&keys, |_, _| panic!("no key is visited"));
+        assert!(matches!(visited, Err(Error::KeyLength { .. })));
+        let visited = table.session().get_with(keys[1], |_| panic!("no value is visited"));
+        assert!(matches!(visited, Err(Error::KeyLength { .. })));
+    }
+}
+
+/// A writer replaces values of two halves that are equal; no reader sees different halves.
+#[test]
+fn visits_see_values_of_one_moment() {
+    let memory = memory(16 << 20);
+    let table = table(&memory, &TableConfig::default());
+    let keys: Vec<[u8; 8]> = (0..20_u64).map(u64::to_le_bytes).collect();
+    let write = |number: u64| {
+        for (key, at) in keys.iter().zip(0..) {
+            let halves = (number + at).to_le_bytes().repeat(2);
+            // Inline, in a slab, and in a chained bucket in turn.
+            let value = [&halves[..], &vec![0; (at % 3) as usize * 20][..]].concat();
+            table.apply(key, Operation::Put(&value), &mut Vec::new()).unwrap();
+        }
+    };
+    write(0);
+    let is_done = AtomicBool::new(false);
+    let check = |value: &[u8]| assert_eq!(value[..8], value[8..16]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = table.session();
+            while !is_done.load(Ordering::Relaxed) {
+                table.get_many(&keys, |_, value| check(value.unwrap())).unwrap();
+                keys.iter().for_each(|key| session.get_with(key, check).unwrap().unwrap());
+            }
+        });
+        (0..5000).for_each(write);
+        is_done.store(true, Ordering::Relaxed);
+    });
+}

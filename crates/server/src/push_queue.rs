@@ -1,0 +1,16 @@
+//! Queues of messages that the server pushes to a client: the lines of a monitor, the messages of a watch,
+//! and those of subscriptions.
+
+use honeycomb_protocol::resp::Replies;
+
+/// A queue that other threads fill, until the core of the client moves it to the replies.
+pub(crate) trait PushQueue {
+    /// Moves everything that waits to the replies.
+    fn take(&self, replies: &mut Replies);
+
+    /// Returns whether nothing waits.
+    fn is_empty(&self) -> bool;
+
+    /// Returns the bytes of memory of the queue and of the state that belongs to it.
+    fn memory_bytes(&self) -> usize;
+}
