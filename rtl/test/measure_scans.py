@@ -59,7 +59,8 @@ async def measure(bench: Bench, counts: Counts, reads: list[Read], root: int, to
     cycles = 0
     for group in [reads] if together else [[read] for read in reads]:
         cycles += await bench.answer_all(group, root)
-    return [(after - at) / len(reads) for at, after in zip([*before, 0], [*counts.all(), cycles], strict=True)]
+    after = [*counts.all(), cycles]
+    return [(end - begin) / len(reads) for begin, end in zip([*before, 0], after, strict=True)]
 
 
 def print_row(name: str, values: list):
