@@ -103,6 +103,9 @@ rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figu
 	mkdir -p $(results)/figures && cp out/rtl-figures/*.svg $(results)/figures/
 	cp out/rtl-figures/rtl-figures.md $(results)/
 
+rtl-cycles: setup ## lines and cycles of requests to a range scan unit: minutes
+	$(python) rtl/test/measure_scans.py
+
 synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: a quarter of an hour
 	$(python) rtl/synth/synthesize.py
 

@@ -43,8 +43,10 @@ module leaf_buffer
 
   // The two lines of the window at an offset; see line_pairs. No byte at or beyond the limit is needed.
   // If the lines are missing, LinesAhead lines are fetched, but none beyond the limit. After a read that
-  // failed the lines are valid but undefined, so that no unit waits forever.
+  // failed the lines are valid but undefined, so that no unit waits forever. window_ahead_i: no lines are
+  // fetched.
   input logic window_valid_i,
+  input logic window_ahead_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
@@ -261,7 +263,7 @@ module leaf_buffer
   assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
   assign window_ready_o = (has_first && has_second) || failed_q;
   // A read in flight may return the line.
-  assign wants_line = window_valid_i && !window_ready_o && known_q && !flies && !failed_q;
+  assign wants_line = window_valid_i && !window_ahead_i && !window_ready_o && known_q && !flies && !failed_q;
   assign missing = has_first ? window_line + 1'b1 : window_line;
 
   always_comb begin

@@ -31,6 +31,8 @@ module leaf_cursor
   input logic compares_i,
   input logic by_upper_i,
   input key_length_t key_length_i,
+  // the part that was read last is in use, so a step that reads none waits
+  input logic hold_i,
   // valid when a step is accepted: a pair exists, and its item, which is the part that was read last
   output logic found_o,
   output item_result_t item_o,
@@ -55,9 +57,7 @@ module leaf_cursor
 );
 
   typedef enum logic [2:0] {
-    StateIdle,
-    // the log entry at log_index_o is known one cycle later
-    StateLook,
+    // waits for a step, and for the log entry at log_index_o
     StateChoose,
     StateEntry,
     StateItem,
@@ -72,6 +72,8 @@ module leaf_cursor
   // verilator lint_on UNUSEDSIGNAL
   // an entry is on the side of the step; an older entry of the key of its neighbour
   logic has_entry_q, hidden_q, found_q, found_d;
+  // the entry is that of log_q on the side looks_back_q
+  logic looked_q, looks_back_q, knows_entry;
   // The entry may be the pair of the step; a step back passes an entry at the item before the cursor only if
   // it replaces this item.
   logic may_pass, passes, has_item;
@@ -82,6 +84,7 @@ module leaf_cursor
   assign state = header_i.lock_and_size;
   assign count = number_t'(header_i.sorted_count);
   assign item_before = sorted_q - 1'b1;
+  assign knows_entry = looked_q && looks_back_q == step_back_i;
   assign log_index_o = step_back_i ? log_q - 1'b1 : log_q;
 
   always_comb begin
@@ -103,19 +106,16 @@ module leaf_cursor
     log_d = log_q;
     found_d = found_q;
     unique case (state_q)
-      StateIdle: if (step_valid_i) state_d = StateLook;
-      StateLook: state_d = StateChoose;
-      StateChoose: begin
+      StateChoose: if (step_valid_i && knows_entry) begin
         found_d = 1'b1;
         if (may_pass && hidden_q) begin
           // The key of the entry has a newer one.
           log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
-          state_d = StateLook;
         end else if (may_pass) begin
           state_d = StateEntry;
         end else if (has_item) begin
           state_d = StateItem;
-        end else begin
+        end else if (!hold_i) begin
           {state_d, found_d} = {StateDone, 1'b0};
         end
       end
@@ -123,7 +123,7 @@ module leaf_cursor
         log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
         if (part_i.word.replaces && step_back_i) sorted_d = entry_q.back_pointer;
         else if (part_i.word.replaces && entry_q.back_pointer == sorted_q) sorted_d = sorted_q + 1'b1;
-        state_d = part_i.word.tombstone ? StateLook : StateDone;
+        state_d = part_i.word.tombstone ? StateChoose : StateDone;
       end else if (part_ready_i) begin
         state_d = StateItem;
       end
@@ -131,7 +131,7 @@ module leaf_cursor
         sorted_d = step_back_i ? item_before : sorted_q + 1'b1;
         state_d = StateDone;
       end
-      default: state_d = StateIdle;
+      default: state_d = StateChoose;
     endcase
     if (set_i) {sorted_d, log_d} = {set_sorted_i, set_log_i};
   end
@@ -141,11 +141,12 @@ module leaf_cursor
     log_q <= log_d;
     found_q <= found_d;
     {entry_q, hidden_q} <= {log_entry_i, log_hidden_i};
+    {looked_q, looks_back_q} <= {log_d == log_q, step_back_i};
     has_entry_q <= log_q != (step_back_i ? '0 : log_count_i);
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= StateIdle;
+    if (rst_i) state_q <= StateChoose;
     else state_q <= state_d;
   end
 
@@ -167,16 +168,16 @@ module leaf_cursor
   // A scan does not report versions of pairs.
   assign item_o = found_item(part_i, '0);
 
-  `ASSERT(SetBetweenSteps, !set_i || (state_q == StateIdle && !step_valid_i))
+  `ASSERT(SetBetweenSteps, !set_i || (state_q == StateChoose && !step_valid_i))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
   `COVER(EntryBeforeSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d == sorted_q)
   `COVER(EntryReplacesSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d != sorted_q)
-  `COVER(PassesTombstone, state_q == StateEntry && state_d == StateLook && !step_back_i)
-  `COVER(PassesOlderEntry, state_q == StateChoose && may_pass && hidden_q && !step_back_i)
+  `COVER(PassesTombstone, state_q == StateEntry && state_d == StateChoose && !step_back_i)
+  `COVER(PassesOlderEntry, state_q == StateChoose && log_d != log_q && !set_i && !step_back_i)
   `COVER(BackToEntry, state_q == StateEntry && state_d == StateDone && step_back_i)
   `COVER(BackToSorted, state_q == StateItem && part_ready_i && step_back_i)
-  `COVER(BackOverTombstone, state_q == StateEntry && state_d == StateLook && step_back_i)
-  `COVER(BackOverOlderEntry, state_q == StateChoose && may_pass && hidden_q && step_back_i)
+  `COVER(BackOverTombstone, state_q == StateEntry && state_d == StateChoose && step_back_i)
+  `COVER(BackOverOlderEntry, state_q == StateChoose && log_d != log_q && !set_i && step_back_i)
   `COVER(EntryBeforeTheItem, state_q == StateEntry && part_ready_i && !passes)
 
 endmodule

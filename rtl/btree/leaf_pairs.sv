@@ -51,6 +51,7 @@ module leaf_pairs
   output logic step_ready_o,
   input logic step_back_i,
   input logic step_compares_i,
+  input logic step_hold_i,
   output logic step_found_o,
   output item_result_t step_item_o,
 
@@ -127,6 +128,7 @@ module leaf_pairs
     .by_upper_i(backward),
     .key_length_i(backward ? request_i.upper_length : request_i.lower_length),
     .after_i(find_after_i),
+    .is_scan_i(!is_get),
     .sorted_o(place_sorted),
     .log_o(place_log),
     .found_o(find_found_o),
@@ -165,6 +167,7 @@ module leaf_pairs
     .step_ready_o,
     .step_back_i,
     .compares_i(step_compares_i),
+    .hold_i(step_hold_i),
     .by_upper_i(!backward),
     .key_length_i(backward ? request_i.lower_length : request_i.upper_length),
     .found_o(step_found_o),

@@ -68,7 +68,7 @@ module leaf_prefetcher
   state_e state_q, state_d;
   // the groups, and the pairs that are likely to be read
   indexes_t groups_q, pairs_q, more_q;
-  logic has_groups_q, has_stride, wants_log, wants_items, is_wanted, reaches_end_q;
+  logic has_groups_q, has_stride, wants_log, wants_items, has_equal, is_wanted, reaches_end_q;
   number_t count, position;
   // The offset at which a fetch begins and ends; registered, so a fetch is offered one cycle later.
   offset_t offset_d, limit_d, offset_q, limit_q, bytes_q, item_bytes, sorted_end, log_bytes, size;
@@ -86,7 +86,8 @@ module leaf_prefetcher
   assign position = equal_i.first;
   assign has_stride = columns_i.stride != '0;
   assign wants_log = state.log_count != '0 && (!open_i.is_get || log_may_have_i);
-  assign wants_items = open_i.is_get ? equal_i.first != equal_i.last && !log_may_have_i : 1'b1;
+  assign has_equal = equal_i.first != equal_i.last;
+  assign wants_items = open_i.is_get ? has_equal && !log_may_have_i : 1'b1;
 
   always_comb begin
     is_wanted = 1'b0;
@@ -119,7 +120,9 @@ module leaf_prefetcher
         if (open_i.backward && !open_i.is_get) begin
           offset_d = item_offset_i - columns_i.items_start > bytes_q ? item_offset_i - bytes_q
               : columns_i.items_start;
-          limit_d = item_offset_i;
+          // The item at the position is compared with the search key.
+          limit_d = has_equal && sorted_end - item_offset_i > item_bytes ? item_offset_i + item_bytes
+              : has_equal ? sorted_end : item_offset_i;
         end else if (sorted_end - item_offset_i > bytes_q) begin
           limit_d = item_offset_i + bytes_q;
         end

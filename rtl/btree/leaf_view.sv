@@ -35,18 +35,20 @@ module leaf_view
   output logic part_ready_o,
   input part_read_t part_read_i,
   output part_t part_o,
+  input logic part_hold_i,
 
   // a window for the answers, while no part is read
   input logic bytes_valid_i,
+  output logic bytes_fresh_o,
   input offset_t bytes_offset_i,
   input offset_t bytes_limit_i,
 
   // windows of the leaf and of the keys of its request: see scan_slots
   output logic window_valid_o,
   input logic window_ready_i,
+  output logic window_ahead_o,
   output offset_t window_offset_o,
   output offset_t window_limit_o,
-  input logic window_fresh_i,
   input line_t window_i,
   output logic key_read_o,
   output logic key_upper_o,
@@ -54,7 +56,7 @@ module leaf_view
   input line_t key_window_i
 );
 
-  logic bounds_part_valid, reader_valid;
+  logic bounds_part_valid, reader_valid, reader_ahead, accepts_bytes, bytes_coming_q, bytes_fresh_q;
   part_read_t bounds_part;
   offset_t reader_offset, reader_limit;
 
@@ -82,13 +84,16 @@ module leaf_view
     .forget_i,
     .columns_i(leaf_i.columns),
     .header_i(leaf_i.header),
+    .steps_i(leaf_i.request.is_scan), .backward_i(leaf_i.request.backward),
     .read_valid_i(part_valid_i || bounds_part_valid), .read_ready_o(part_ready_o),
     .read_i(bounds_part_valid ? bounds_part : part_read_i),
     .part_o,
-    .window_valid_o(reader_valid), .window_ready_i,
+    .hold_i(part_hold_i),
+    .window_valid_o(reader_valid), .window_ready_i(window_ready_i && !bytes_valid_i),
+    .window_ahead_o(reader_ahead),
     .window_offset_o(reader_offset),
     .window_limit_o(reader_limit),
-    .window_fresh_i,
+    .other_window_i(accepts_bytes),
     .window_i,
     .key_read_o,
     .key_upper_o,
@@ -97,11 +102,21 @@ module leaf_view
   );
 
   assign window_valid_o = reader_valid || bytes_valid_i;
-  assign window_offset_o = reader_valid ? reader_offset : bytes_offset_i;
-  assign window_limit_o = reader_valid ? reader_limit : bytes_limit_i;
+  assign window_ahead_o = !bytes_valid_i && reader_ahead;
+  assign window_offset_o = bytes_valid_i ? bytes_offset_i : reader_offset;
+  assign window_limit_o = bytes_valid_i ? bytes_limit_i : reader_limit;
+
+  // A window for the answers takes precedence over that of a prepared item, and follows after two cycles.
+  assign accepts_bytes = bytes_valid_i && window_ready_i;
+  assign bytes_fresh_o = bytes_fresh_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {bytes_coming_q, bytes_fresh_q} <= '0;
+    else {bytes_coming_q, bytes_fresh_q} <= {accepts_bytes, bytes_coming_q};
+  end
 
   `ASSERT(OnePart, !(part_valid_i && bounds_part_valid))
-  `ASSERT(OneWindow, !(reader_valid && bytes_valid_i))
+  `ASSERT(OneWindow, !(reader_valid && !reader_ahead && bytes_valid_i))
 
 endmodule
 

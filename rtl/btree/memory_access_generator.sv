@@ -165,8 +165,8 @@ module memory_access_generator
     {reads_d, column_read_d} = {reads_q && !read_ready_i, column_read_q};
     {skip_d, pass_d, failed_d} = {skip_q, pass_q, failed_q || error};
     goes_down = 1'b0;
-    if (beat && skips) skip_d = skip_q - 1'b1;
-    if (error) skip_d = '0;
+    // A line that is skipped does not wait for the shared parts.
+    if (beat_valid_i && skips) skip_d = beat_i.error ? '0 : skip_q - 1'b1;
     {passes_d, is_last_d} = {passes_q, is_last_q};
     if (passed) {pass_d, passes_d, is_last_d} = {pass_q - 1'b1, !is_last_q, pass_q == 2};
     if (search_reads) {reads_d, column_read_d} = {1'b1, search_read};
@@ -269,6 +269,7 @@ module memory_access_generator
   `ASSERT(ReadHasLines, !read_valid_o || read_o.count != '0)
   `ASSERT(FlagsMatchCounts,
       {skips_q, passes_q, is_last_q} == {skip_q != '0, pass_q != '0, pass_q == group_lines_t'(1)})
+  `ASSERT(ErrorsSkipNothing, !error || skips || skip_q == '0)
   `ASSERT(ReadsOneAtATime, !search_reads || !reads_q || read_ready_i)
   `ASSERT(SearchEndsInSearch, !search_done || state_q == StateSearch)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)

@@ -89,7 +89,7 @@ module pair_emitter
 
   // ---- parts of the pair
 
-  logic value_valid, is_overflow, is_get, has_prefix_rest, is_whole, is_full, begins_pair;
+  logic value_valid, is_overflow, is_get, moves_get, has_prefix_rest, is_whole, is_full, begins_pair;
   bus_address_t value_address;
   key_length_t key_length;
   offset_t value_offset;
@@ -155,7 +155,7 @@ module pair_emitter
           emit_ready_o = failed_i && part_ready_i;
         end else if (emit_valid_i && is_get && !is_overflow) begin
           bytes_d = value_bytes_o;
-          state_d = bytes_moved != '0 ? Rest : Choose;
+          state_d = moves_get ? Rest : Choose;
           emit_ready_o = state_d == Choose;
         end else if (emit_valid_i && is_full) begin
           if (outcome_ready_i) begin
@@ -252,7 +252,8 @@ module pair_emitter
 
   assign answered_o = is_get && state_q == Value;
 
-  assign move_valid_o = state_q inside {Prefix, Rest, Value};
+  assign moves_get = emit_valid_i && is_get && !is_overflow && bytes_moved != '0;
+  assign move_valid_o = state_q inside {Prefix, Rest, Value} || (state_q == Choose && moves_get);
 
   always_comb begin
     move_o = '0;

@@ -1,8 +1,8 @@
-// Reads a part of a leaf: finds its place, decodes its lengths, and compares its bytes with a key, window by
-// window, until the order is known. The heads of eight adjacent items and the offsets of 16 stay in
-// registers. A read takes seven cycles, and three more if it compares.
+// Reads a part of a leaf: decodes its lengths, and compares its bytes with a key, window by window, until the
+// order is known. part_fetcher finds the windows. A read takes three cycles if the fetcher has prepared the
+// item, up to eight otherwise, and three more if it compares.
 //
-//   heads | offsets | place | window ... | bytes | order | done
+//   request | window ... | masks | words | order | done
 
 `default_nettype none
 
@@ -17,25 +17,33 @@ module part_reader
   input logic clk_i,
   input logic rst_i,
 
-  // the leaf; forget_i: another one
+  // the leaf; forget_i: another one follows
   input logic forget_i,
   input leaf_columns_t columns_i,
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
 
+  // a scan steps from item to item
+  input logic steps_i,
+  input logic backward_i,
+
   // accepted when the part was read
   input logic read_valid_i,
   output logic read_ready_o,
   input part_read_t read_i,
-  // valid in the cycle in which the read is accepted, and until the next read
+  // valid in the cycle in which the read is accepted, and until the next read takes its window, which waits
+  // while hold_i is set
   output part_t part_o,
+  input logic hold_i,
 
+  // see part_fetcher
   output logic window_valid_o,
   input logic window_ready_i,
+  output logic window_ahead_o,
   output offset_t window_offset_o,
   output offset_t window_limit_o,
-  input logic window_fresh_i,
+  input logic other_window_i,
   input line_t window_i,
 
   // windows of the keys, read at the same time
@@ -45,20 +53,12 @@ module part_reader
   input line_t key_window_i
 );
 
-  localparam int unsigned Offsets = 16;
-  localparam int unsigned OffsetIndexBits = $clog2(Offsets);
   localparam int unsigned WordBytes = ItemWordBits / 8;
 
-  typedef enum logic [3:0] {
+  typedef enum logic [2:0] {
     StateIdle,
-    // reads the heads, and the offsets, unless they are in the registers
-    StateHeads,
-    StateHeadsWindow,
-    StateOffsets,
-    StateOffsetsWindow,
-    StatePlace,
+    // waits for a window
     StateWindow,
-    StateBytes,
     // numbers of bytes to compare, their words, their order
     StateMasks,
     StateCompare,
@@ -73,47 +73,52 @@ module part_reader
   part_read_t read_q;
   // verilator lint_on UNUSEDSIGNAL
   part_t part_q;
-  line_t heads_q;
-  logic [8*OffsetBytes*Offsets-1:0] offsets_q;
-  number_t heads_first_q, offsets_first_q;
-  logic has_heads_q, has_offsets_q, has_stride, needs_heads, needs_offsets, is_item;
-  offset_t place_q, item_end_q;
+  // The part is the item with an index, and its bytes are its first ones.
+  logic has_item_q, is_known_q, is_known;
+  number_t item_q;
+  logic there, take, has_stride, is_item, begins_window_q;
+  head_t item_head;
+  offset_t place, place_q, limit, limit_q;
   // bytes that were compared
   offset_t compared_q;
   logic is_first_q, decides, less, equal;
 
   assign has_stride = columns_i.stride != '0;
   assign is_item = read_q.part == PartItem;
-  assign needs_heads = !has_heads_q || heads_first_q != heads_first(read_i.index);
-  assign needs_offsets = !has_stride && (!has_offsets_q || offsets_first_q != offsets_first(read_q.index));
+  assign is_known = has_item_q && read_i.part == PartItem && read_i.index == item_q;
 
-  // verilator lint_off UNUSEDSIGNAL
-  function automatic number_t heads_first(number_t index);
-    return {index[NumberBits-1:ElementBits], ElementBits'(0)};
-  endfunction
+  part_fetcher u_fetcher (
+    .clk_i,
+    .rst_i,
+    .forget_i,
+    .columns_i,
+    .header_i,
+    .steps_i, .backward_i,
+    .start_i(state_q == StateIdle && read_valid_i && !is_known),
+    .part_i(read_i),
+    .continue_i(state_q == StateOrder && !decides),
+    // The next window.
+    .offset_i((is_first_q && read_q.part != PartBytes ? part_q.rest : place_q) + window_bytes()),
+    .limit_i(limit_q),
+    .there_o(there),
+    .place_o(place),
+    .limit_o(limit),
+    .head_o(item_head),
+    .take_i(take),
+    .window_valid_o, .window_ready_i,
+    .window_ahead_o,
+    .window_offset_o, .window_limit_o,
+    .other_window_i,
+    .window_i
+  );
 
-  function automatic number_t offsets_first(number_t index);
-    return {index[NumberBits-1:OffsetIndexBits], OffsetIndexBits'(0)};
-  endfunction
-  // verilator lint_on UNUSEDSIGNAL
+  assign take = state_q == StateWindow && !is_known_q && there && !hold_i;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StateIdle: if (read_valid_i) begin
-        state_d = StateWindow;
-        if (read_i.part == PartItem) state_d = needs_heads ? StateHeads : StateOffsets;
-      end
-      StateHeads: if (window_ready_i) state_d = StateHeadsWindow;
-      StateHeadsWindow: if (window_fresh_i) state_d = StateOffsets;
-      StateOffsets: begin
-        if (!needs_offsets) state_d = StatePlace;
-        else if (window_ready_i) state_d = StateOffsetsWindow;
-      end
-      StateOffsetsWindow: if (window_fresh_i) state_d = StatePlace;
-      StatePlace: state_d = StateWindow;
-      StateWindow: if (window_ready_i) state_d = StateBytes;
-      StateBytes: if (window_fresh_i) state_d = read_q.compares ? StateMasks : StateDone;
+      StateIdle: if (read_valid_i) state_d = StateWindow;
+      StateWindow: if (take || is_known_q) state_d = read_q.compares ? StateMasks : StateDone;
       StateMasks: state_d = StateCompare;
       StateCompare: state_d = StateOrder;
       StateOrder: state_d = decides ? StateDone : StateWindow;
@@ -122,42 +127,20 @@ module part_reader
   end
 
   always_ff @(posedge clk_i) begin
+    if (state_q == StateIdle) read_q <= read_i;
+    is_known_q <= state_q == StateIdle && is_known;
+    begins_window_q <= state_q inside {StateIdle, StateOrder};
+    if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
+  end
+
+  always_ff @(posedge clk_i) begin
     if (rst_i) state_q <= StateIdle;
     else state_q <= state_d;
-    if (state_q == StateIdle) read_q <= read_i;
+    if (rst_i || forget_i) has_item_q <= 1'b0;
+    else if (take) has_item_q <= is_first_q && is_item;
   end
 
-  // ---- heads, offsets, and the place of an item
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == StateHeadsWindow && window_fresh_i)
-      {heads_q, heads_first_q} <= {window_i, heads_first(read_q.index)};
-    if (state_q == StateOffsetsWindow && window_fresh_i)
-      {offsets_q, offsets_first_q} <= {window_i[8*OffsetBytes*Offsets-1:0], offsets_first(read_q.index)};
-    if (rst_i || forget_i) {has_heads_q, has_offsets_q} <= '0;
-    else begin
-      if (state_q == StateHeadsWindow && window_fresh_i) has_heads_q <= 1'b1;
-      if (state_q == StateOffsetsWindow && window_fresh_i) has_offsets_q <= 1'b1;
-    end
-  end
-
-  offset_t product_q;
-  logic [OffsetBits-1-2:0] stored;
-
-  assign stored = offsets_q[16*read_q.index[OffsetIndexBits-1:0]+:OffsetBits-2];
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == StateIdle) product_q <= offset_t'(read_i.index) * offset_t'(columns_i.stride);
-    if (state_q == StatePlace) item_end_q <= columns_i.items_start + product_q + offset_t'(columns_i.stride);
-    if (state_q == StateIdle) place_q <= read_i.offset;
-    else if (state_q == StatePlace)
-      place_q <= has_stride ? columns_i.items_start + product_q : {stored, 2'b0};
-    // The next window.
-    else if (state_q == StateOrder)
-      place_q <= (is_first_q && read_q.part != PartBytes ? part_q.rest : place_q) + window_bytes();
-  end
-
-  // The bytes of a window that are compared, of an item those after the head.
+  // Returns the bytes of a window that are compared, of an item those after the head.
   function automatic offset_t window_bytes();
     return is_first_q && read_q.part != PartBytes ? offset_t'(RestBytes) : offset_t'(LineBytes);
   endfunction
@@ -173,7 +156,7 @@ module part_reader
   always_comb begin
     word = item_word_t'(window_i[ItemWordBits-1:0]);
     before_rest = offset_t'(WordBytes);
-    head = heads_q[64*read_q.index[ElementBits-1:0]+:64];
+    head = item_head;
     if (is_item && has_stride) begin
       word = '0;
       word.suffix_length = columns_i.suffix_length;
@@ -186,7 +169,7 @@ module part_reader
     end
     in_head = head_length(word);
     rest = window_i >> (8 * before_rest);
-    place_rest = place_q + before_rest;
+    place_rest = place + before_rest;
   end
 
   function automatic line_t with_head(head_t first, logic [3:0] count, line_t after);
@@ -196,13 +179,13 @@ module part_reader
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) is_first_q <= 1'b1;
     else if (state_q == StateOrder) is_first_q <= 1'b0;
-    if (state_q == StateBytes && window_fresh_i && is_first_q && read_q.part != PartBytes) begin
+    if (take && is_first_q && read_q.part != PartBytes) begin
       part_q.word <= word;
       part_q.head <= head;
       part_q.rest <= place_rest;
       part_q.bytes <= with_head(head, in_head, rest);
       part_q.has_all <= rest_bytes(word) + offset_t'(word.value_length) <= offset_t'(RestBytes);
-    end else if (state_q == StateBytes && window_fresh_i) begin
+    end else if (take) begin
       part_q.bytes <= window_i;
       part_q.has_all <= 1'b0;
     end
@@ -215,8 +198,8 @@ module part_reader
   window_count_t room, part_count_q, key_count_q;
   logic is_last_q;
 
-  function automatic window_count_t at_most(window_count_t limit, offset_t bytes);
-    return bytes < offset_t'(limit) ? window_count_t'(bytes) : limit;
+  function automatic window_count_t at_most(window_count_t most, offset_t bytes);
+    return bytes < offset_t'(most) ? window_count_t'(bytes) : most;
   endfunction
 
   assign room = is_first_q && read_q.part != PartBytes ? window_count_t'(HeadBytes + RestBytes)
@@ -245,37 +228,18 @@ module part_reader
 
   assign decides = !equal || is_last_q;
 
-  // ---- windows
-
-  always_comb begin
-    window_valid_o = state_q inside {StateHeads, StateWindow} || (state_q == StateOffsets && needs_offsets);
-    window_offset_o = place_q;
-    window_limit_o = read_q.limit;
-    if (state_q == StateHeads) begin
-      window_offset_o = head_offset(heads_first(read_q.index));
-      // A line of heads.
-      window_limit_o = window_offset_o + offset_t'(LineBytes);
-    end else if (state_q == StateOffsets) begin
-      window_offset_o = columns_i.offsets_start + (offset_t'(offsets_first(read_q.index)) << 1);
-      if (window_offset_o + offset_t'(OffsetBytes * Offsets) < columns_i.fences_start)
-        window_limit_o = window_offset_o + offset_t'(OffsetBytes * Offsets);
-      else window_limit_o = columns_i.fences_start;
-    end else if (is_item) begin
-      window_limit_o = has_stride ? item_end_q : offset_t'(header_i.sorted_end);
-    end
-  end
-
   assign read_ready_o = state_q == StateDone;
   assign part_o = part_q;
-  assign key_read_o = state_q == StateWindow && window_ready_i && read_q.compares;
+  assign key_read_o = state_q == StateWindow && begins_window_q && read_q.compares;
   assign key_upper_o = read_q.by_upper;
   assign key_byte_o = read_q.key_first + key_length_t'(compared_q);
 
   `ASSERT(KeyBytesAreInOrder, !read_valid_i || !read_i.compares || read_i.key_first <= read_i.key_last)
   `ASSERT(WaitsForItsReader, state_q == StateIdle || read_valid_i)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
-  `COVER(HeadsAreKnown, state_q == StateIdle && state_d == StateOffsets)
-  `COVER(OffsetsAreKnown, state_q == StateOffsets && !needs_offsets && !has_stride)
+  `ASSERT(WaitsOnlyForWindows, !hold_i || !read_valid_i || state_q inside {StateIdle, StateWindow})
+  `COVER(IsKnown, state_q == StateIdle && read_valid_i && is_known)
+  `COVER(IsHeld, there && hold_i)
   `COVER(SecondWindow, state_q == StateOrder && !decides)
 
 endmodule

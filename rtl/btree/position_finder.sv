@@ -29,6 +29,7 @@ module position_finder
   input logic by_upper_i,
   input key_length_t key_length_i,
   input logic after_i,
+  input logic is_scan_i,
 
   // index of the sorted item, and of the log entry
   output number_t sorted_o,
@@ -55,8 +56,7 @@ module position_finder
 
   typedef enum logic [2:0] {
     StateIdle,
-    // ends or halves the range, and compares the item in its middle
-    StateHalve,
+    // compares the item in the middle of the range
     StateItem,
     // the number of entries with a smaller back pointer
     StateRank,
@@ -70,7 +70,7 @@ module position_finder
   // The position is in this range.
   number_t low_q, low_d, high_q, high_d, middle_q;
   logic [CountBits-1:0] log_q, log_d;
-  logic found_q, found_d, is_before, has_entry;
+  logic found_q, found_d, is_before, is_empty, has_entry;
   item_result_t found_item_q;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
@@ -83,23 +83,32 @@ module position_finder
   assign has_entry = log_q != log_count_i && log_entry_i.back_pointer == low_q;
 
   always_comb begin
-    state_d = state_q;
     {low_d, high_d} = {low_q, high_q};
+    if (state_q == StateIdle) begin
+      {low_d, high_d} = equal_i;
+    end else if (state_q == StateItem && part_ready_i) begin
+      if (is_before) low_d = middle_q + 1'b1;
+      else high_d = middle_q;
+      if (part_i.equal && !after_i) low_d = middle_q;
+    end
+  end
+
+  assign is_empty = low_d == high_d;
+
+  always_comb begin
+    state_d = state_q;
     log_d = log_q;
     found_d = found_q;
     unique case (state_q)
       StateIdle: begin
-        {low_d, high_d} = equal_i;
         found_d = 1'b0;
-        if (find_valid_i) state_d = StateHalve;
+        if (find_valid_i) state_d = is_empty ? StateRank : StateItem;
       end
-      StateHalve: state_d = low_q == high_q ? StateRank : StateItem;
       StateItem: if (part_ready_i) begin
-        if (is_before) low_d = middle_q + 1'b1;
-        else high_d = middle_q;
-        if (part_i.equal && !after_i) low_d = middle_q;
         found_d = found_q || part_i.equal;
-        state_d = StateHalve;
+        if (is_empty) state_d = StateRank;
+        // A get needs no position.
+        if (part_i.equal && !is_scan_i) state_d = StateDone;
       end
       StateRank: begin
         log_d = log_before_i;
@@ -116,7 +125,7 @@ module position_finder
 
   always_ff @(posedge clk_i) begin
     {low_q, high_q} <= {low_d, high_d};
-    middle_q <= number_t'((NumberBits+1)'({1'b0, low_q} + {1'b0, high_q}) >> 1);
+    middle_q <= number_t'((NumberBits+1)'({1'b0, low_d} + {1'b0, high_d}) >> 1);
     log_q <= log_d;
     found_q <= found_d;
     if (state_q == StateItem && part_ready_i && part_i.equal)
@@ -131,7 +140,7 @@ module position_finder
   always_comb begin
     part_read_o = '0;
     part_read_o.part = state_q == StateItem ? PartItem : PartEntry;
-    part_read_o.index = middle_q;
+    part_read_o.index = state_q == StateItem ? middle_q : low_q;
     part_read_o.offset = log_entry_i.entry;
     part_read_o.limit = offset_t'(state.size);
     part_read_o.compares = 1'b1;
@@ -149,8 +158,8 @@ module position_finder
   assign found_item_o = found_item_q;
 
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
-  `ASSERT(RangeIsOrdered, state_q != StateHalve || low_q <= high_q)
-  `COVER(HalvesEqualHeads, state_q == StateHalve && high_q - low_q > 2)
+  `ASSERT(RangeIsOrdered, low_d <= high_d)
+  `COVER(HalvesEqualHeads, state_q == StateItem && high_q - low_q > 2)
   `COVER(AfterAnEntry, state_q == StateCompare && log_d != log_q)
   `COVER(NoItemHasTheHead, state_q == StateIdle && find_valid_i && low_d == high_d)
 

@@ -81,10 +81,10 @@ module range_scan_unit
   logic walk_valid, walk_ready, walk_found, find_valid, find_ready, find_after, find_found;
   item_result_t walk_item, find_item, step_item, emit;
   logic set, set_to_end, set_to_position, step_valid, step_ready, step_back, step_compares, step_found;
-  logic part_ready, pairs_part_valid, writer_part_valid;
+  logic part_ready, part_hold, forget, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;
   part_t part;
-  logic window_valid, window_ready, window_fresh, bytes_valid, compare_read, compare_upper;
+  logic window_valid, window_ready, window_ahead, bytes_valid, bytes_fresh, compare_read, compare_upper;
   logic value_valid, value_ready, value_line_valid, value_line_ready;
   offset_t window_offset, window_limit, bytes_offset, bytes_limit;
   key_length_t compare_byte;
@@ -126,7 +126,7 @@ module range_scan_unit
     .repeated_leaf_i,
     .window_valid_i(window_valid), .window_ready_o(window_ready),
     .window_offset_i(window_offset), .window_limit_i(window_limit),
-    .window_fresh_o(window_fresh), .window_o(window),
+    .window_ahead_i(window_ahead), .window_o(window),
     .value_valid_i(value_valid), .value_ready_o(value_ready),
     .value_address_i(value_address), .value_count_i(value_count),
     .value_line_valid_o(value_line_valid), .value_line_ready_i(value_line_ready),
@@ -175,7 +175,7 @@ module range_scan_unit
     .bound_has_prefix_i(bound_has_prefix), .leaf_is_beyond_i(leaf_is_beyond),
     .leave_valid_o(leave_valid), .leave_ready_i(leave_ready),
     .leave_continues_i(leave_continues),
-    .part_i(part),
+    .part_i(part), .part_hold_o(part_hold), .forget_o(forget),
     .emit_valid_o(emit_valid), .emit_ready_i(emit_ready),
     .emit_o(emit),
     .emit_value_bytes_i(value_bytes),
@@ -187,7 +187,7 @@ module range_scan_unit
   leaf_view u_view (
     .clk_i,
     .rst_i,
-    .forget_i(open_valid),
+    .forget_i(forget),
     .leaf_i(leaf),
     .enter_valid_i(enter_valid), .enter_ready_o(enter_ready),
     .bound_has_prefix_o(bound_has_prefix), .leaf_is_beyond_o(leaf_is_beyond),
@@ -197,11 +197,12 @@ module range_scan_unit
     .part_valid_i(pairs_part_valid || writer_part_valid), .part_ready_o(part_ready),
     .part_read_i(writer_part_valid ? writer_part : pairs_part),
     .part_o(part),
-    .bytes_valid_i(bytes_valid),
+    .part_hold_i(part_hold),
+    .bytes_valid_i(bytes_valid), .bytes_fresh_o(bytes_fresh),
     .bytes_offset_i(bytes_offset), .bytes_limit_i(bytes_limit),
     .window_valid_o(window_valid), .window_ready_i(window_ready),
     .window_offset_o(window_offset), .window_limit_o(window_limit),
-    .window_fresh_i(window_fresh), .window_i(window),
+    .window_ahead_o(window_ahead), .window_i(window),
     .key_read_o(compare_read),
     .key_upper_o(compare_upper), .key_byte_o(compare_byte),
     .key_window_i(compare_window)
@@ -228,7 +229,7 @@ module range_scan_unit
     .set_i(set),
     .set_to_position_i(set_to_position), .set_to_end_i(set_to_end),
     .step_valid_i(step_valid), .step_ready_o(step_ready),
-    .step_back_i(step_back), .step_compares_i(step_compares),
+    .step_back_i(step_back), .step_compares_i(step_compares), .step_hold_i(part_hold),
     .step_found_o(step_found), .step_item_o(step_item),
     .part_valid_o(pairs_part_valid), .part_ready_i(part_ready),
     .part_read_o(pairs_part),
@@ -259,7 +260,7 @@ module range_scan_unit
     .part_i(part),
     .window_valid_o(bytes_valid), .window_ready_i(window_ready),
     .window_offset_o(bytes_offset), .window_limit_o(bytes_limit),
-    .window_fresh_i(window_fresh), .window_i(window),
+    .window_fresh_i(bytes_fresh), .window_i(window),
     .value_valid_o(value_valid), .value_ready_i(value_ready),
     .value_address_o(value_address), .value_count_o(value_count),
     .value_line_valid_i(value_line_valid), .value_line_ready_o(value_line_ready),

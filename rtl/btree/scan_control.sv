@@ -77,6 +77,10 @@ module scan_control
   // verilator lint_off UNUSEDSIGNAL
   input part_t part_i,
   // verilator lint_on UNUSEDSIGNAL
+  // the part that was read last is being emitted
+  output logic part_hold_o,
+  // the open leaf is not read
+  output logic forget_o,
 
   output logic emit_valid_o,
   input logic emit_ready_i,
@@ -100,8 +104,8 @@ module scan_control
     FindStart,
     SetStart,
     StepToFloor,
+    // emits the previous pair meanwhile
     Step,
-    EmitPair,
     LeaveLeaf,
     GoOn,
     Finish
@@ -111,6 +115,8 @@ module scan_control
   // A scan with a floor start has not yet found the floor.
   logic seeks_floor_q, seeks_floor_d;
   item_result_t found_q, found_d;
+  // A pair is emitted; it is short, so no other part of the leaf is read for it.
+  logic emits_q, emits_d, is_short_q, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
 
@@ -138,7 +144,7 @@ module scan_control
     .start_i(state_q == Idle),
     .pairs_max_i(request_i.pairs_max),
     .bytes_max_i(request_i.bytes_max),
-    .pair_i(state_q == EmitPair && emit_ready_i),
+    .pair_i(emits_q && emit_ready_i),
     .bytes_i(emitted_bytes),
     .pairs_left_o(pairs_left),
     .is_over_o(is_limited)
@@ -148,6 +154,8 @@ module scan_control
   assign is_equal_in = part_i.equal && !(backward ? request_i.lower_excluded : request_i.upper_excluded);
   assign is_beyond = leaf_is_beyond_i ||
       (bound_has_prefix_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
+  assign is_short = step_item_i.has_all && !step_item_i.word.overflow &&
+      32'(header_i.prefix_length) <= PrefixBytes;
   assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.word.suffix_length) + emit_value_bytes_i;
 
   always_comb begin
@@ -156,6 +164,7 @@ module scan_control
     found_d = found_q;
     status_d = status_q;
     more_d = more_q;
+    emits_d = emits_q && !emit_ready_i;
 
     unique case (state_q)
       Idle: begin
@@ -205,16 +214,13 @@ module scan_control
         end
       end
 
-      Step: begin
+      Step: if (step_ready_i) begin
         found_d = step_item_i;
-        if (step_ready_i && !step_found_i) begin
-          state_d = LeaveLeaf;
-        end else if (step_ready_i) begin
-          state_d = is_beyond || is_limited ? Finish : EmitPair;
-          more_d = !is_beyond && is_limited;
-        end
+        more_d = step_found_i && !is_beyond && is_limited;
+        if (!step_found_i) state_d = LeaveLeaf;
+        else if (is_beyond || is_limited) state_d = Finish;
+        else emits_d = 1'b1;
       end
-      EmitPair: if (emit_ready_i) state_d = Step;
       LeaveLeaf: begin
         if (sibling == '0) state_d = Finish;
         else if (leave_ready_i) state_d = leave_continues_i ? GoOn : Finish;
@@ -224,9 +230,10 @@ module scan_control
     endcase
 
     // After a failure, the results since the beginning of the leaf are undefined.
-    if ((failed_i || open_failed_i) && state_d != state_q && !(state_q inside {Idle, Finish}) &&
-        state_d != Idle) begin
+    if ((failed_i || open_failed_i) && (state_d != state_q || (emits_d && !emits_q)) &&
+        !(state_q inside {Idle, Finish}) && state_d != Idle) begin
       state_d = Finish;
+      emits_d = 1'b0;
       status_d = 8'(StatusFault);
       more_d = 1'b0;
     end
@@ -237,11 +244,12 @@ module scan_control
     found_q <= found_d;
     status_q <= status_d;
     more_q <= more_d;
+    if (step_ready_i) is_short_q <= is_short;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Idle;
-    else state_q <= state_d;
+    if (rst_i) {state_q, emits_q} <= {Idle, 1'b0};
+    else {state_q, emits_q} <= {state_d, emits_d};
   end
 
   // ---- requests to the parts
@@ -257,11 +265,13 @@ module scan_control
   assign set_o = state_q == SetStart;
   assign set_to_position_o = has_start;
   assign set_to_end_o = goes_left;
-  assign step_valid_o = state_q == Step || state_q == StepToFloor;
+  assign step_valid_o = state_q == StepToFloor || (state_q == Step && !(emits_q && !is_short_q));
   assign step_back_o = state_q == StepToFloor || backward;
   assign step_compares_o = state_q == Step && bound_has_prefix_i;
 
-  assign emit_valid_o = state_q == EmitValue || state_q == EmitPair;
+  assign emit_valid_o = state_q == EmitValue || emits_q;
+  assign part_hold_o = emits_q && is_short_q;
+  assign forget_o = state_q inside {Idle, Open, Finish};
   assign emit_o = found_q;
   assign finish_valid_o = state_q == Finish;
   assign finish_status_o = status_q;
@@ -274,6 +284,8 @@ module scan_control
   assign enter_valid_o = state_q == EnterLeaf;
   assign leave_valid_o = state_q == LeaveLeaf && sibling != '0;
 
+  `ASSERT(OnePairIsEmitted, !emits_q || state_q == Step)
+  `ASSERT(StepsAfterThePair, !(emits_q && step_valid_o && step_ready_i))
   `COVER(GetSkipsLog, state_q == Open && open_ready_i && is_get && has_log && !log_may_have_i)
   `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
   `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)

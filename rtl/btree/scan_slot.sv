@@ -69,6 +69,7 @@ module scan_slot
   // see leaf_buffer
   input logic window_valid_i,
   output logic window_ready_o,
+  input logic window_ahead_i,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
   output logic [2*LineBits-1:0] window_pair_o,
@@ -245,6 +246,7 @@ module scan_slot
     .fetch_offset_i(fetch_offset),
     .fetch_limit_i(fetch_limit),
     .window_valid_i, .window_ready_o,
+    .window_ahead_i,
     .window_offset_i,
     .window_limit_i,
     .window_pair_o,

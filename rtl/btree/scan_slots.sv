@@ -52,11 +52,12 @@ module scan_slots
   output logic repeated_leaf_ready_o,
   input leaf_t repeated_leaf_i,
 
+  // a window of the open leaf; it follows its request after two cycles
   input logic window_valid_i,
   output logic window_ready_o,
+  input logic window_ahead_i,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
-  output logic window_fresh_o,
   output line_t window_o,
   input logic value_valid_i,
   output logic value_ready_o,
@@ -231,6 +232,7 @@ module scan_slots
       .repeated_leaf_ready_o(repeated_leaf_ready[index]),
       .repeated_leaf_i,
       .window_valid_i(window_valid_i && has_grant[index]), .window_ready_o(window_ready[index]),
+      .window_ahead_i,
       .window_offset_i,
       .window_limit_i,
       .window_pair_o(pair[index]),
@@ -277,7 +279,7 @@ module scan_slots
     .read_i(window_valid_i && window_ready_o),
     .skip_i(window_offset_i[LineIndexBits-1:0]),
     .pair_i(pair[holder]),
-    .fresh_o(window_fresh_o),
+    .fresh_o(),
     .window_o
   );
 

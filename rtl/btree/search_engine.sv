@@ -176,19 +176,26 @@ module search_engine
     .out_index_o()
   );
 
-  // ---- counts
+  // ---- counts, one cycle later than the events
 
   search_counts_t counts_q;
+  logic [Units-1:0] searches_q;
+  logic [Units-1:0][Descents-1:0] busy_q, line_q, node_q, version_step_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {searches_q, busy_q, line_q, node_q, version_step_q} <= '0;
+    else {searches_q, busy_q, line_q, node_q, version_step_q} <= {searches, busy, line, node, version_step};
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       counts_q <= '0;
     end else begin
-      counts_q.busy <= counts_q.busy + 64'($countones(searches));
-      counts_q.descents <= counts_q.descents + 64'($countones(busy));
-      counts_q.nodes <= counts_q.nodes + 64'($countones(node));
-      counts_q.lines <= counts_q.lines + 64'($countones(line));
-      counts_q.version_steps <= counts_q.version_steps + 64'($countones(version_step));
+      counts_q.busy <= counts_q.busy + 64'($countones(searches_q));
+      counts_q.descents <= counts_q.descents + 64'($countones(busy_q));
+      counts_q.nodes <= counts_q.nodes + 64'($countones(node_q));
+      counts_q.lines <= counts_q.lines + 64'($countones(line_q));
+      counts_q.version_steps <= counts_q.version_steps + 64'($countones(version_step_q));
     end
   end
 

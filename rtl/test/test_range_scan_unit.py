@@ -349,6 +349,37 @@ async def many_reads(dut, shape, stall):
 
 
 @cocotb.test()
+async def pairs_wait_for_the_receiver(dut):
+    """The unit reads pairs faster than the receiver accepts them, so it waits while it emits a pair."""
+    memory = Memory(SHAPES["sorted"])
+    tree, keys = Tree(memory), [b"key%05d" % number for number in range(90)]
+    for key in keys:
+        tree.put(key, random.randbytes(16))
+    bench = Bench(dut, memory)
+    bench.answers.stall = 0.95
+    await bench.start()
+    for flags in ({}, {"backward": True}):
+        await bench.check(Read(tree.version, flags=flags), tree.root)
+
+
+@cocotb.test()
+@cocotb.parametrize(backward=[False, True])
+async def short_scans_wait_for_no_line(dut, backward):
+    """All lines of a scan within a leaf without a log are requested before the unit needs them."""
+    memory = Memory(SHAPES["sorted"])
+    tree, keys = Tree(memory), [b"key%05d" % number for number in range(90)]
+    for key in keys:
+        tree.put(key, bytes(16))
+    bench = Bench(dut, memory)
+    await bench.start()
+    for key in random.sample(keys, 20):
+        bounds = {"upper": key, "flags": {"backward": True}} if backward else {"lower": key}
+        await bench.check(Read(tree.version, pairs_max=4, **bounds), tree.root)
+    for read in bench.ports.reads:
+        assert read["follows"] or not read["first"], f"line {read['first']} was not requested before"
+
+
+@cocotb.test()
 async def leaves_arrive_during_other_requests(dut):
     """While the leaf of one request arrives, the unit works on others."""
     memory = Memory(SHAPES["default"])

@@ -1,0 +1,240 @@
+// Reads the windows of parts of a leaf. It finds the place of an item by the column of offsets, or by the
+// stride. The heads of eight adjacent items and the offsets of 16 stay in registers. While a part is compared
+// or emitted, the fetcher prepares the item that a scan reads next, but fetches no line for it.
+//
+//   heads | offsets | place | window | | there         with offsets
+//   heads | window | | there                           with a stride
+
+`default_nettype none
+
+`include "assertions.svh"
+
+module part_fetcher
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import search_pkg::*;
+  import scan_pkg::*;
+(
+  input logic clk_i,
+  input logic rst_i,
+
+  // another leaf follows
+  input logic forget_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input leaf_columns_t columns_i,
+  input node_header_t header_i,
+  // verilator lint_on UNUSEDSIGNAL
+  // a scan steps from item to item
+  input logic steps_i,
+  input logic backward_i,
+
+  // begins a part; the item may be prepared
+  input logic start_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input part_read_t part_i,
+  // verilator lint_on UNUSEDSIGNAL
+  // continues the part with the window at an offset
+  input logic continue_i,
+  input offset_t offset_i,
+  input offset_t limit_i,
+
+  // The window is that of the part, and the place and the limit of the part, and the head of the item; until
+  // take_i. Then the fetcher may prepare an item.
+  output logic there_o,
+  output offset_t place_o,
+  output offset_t limit_o,
+  output head_t head_o,
+  input logic take_i,
+
+  // A window follows its request after two cycles, and is stable until that of another request, which may be
+  // of another unit (other_window_i). ahead_o: the window is not needed yet.
+  output logic window_valid_o,
+  input logic window_ready_i,
+  output logic window_ahead_o,
+  output offset_t window_offset_o,
+  output offset_t window_limit_o,
+  input logic other_window_i,
+  input line_t window_i
+);
+
+  localparam int unsigned Offsets = 16;
+  localparam int unsigned OffsetIndexBits = $clog2(Offsets);
+
+  typedef enum logic [2:0] {
+    StateIdle,
+    StateHeads,
+    StateOffsets,
+    StatePlace,
+    StateWindow,
+    StateThere
+  } state_e;
+
+  typedef enum logic [1:0] {
+    None,
+    Heads,
+    ItemOffsets,
+    Bytes
+  } window_e;
+
+  state_e state_q, state_d;
+  // The use of the windows that follow in the next cycle and in this one.
+  window_e asks, coming_q, came_q;
+  // the part, or bytes after its first window
+  part_e part_q;
+  logic ahead_q, there, arrived_q, claims, restarts, prepares;
+  number_t index_q, next_index, count;
+  offset_t place_q, limit_q;
+
+  line_t heads_q;
+  logic [8*OffsetBytes*Offsets-1:0] offsets_q;
+  number_t heads_first_q, offsets_first_q, heads_first, offsets_first;
+  logic has_heads_q, has_offsets_q, has_stride, needs_heads, needs_offsets;
+
+  assign has_stride = columns_i.stride != '0;
+  assign heads_first = {index_q[NumberBits-1:ElementBits], ElementBits'(0)};
+  assign offsets_first = {index_q[NumberBits-1:OffsetIndexBits], OffsetIndexBits'(0)};
+  assign needs_heads = !has_heads_q || heads_first_q != heads_first;
+  assign needs_offsets = !has_offsets_q || offsets_first_q != offsets_first;
+
+  // The part that begins is the prepared item.
+  assign claims = start_i && ahead_q && part_i.part == PartItem && part_i.index == index_q;
+  assign restarts = (start_i && !claims) || continue_i;
+
+  // A log entry is read with the index of the item behind it.
+  assign count = number_t'(header_i.sorted_count);
+  always_comb begin
+    next_index = index_q;
+    if (part_q == PartItem) next_index = backward_i ? index_q - 1'b1 : index_q + 1'b1;
+  end
+  assign prepares = take_i && steps_i && part_q != PartBytes && next_index < count;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StateHeads: if (!needs_heads || window_ready_i) state_d = has_stride ? StateWindow : StateOffsets;
+      StateOffsets: if (!needs_offsets) state_d = StatePlace;
+      StatePlace: state_d = StateWindow;
+      StateWindow: if (window_ready_i) state_d = StateThere;
+      // The window of another unit takes the place of this one.
+      StateThere: if (other_window_i) state_d = StateWindow;
+      default: ;
+    endcase
+    if (take_i) state_d = prepares ? StateHeads : StateIdle;
+    if (restarts) state_d = start_i && part_i.part == PartItem ? StateHeads : StateWindow;
+    if (forget_i) state_d = StateIdle;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) state_q <= StateIdle;
+    else state_q <= state_d;
+    if (rst_i || forget_i || start_i || continue_i) ahead_q <= 1'b0;
+    else if (take_i) ahead_q <= prepares;
+  end
+
+  // ---- windows
+
+  always_comb begin
+    asks = None;
+    window_offset_o = place_q;
+    window_limit_o = limit_q;
+    unique case (state_q)
+      StateHeads: begin
+        if (needs_heads) asks = Heads;
+        window_offset_o = head_offset(heads_first);
+        // A line of heads.
+        window_limit_o = window_offset_o + offset_t'(LineBytes);
+      end
+      StateOffsets: begin
+        if (needs_offsets && coming_q != ItemOffsets && came_q != ItemOffsets) asks = ItemOffsets;
+        window_offset_o = columns_i.offsets_start + (offset_t'(offsets_first) << 1);
+        window_limit_o = columns_i.fences_start;
+        if (window_offset_o + offset_t'(OffsetBytes * Offsets) < columns_i.fences_start)
+          window_limit_o = window_offset_o + offset_t'(OffsetBytes * Offsets);
+      end
+      StateWindow: asks = Bytes;
+      default: ;
+    endcase
+  end
+
+  assign window_valid_o = asks != None;
+  assign window_ahead_o = ahead_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || forget_i || restarts) {coming_q, came_q, arrived_q} <= {None, None, 1'b0};
+    else begin
+      coming_q <= window_ready_i ? asks : None;
+      came_q <= coming_q;
+      arrived_q <= state_q == StateThere && there && !take_i && !other_window_i;
+    end
+  end
+
+  assign there = state_q == StateThere && (came_q == Bytes || arrived_q);
+  assign there_o = there && !ahead_q;
+  assign place_o = place_q;
+  assign limit_o = limit_q;
+  assign head_o = heads_q[64*index_q[ElementBits-1:0]+:64];
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateHeads && needs_heads) heads_first_q <= heads_first;
+    if (came_q == Heads) heads_q <= window_i;
+    if (state_q == StateOffsets && needs_offsets) offsets_first_q <= offsets_first;
+    if (came_q == ItemOffsets) offsets_q <= window_i[8*OffsetBytes*Offsets-1:0];
+    if (rst_i || forget_i) {has_heads_q, has_offsets_q} <= '0;
+    else begin
+      if (asks == Heads) has_heads_q <= 1'b0;
+      else if (came_q == Heads) has_heads_q <= 1'b1;
+      if (asks == ItemOffsets) has_offsets_q <= 1'b0;
+      else if (came_q == ItemOffsets) has_offsets_q <= 1'b1;
+    end
+  end
+
+  // ---- places
+
+  offset_t product_q, stride;
+  number_t after;
+  logic [OffsetBits-1-2:0] stored, stored_after;
+
+  assign stride = offset_t'(columns_i.stride);
+  assign after = index_q + 1'b1;
+  assign stored = offsets_q[16*index_q[OffsetIndexBits-1:0]+:OffsetBits-2];
+  assign stored_after = offsets_q[16*after[OffsetIndexBits-1:0]+:OffsetBits-2];
+
+  always_ff @(posedge clk_i) begin
+    if (start_i && !claims) begin
+      {part_q, index_q} <= {part_i.part, part_i.index};
+      product_q <= offset_t'(part_i.index) * stride;
+    end else if (continue_i) begin
+      part_q <= PartBytes;
+    end else if (take_i) begin
+      {part_q, index_q} <= {PartItem, next_index};
+      if (part_q == PartItem) product_q <= backward_i ? product_q - stride : product_q + stride;
+    end
+  end
+
+  // The item ends where the next one begins, or, if that is not known, at the end of the sorted block.
+  always_ff @(posedge clk_i) begin
+    if (start_i && !claims) begin
+      {place_q, limit_q} <= {part_i.offset, part_i.limit};
+    end else if (continue_i) begin
+      {place_q, limit_q} <= {offset_i, limit_i};
+    end else if (state_q == StateHeads) begin
+      place_q <= columns_i.items_start + product_q;
+      limit_q <= columns_i.items_start + product_q + stride;
+    end else if (state_q == StatePlace) begin
+      place_q <= {stored, 2'b0};
+      limit_q <= after == count || after[OffsetIndexBits-1:0] == '0 ? offset_t'(header_i.sorted_end)
+          : {stored_after, 2'b0};
+    end
+  end
+
+  `ASSERT(TakesWhatIsThere, !take_i || there_o)
+  `ASSERT(StartsAfterATake, !start_i || state_q == StateIdle || ahead_q)
+  `ASSERT(OthersDoNotDisturb, !other_window_i || state_q == StateIdle || ahead_q)
+  `COVER(IsPrepared, claims && there)
+  `COVER(HeadsAreKnown, state_q == StateHeads && !needs_heads)
+  `COVER(OffsetsAreKnown, state_q == StateOffsets && !needs_offsets && !has_stride)
+  `COVER(LosesItsWindow, state_q == StateThere && other_window_i)
+
+endmodule
+
+`default_nettype wire
