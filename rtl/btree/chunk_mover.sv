@@ -21,10 +21,12 @@ module chunk_mover
   output byte_chunk_t chunk_o,
   output logic chunk_last_o,
 
+  // window_held_o: the window must stay the one that was requested
   output logic window_valid_o,
   input logic window_ready_i,
   output offset_t window_offset_o,
   output offset_t window_limit_o,
+  output logic window_held_o,
   input logic window_fresh_i,
   input line_t window_i,
 
@@ -87,6 +89,7 @@ module chunk_mover
   assign window_valid_o = move_valid_i && !move_i.is_value && state_q == Request;
   assign window_offset_o = move_i.offset + offset_t'(moved_q);
   assign window_limit_o = move_i.offset + offset_t'(move_i.bytes);
+  assign window_held_o = state_q inside {Wait, Chunk};
 
   assign value_valid_o = move_valid_i && move_i.is_value && state_q == Request;
   assign value_address_o = move_i.address + bus_address_t'(moved_q);
@@ -102,7 +105,8 @@ module chunk_mover
 
   `ASSERT(MoveIsNotEmpty, !move_valid_i || move_i.bytes != '0)
   `ASSERT_OFFER_STAYS(MoveStays, move_valid_i, move_ready_o, move_i)
-  `ASSERT_OFFER_STAYS(ChunkStays, chunk_valid_o, chunk_ready_i, {chunk_o.count, chunk_last_o})
+  // A receiver may be slow, so the window of a chunk that waits must not change.
+  `ASSERT_OFFER_STAYS(ChunkStays, chunk_valid_o, chunk_ready_i, {chunk_o, chunk_last_o})
 
 endmodule
 

@@ -37,8 +37,9 @@ module leaf_view
   output part_t part_o,
   input logic part_hold_i,
 
-  // a window for the answers, while no part is read
+  // A window for the answers, while no part is read. bytes_held_i: it must stay, so no item is prepared.
   input logic bytes_valid_i,
+  input logic bytes_held_i,
   output logic bytes_fresh_o,
   input offset_t bytes_offset_i,
   input offset_t bytes_limit_i,
@@ -89,7 +90,7 @@ module leaf_view
     .read_i(bounds_part_valid ? bounds_part : part_read_i),
     .part_o,
     .hold_i(part_hold_i),
-    .window_valid_o(reader_valid), .window_ready_i(window_ready_i && !bytes_valid_i),
+    .window_valid_o(reader_valid), .window_ready_i(window_ready_i && !bytes_valid_i && !bytes_held_i),
     .window_ahead_o(reader_ahead),
     .window_offset_o(reader_offset),
     .window_limit_o(reader_limit),
@@ -101,7 +102,7 @@ module leaf_view
     .key_window_i
   );
 
-  assign window_valid_o = reader_valid || bytes_valid_i;
+  assign window_valid_o = (reader_valid && !bytes_held_i) || bytes_valid_i;
   assign window_ahead_o = !bytes_valid_i && reader_ahead;
   assign window_offset_o = bytes_valid_i ? bytes_offset_i : reader_offset;
   assign window_limit_o = bytes_valid_i ? bytes_limit_i : reader_limit;
@@ -116,7 +117,7 @@ module leaf_view
   end
 
   `ASSERT(OnePart, !(part_valid_i && bounds_part_valid))
-  `ASSERT(OneWindow, !(reader_valid && !reader_ahead && bytes_valid_i))
+  `ASSERT(OneWindow, !(reader_valid && !reader_ahead && (bytes_valid_i || bytes_held_i)))
 
 endmodule
 

@@ -84,7 +84,8 @@ module range_scan_unit
   logic part_ready, part_hold, forget, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;
   part_t part;
-  logic window_valid, window_ready, window_ahead, bytes_valid, bytes_fresh, compare_read, compare_upper;
+  logic window_valid, window_ready, window_ahead, bytes_valid, bytes_held, bytes_fresh;
+  logic compare_read, compare_upper;
   logic value_valid, value_ready, value_line_valid, value_line_ready;
   offset_t window_offset, window_limit, bytes_offset, bytes_limit;
   key_length_t compare_byte;
@@ -198,7 +199,7 @@ module range_scan_unit
     .part_read_i(writer_part_valid ? writer_part : pairs_part),
     .part_o(part),
     .part_hold_i(part_hold),
-    .bytes_valid_i(bytes_valid), .bytes_fresh_o(bytes_fresh),
+    .bytes_valid_i(bytes_valid), .bytes_held_i(bytes_held), .bytes_fresh_o(bytes_fresh),
     .bytes_offset_i(bytes_offset), .bytes_limit_i(bytes_limit),
     .window_valid_o(window_valid), .window_ready_i(window_ready),
     .window_offset_o(window_offset), .window_limit_o(window_limit),
@@ -260,7 +261,7 @@ module range_scan_unit
     .part_i(part),
     .window_valid_o(bytes_valid), .window_ready_i(window_ready),
     .window_offset_o(bytes_offset), .window_limit_o(bytes_limit),
-    .window_fresh_i(bytes_fresh), .window_i(window),
+    .window_held_o(bytes_held), .window_fresh_i(bytes_fresh), .window_i(window),
     .value_valid_o(value_valid), .value_ready_i(value_ready),
     .value_address_o(value_address), .value_count_o(value_count),
     .value_line_valid_i(value_line_valid), .value_line_ready_o(value_line_ready),

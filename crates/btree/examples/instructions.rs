@@ -5,11 +5,11 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 20000
 //! ```
-//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16; `updates`,
-//! `inserts`, or `appends` of ascending keys in groups of 64; `batches` of 64 ascending keys); number of pairs;
-//! number of operations; bytes of the log threshold; kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`,
-//! `random`; scattered numbers of 16 bytes if omitted). Divide the instruction count by the number of
-//! operations.
+//! Arguments: kind (`get`, `update`, `insert`, `delete`, `scan4`, `scan50`; `gets` in groups of 16;
+//! `updates`, `inserts`, or `appends` of ascending keys in groups of 64; `batches` of 64 ascending keys);
+//! number of pairs; number of operations; bytes of the log threshold; kind of keys (`paths`, `urls`,
+//! `fields`, `uuids`, `dense`, `random`; scattered numbers of 16 bytes if omitted). Divide the instruction
+//! count by the number of operations.
 
 use std::hint::black_box;
 use std::ops::{Bound, ControlFlow};
@@ -70,9 +70,7 @@ fn operation(forest: &Forest, root: Root, kind: &str, key: &[u8]) -> u64 {
         "delete" => wrote(Operation::Delete),
         "scan4" => scan(forest, root, key, 4),
         "scan50" => scan(forest, root, key, 50),
-        other => panic!(
-            "{other}: one of get, update, insert, delete, scan4, scan50, gets, updates, inserts, appends, batches"
-        ),
+        other => panic!("{other}: not one of the kinds above"),
     }
 }
 

@@ -156,7 +156,7 @@ fn collect(pairs: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Pairs {
 
 #[test]
 fn all_maps_return_the_same_results() -> Result<(), Failure> {
-    let others = ["mvcc=off", "log=0", "log=1024:in-flight=1", "node=4096:rows=on:quantum=7"];
+    let others = ["mvcc=off", "log=0", "log=1024:in-flight=1", "node=4096:quantum=7"];
     let others = others.map(|options| format!("honeycomb:{options}").parse());
     let others: Vec<Peer> = others.into_iter().collect::<Result<_, _>>()?;
     for name in ["16+16", "8+8", "460+460", "mixed"] {

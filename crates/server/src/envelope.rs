@@ -111,10 +111,10 @@ mod tests {
     #[test]
     fn a_pair_uses_its_item_and_units_of_a_long_value() {
         let bytes = |data| Envelope { data: &vec![0; data], expires_at: None }.pair_bytes(b"key");
-        assert_eq!([bytes(0), bytes(468)], [3 + 3 + 1, 3 + 3 + 469]);
+        assert_eq!([bytes(0), bytes(468)], [4 + 3 + 1, 4 + 3 + 469]);
         assert_eq!(
             [bytes(469), bytes(511), bytes(512)],
-            [3 + 3 + 10 + 512, 3 + 3 + 10 + 512, 3 + 3 + 10 + 1024]
+            [4 + 3 + 10 + 512, 4 + 3 + 10 + 512, 4 + 3 + 10 + 1024]
         );
     }
 

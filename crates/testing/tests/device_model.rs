@@ -113,8 +113,9 @@ fn completion_of(completions: &Completions, identifier: u64) -> Completion<'_> {
     completions.iter().find(|completion| completion.identifier == identifier).unwrap()
 }
 
-/// Between any two steps of a scan, writers change pairs that it has not read yet, and memory is reclaimed. The
-/// values keep their length, so that leaves are replaced, not split: a split leaves the old leaf to the scan.
+/// Between any two steps of a scan, writers change pairs that it has not read yet, and memory is reclaimed.
+/// The values keep their length, so that leaves are replaced, not split: a split leaves the old leaf to the
+/// scan.
 #[test]
 fn memory_that_an_operation_in_flight_can_reach_is_not_reclaimed() {
     let (scan, get) = (1, 2);

@@ -277,8 +277,8 @@ impl<'f> WriteTransaction<'f> {
         !self.nodes.is_empty()
     }
 
-    /// Returns the published node of a LID, and prefetches its header and the samples after it; of a leaf also the
-    /// heads.
+    /// Returns the published node of a LID, and prefetches its header and the samples after it; of a leaf
+    /// also the heads.
     #[inline(always)]
     pub(crate) fn view_ahead(&self, lid: Lid, level: usize) -> View<'_> {
         let node = self.forest.node(self.pin, lid);

@@ -170,7 +170,6 @@ mod tests {
             (":mvcc=1", "mvcc=1: mvcc= requires on or off"),
             (":node=5000", "node size 5000 must be a power of two from 1024 to 16384 bytes"),
             (":log=5000", "log threshold of 5000 bytes must be at most 4096"),
-            (":rows=1", "rows=1: rows= requires on or off"),
             (":in-flight=65", "1 to 64"),
             (":quantum=0", "1 and more"),
         ] {
