@@ -52,8 +52,8 @@ class Python(unittest.TestCase):
             honeycomb_layout.NodeHeader(level=256)
         with self.assertRaisesRegex(ValueError, r"NodeHeader.tags = \(1, 2\); allowed: 16 of 0 to 0xff"):
             honeycomb_layout.NodeHeader(tags=(1, 2))
-        with self.assertRaisesRegex(ValueError, "ItemHeader: 0x1000000; allowed: 24 bits"):
-            honeycomb_layout.ItemHeader.from_int(1 << 24)
+        with self.assertRaisesRegex(ValueError, "ItemWord: 0x100000000; allowed: 32 bits"):
+            honeycomb_layout.ItemWord.from_int(1 << 32)
 
     def test_a_wrong_length_is_rejected(self):
         with self.assertRaisesRegex(ValueError, "Child: 5 bytes; allowed: 6"):

@@ -351,8 +351,8 @@ async def many_reads(dut, shape, stall):
 @cocotb.test()
 @cocotb.parametrize(value_bytes=[16, 90])
 async def pairs_wait_for_the_receiver(dut, value_bytes):
-    """The unit reads pairs faster than the receiver accepts them, so it waits while it emits a pair. The bytes
-    of a long pair stay those of the pair while the unit prepares the next item."""
+    """The unit reads pairs faster than the receiver accepts them, so it waits while it emits a pair. The
+    bytes of a long pair stay those of the pair while the unit prepares the next item."""
     memory = Memory(SHAPES["sorted"])
     tree, keys = Tree(memory), [b"key%05d" % number for number in range(90)]
     for key in keys:

@@ -45,10 +45,20 @@ fn prepare_all(locked: &mut LockedKeys<'_>, changes: &[(Vec<u8>, Option<Vec<u8>>
 /// Random sets of changes beside a map. Each allocation of each set fails once: then nothing has changed.
 #[test]
 fn several_keys_change_together_or_not_at_all() {
+    several_keys_change(&small(2));
+}
+
+/// A table that never grows has long chains, so that most sets need buckets for them.
+#[test]
+fn several_keys_change_in_long_chains() {
+    several_keys_change(&TableConfig { fill_percent: None, ..small(2) });
+}
+
+fn several_keys_change(config: &TableConfig) {
     let (mut random, faults) = (Random::new(seed()), Faults::default());
-    let config = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
-    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..config }).unwrap();
-    let table = common::table(&memory, &small(2));
+    let memory = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
+    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..memory }).unwrap();
+    let table = common::table(&memory, config);
     let (mut model, mut failures) = (Pairs::new(), 0);
     for step in 0..1500 {
         let mut changes = BTreeMap::new();

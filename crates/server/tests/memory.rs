@@ -130,6 +130,7 @@ fn memory_is_bounded_for_all_behaviour_of_clients() {
     let (before, began) = (resident()[0], Instant::now());
     loop {
         for (name, hostile) in HOSTILE {
+            println!("{name}");
             let grown = peak_of(|| drop(hostile(&running))).saturating_sub(before);
             assert!(grown <= BOUND, "{name}: {} MiB", grown / MIB);
             assert_eq!(Client::connect(&running).reply_text("STRLEN short"), MIB.to_string(), "{name}");

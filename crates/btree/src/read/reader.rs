@@ -125,7 +125,7 @@ impl Reader<'_> {
     /// Returns the node of a LID at this reader's version; `None` when the LID is newer.
     #[inline]
     pub(crate) fn node(&self, lid: Lid) -> Option<View<'_>> {
-        self.at_version(self.current(lid)).map(|published| View::published(published))
+        self.at_version(self.current(lid)).map(View::published)
     }
 
     /// Returns the current buffer of a LID without reading from it.

@@ -129,11 +129,16 @@ impl<'a> PairRun<'a> {
         let (columns, items) = self.next_items(pairs);
         let prefix = Prefix { chunk: prefix, bytes: self.prefix.len() };
         let written = match columns.equal_items(items.clone()) {
-            Some(items) => match stored_bytes(items.header()) {
-                ..=SHORT_REST => write_equal::<PREFIX, SHORT_REST>(out, prefix, items, before),
-                ..=REST => write_equal::<PREFIX, REST>(out, prefix, items, before),
-                _ => WrittenPairs::default(),
-            },
+            Some(items) => {
+                let bytes = stored_bytes(items.header());
+                if bytes <= SHORT_REST {
+                    write_equal::<PREFIX, SHORT_REST>(out, prefix, items, before)
+                } else if bytes <= REST {
+                    write_equal::<PREFIX, REST>(out, prefix, items, before)
+                } else {
+                    WrittenPairs::default()
+                }
+            }
             None => write_unequal(out, prefix, columns.unequal_items(items), before),
         };
         self.consume(written.pairs);

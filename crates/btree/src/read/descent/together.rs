@@ -102,7 +102,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             _ => self.go_to_child(columns.child_for(vectors, self.node.node(), &search_key, group)),
         }
         if COUNTED && let Some(stats) = self.reader.access_stats() {
-            let view = self.reader.at_version(before).map(|node| View::published(node));
+            let view = self.reader.at_version(before).map(View::published);
             self.count(stats, view.expect("the node was just read"));
         }
     }
