@@ -336,10 +336,7 @@ impl Core {
         let killed = self.connections.iter().filter(|(_, one)| is_killed(one));
         let killed: Vec<_> = killed.map(|(index, _)| index).collect();
         killed.into_iter().for_each(|index| self.close(index));
-        let receives = |one: &Connection| {
-            let Session { monitoring, watching, subscriber, .. } = &one.session;
-            monitoring.is_some() || watching.is_some() || subscriber.is_some()
-        };
+        let receives = |one: &Connection| one.session.push_queues().iter().any(Option::is_some);
         let monitors = self.connections.iter().filter(|(_, one)| receives(one));
         self.ready.extend(monitors.map(|(index, _)| index));
     }

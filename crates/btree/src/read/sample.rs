@@ -9,6 +9,7 @@ use std::ops::{Bound, ControlFlow};
 
 use crate::forest::Root;
 use crate::node::item::Item;
+use crate::node::search::child_at;
 use crate::node::view::View;
 use crate::read::cursor::Cursor;
 use crate::read::reader::Reader;
@@ -46,9 +47,7 @@ impl Reader<'_> {
         let mut view = self.node(root.0)?;
         while !view.is_leaf() {
             let number = draw_below(view.sorted_count() + 1, draw);
-            let item = number.checked_sub(1).and_then(|nth| view.all_items().nth(nth));
-            let child = item.map_or_else(|| view.leftmost(), |(_, item)| item.child());
-            view = self.node(child).expect("a child is not newer than its parent");
+            view = self.node(child_at(view, number)).expect("a child is not newer than its parent");
         }
         Some(view)
     }

@@ -3,31 +3,44 @@
 use std::sync::Arc;
 
 use honeycomb_store::unordered::{BuiltIn, Element, Functions};
-use honeycomb_store::{Batch, BatchOutcome, Config, Error, Existing, Outcome, Store};
+use honeycomb_store::{Batch, BatchOutcome, Config, Error, Existing, Outcome, Store, UnorderedConfig};
 
 use super::{MIB, config, store};
 
+/// Applies functions to values of a table of one kind; both kinds have methods of the same names.
+macro_rules! check_functions {
+    ($open:expr) => {{
+        let mut functions = Functions::default();
+        let double = functions.register_update(Element::U16, 1, Box::new(|it, by| 2 * it + by[0])).unwrap();
+        let store = Store::open(Config { functions: Arc::new(functions), ..config() }).unwrap();
+        let table = $open(&store);
+        table.put(b"v", &[1, 0, 2, 0]).unwrap();
+        assert_eq!(table.update_vector_with_scalar(b"v", double, &[1, 0]).unwrap(), Some(vec![1, 0, 2, 0]));
+        let add = BuiltIn::Add.number(Element::U16);
+        table.update_vector_with_vector(b"v", add, &[1, 0, 10, 0]).unwrap();
+        assert_eq!(table.get(b"v").unwrap().unwrap(), [4, 0, 15, 0]);
+        assert_eq!(table.reduce(b"v", add, &[0, 1]).unwrap(), Some(vec![19, 1]));
+        let greater = BuiltIn::Greater.number(Element::U16);
+        assert_eq!(table.filter(b"v", greater, &[4, 0]).unwrap(), Some(vec![15, 0]));
+        assert_eq!(table.reduce(b"absent", add, &[0, 0]).unwrap(), None);
+        assert_eq!(table.update_scalar(b"absent", add, &[0, 0]).unwrap(), None);
+        assert!(matches!(table.update_scalar(b"v", add, &[1, 0]), Err(Error::NotElements { bytes: 4 })));
+        assert!(matches!(table.update_scalar(b"v", 9999, &[]), Err(Error::Function(_))));
+        assert!(matches!(table.filter(b"v", add, &[1, 0]), Err(Error::Function(_))));
+        assert!(matches!(table.update_scalar(b"", add, &[1, 0]), Err(Error::KeyLength { .. })));
+        assert_eq!(table.pair_count(), 1);
+    }};
+}
+
 #[test]
 fn functions_of_ordered_tables() {
-    let mut functions = Functions::default();
-    let double = functions.register_update(Element::U16, 1, Box::new(|it, by| 2 * it + by[0])).unwrap();
-    let store = Store::open(Config { functions: Arc::new(functions), ..config() }).unwrap();
-    let table = store.table("ordered").unwrap();
-    table.put(b"v", &[1, 0, 2, 0]).unwrap();
-    assert_eq!(table.update_vector_with_scalar(b"v", double, &[1, 0]).unwrap(), Some(vec![1, 0, 2, 0]));
-    let add = BuiltIn::Add.number(Element::U16);
-    table.update_vector_with_vector(b"v", add, &[1, 0, 10, 0]).unwrap();
-    assert_eq!(table.get(b"v").unwrap().unwrap(), [4, 0, 15, 0]);
-    assert_eq!(table.reduce(b"v", add, &[0, 1]).unwrap(), Some(vec![19, 1]));
-    let greater = BuiltIn::Greater.number(Element::U16);
-    assert_eq!(table.filter(b"v", greater, &[4, 0]).unwrap(), Some(vec![15, 0]));
-    assert_eq!(table.reduce(b"absent", add, &[0, 0]).unwrap(), None);
-    assert_eq!(table.update_scalar(b"absent", add, &[0, 0]).unwrap(), None);
-    assert!(matches!(table.update_scalar(b"v", add, &[1, 0]), Err(Error::NotElements { bytes: 4 })));
-    assert!(matches!(table.update_scalar(b"v", 9999, &[]), Err(Error::Function(_))));
-    assert!(matches!(table.filter(b"v", add, &[1, 0]), Err(Error::Function(_))));
-    assert!(matches!(table.update_scalar(b"", add, &[1, 0]), Err(Error::KeyLength { .. })));
-    assert_eq!(table.pair_count(), 1);
+    check_functions!(|store: &Store| store.table("ordered").unwrap());
+}
+
+#[test]
+fn functions_of_unordered_tables() {
+    let few = UnorderedConfig { buckets: 4, ..UnorderedConfig::default() };
+    check_functions!(|store: &Store| store.unordered_table("unordered", few).unwrap());
 }
 
 /// Values with buffers of their own, and snapshots from before an update.

@@ -1,11 +1,10 @@
 //! Unordered tables: kinds, operations, batches over both kinds, images, memory.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use honeycomb_store::unordered::{
-    Answers, BuiltIn, Element, Functions, Operation, Outcome as TableOutcome, Request, WalkedPairs,
+    Answers, BuiltIn, Element, Operation, Outcome as TableOutcome, Request, WalkedPairs,
 };
 use honeycomb_store::{
     Batch, BatchOutcome, Config, Error, Existing, Faults, Outcome, Reads, Store, Table, TableHandle,
@@ -107,26 +106,6 @@ fn limits_of_keys_and_values() {
     table.put(b"k", &vec![2; 16 * MIB]).unwrap();
     assert!(matches!(table.put(b"k", &vec![2; 16 * MIB + 1]), Err(Error::ValueLength { .. })));
     assert_eq!(table.get(b"k").unwrap().unwrap().len(), 16 * MIB);
-}
-
-#[test]
-fn functions_change_values_in_place() {
-    let mut functions = Functions::default();
-    let double = functions.register_update(Element::U16, 1, Box::new(|it, by| 2 * it + by[0])).unwrap();
-    let store = Store::open(Config { functions: Arc::new(functions), ..config() }).unwrap();
-    let table = open(&store);
-    table.put(b"v", &[1, 0, 2, 0]).unwrap();
-    assert_eq!(table.update_vector_with_scalar(b"v", double, &[1, 0]).unwrap(), Some(vec![1, 0, 2, 0]));
-    let add = BuiltIn::Add.number(Element::U16);
-    table.update_vector_with_vector(b"v", add, &[1, 0, 10, 0]).unwrap();
-    assert_eq!(table.get(b"v").unwrap().unwrap(), [4, 0, 15, 0]);
-    assert_eq!(table.reduce(b"v", add, &[0, 1]).unwrap(), Some(vec![19, 1]));
-    let greater = BuiltIn::Greater.number(Element::U16);
-    assert_eq!(table.filter(b"v", greater, &[4, 0]).unwrap(), Some(vec![15, 0]));
-    assert_eq!(table.reduce(b"absent", add, &[0, 0]).unwrap(), None);
-    assert!(matches!(table.update_scalar(b"v", add, &[1, 0]), Err(Error::NotElements { bytes: 4 })));
-    assert!(matches!(table.update_scalar(b"v", 9999, &[]), Err(Error::Function(_))));
-    assert!(matches!(table.filter(b"v", add, &[1, 0]), Err(Error::Function(_))));
 }
 
 #[test]

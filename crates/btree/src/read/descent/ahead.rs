@@ -1,5 +1,5 @@
-//! The last steps of the descent of a scan: they prefetch the pairs after the first
-//! one. A scan of a few pairs reads little else, so it would wait for each of these lines.
+//! The last steps of the descent of a scan: they prefetch the pairs after the first one. A scan of a few
+//! pairs reads little else, so it would wait for each of these lines.
 
 use honeycomb_layout::{COLUMN_HEADS_OFFSET, node_header};
 use honeycomb_memory::{Lid, Node};
