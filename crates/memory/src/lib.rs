@@ -67,7 +67,7 @@ pub use faults::Faults;
 pub use lease::{Lease, LeaseUse};
 pub use lock_word::LockAndSize;
 pub use memory::Memory;
-pub use node::{LINE_BYTES, LockedNode, LogWords, Node, Published};
+pub use node::{LINE_BYTES, LockedNode, LogWords, LogWordsIter, Node, Published};
 pub use page_set::PAGE_BYTES;
 pub use record_ring::{RECORD_RING, RING_RECORD_BYTES_MAX, RecordRing};
 pub use retire::Retired;

@@ -258,13 +258,33 @@ pub struct LogWords<'a> {
     words: &'a [MappedWord],
 }
 
-impl LogWords<'_> {
+impl<'a> LogWords<'a> {
+    /// The words, in the order of the entries.
+    #[must_use]
+    #[inline]
+    pub fn iter(self) -> LogWordsIter<'a> {
+        LogWordsIter(self.words.iter())
+    }
+
     /// The word of an entry; `None` beyond the last.
     #[must_use]
     #[inline]
     pub fn get(self, entry: usize) -> Option<u64> {
         let word = self.words.get(self.words.len().wrapping_sub(entry + 1))?;
         Some(word.load(Ordering::Relaxed))
+    }
+}
+
+/// Iterates over the log words of a node, in the order of the entries.
+#[derive(Debug, Clone)]
+pub struct LogWordsIter<'a>(std::slice::Iter<'a, MappedWord>);
+
+impl Iterator for LogWordsIter<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        self.0.next_back().map(|word| word.load(Ordering::Relaxed))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::node::item_run::{ItemRun, Items};
-use crate::node::key::SearchKey;
 use crate::node::log::Overlay;
 use crate::node::log_entry::NewItem;
 use crate::node::view::View;
@@ -26,7 +25,7 @@ impl Change<'_> {
         overlay: &Overlay<'_>,
     ) -> (Range<usize>, Range<usize>) {
         let Some(change) = change else { return (0..overlay.len(), 0..0) };
-        let before = overlay.before(&SearchKey::new(change.item.suffix), false);
+        let before = overlay.before(&change.item.key, false);
         (0..before, before + usize::from(change.item.header.repeats())..overlay.len())
     }
 }

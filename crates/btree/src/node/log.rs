@@ -32,13 +32,13 @@ pub(crate) fn find_in_log<'a>(
 ) -> LogPosition<'a> {
     let mut found = LogPosition { rank: 0, newest: None };
     for place in view.log_places() {
-        let order = match place.back_pointer.cmp(&back_pointer) {
-            Ordering::Equal => compare(view.from(place.at), search_key),
-            decided => decided,
-        };
-        found.rank += usize::from(order.is_lt());
-        if order.is_eq() {
-            found.newest = Some(LogEntry { place, item: view.item_at(place) });
+        found.rank += usize::from(place.back_pointer < back_pointer);
+        if place.back_pointer == back_pointer {
+            let order = compare(view.from(place.at), search_key);
+            found.rank += usize::from(order.is_lt());
+            if order.is_eq() {
+                found.newest = Some(LogEntry { place, item: view.item_at(place) });
+            }
         }
     }
     found

@@ -12,7 +12,7 @@ use honeycomb_memory::Version;
 
 use crate::node::columns::encoding::{self, ALIGNMENT, word_and_rest};
 use crate::node::item::{Item, ItemHeader};
-use crate::node::key::head;
+use crate::node::key::SearchKey;
 use crate::node::suffix::{HEAD_BYTES, Suffix};
 
 /// The version delta of an entry that is not published.
@@ -111,13 +111,13 @@ impl LogEntry<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct NewItem<'a> {
     pub(crate) header: ItemHeader,
-    pub(crate) suffix: &'a [u8],
+    pub(crate) key: SearchKey<'a>,
     pub(crate) value: &'a [u8],
 }
 
 impl<'a> NewItem<'a> {
     pub(crate) fn item(self) -> Item<'a> {
-        Item::new(self.header, Suffix::whole(self.suffix), self.value)
+        Item::new(self.header, Suffix::whole(self.key.suffix), self.value)
     }
 }
 
@@ -149,10 +149,10 @@ impl NewEntry<'_> {
     #[inline]
     pub(crate) fn write(&self, out: &mut [u8]) {
         let out = &mut out[..self.bytes()];
-        let NewItem { header: item, suffix, value } = self.item;
+        let NewItem { header: item, key, value } = self.item;
         let (out_head, out) = out.split_at_mut(HEAD_BYTES);
-        out_head.copy_from_slice(&head(suffix).to_le_bytes());
-        encoding::write_item(out, item, suffix.get(HEAD_BYTES..).unwrap_or(&[]), value);
+        out_head.copy_from_slice(&key.head.to_le_bytes());
+        encoding::write_item(out, item, key.rest(), value);
     }
 }
 

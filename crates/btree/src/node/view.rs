@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use honeycomb_layout::{fences, node_header};
-use honeycomb_memory::{Lid, LockAndSize, LockedNode, LogWords, Node, Published};
+use honeycomb_memory::{Lid, LockAndSize, LockedNode, LogWords, LogWordsIter, Node, Published};
 
 use crate::node::columns::Columns;
 use crate::node::counts::Counts;
@@ -277,15 +277,12 @@ impl<'a> View<'a> {
     /// Returns the places of the log entries, in order of arrival.
     #[inline(always)]
     pub(crate) fn log_places(self) -> LogPlaces<'a> {
-        LogPlaces { view: self, next: 0 }
-    }
-
-    /// Returns the log word of an entry.
-    #[inline(always)]
-    fn log_word(self, entry: usize) -> u64 {
         match self.words {
-            Words::Published(_, words) => words.get(entry).expect("every log entry has a word"),
-            Words::Private(buffer) => read_word(buffer, log_word_offset(buffer.len(), entry)),
+            Words::Published(_, words) => LogPlaces::Published(words.iter()),
+            Words::Private(buffer) => {
+                let words = &buffer[log_word_offset(buffer.len(), self.log_count) + log_entry::WORD_BYTES..];
+                LogPlaces::Private(words.as_chunks().0.iter())
+            }
         }
     }
 
@@ -316,10 +313,10 @@ impl<'a> View<'a> {
 }
 
 /// Iterates over the places of the log entries of a leaf.
-pub(crate) struct LogPlaces<'a> {
-    view: View<'a>,
-    /// Index of the next entry.
-    next: usize,
+pub(crate) enum LogPlaces<'a> {
+    Published(LogWordsIter<'a>),
+    /// The words in the order of their addresses: that of the first entry comes last.
+    Private(std::slice::Iter<'a, [u8; log_entry::WORD_BYTES]>),
 }
 
 impl Iterator for LogPlaces<'_> {
@@ -327,12 +324,11 @@ impl Iterator for LogPlaces<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<EntryPlace> {
-        let entry = self.next;
-        if entry == self.view.log_count {
-            return None;
+        match self {
+            Self::Published(words) => words.next(),
+            Self::Private(words) => words.next_back().map(|word| u64::from_le_bytes(*word)),
         }
-        self.next += 1;
-        Some(EntryPlace::from_word(self.view.log_word(entry)))
+        .map(EntryPlace::from_word)
     }
 }
 

@@ -114,8 +114,16 @@ pub(crate) struct Landing<'r> {
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'r> {
     pub(crate) lid: Lid,
-    /// The buffer for which `near` is valid.
+    /// The buffer for which `place` is valid.
     pub(crate) buffer: Node<'r>,
+    pub(crate) place: KeyPlace,
+}
+
+/// The place of a key in the sorted block of a leaf.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyPlace {
+    /// The head of the key without the prefix of the leaf.
+    pub(crate) head: u64,
     pub(crate) near: Near,
 }
 
@@ -200,7 +208,8 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Returns the target of a complete descent; `None` when the tree is newer than the reader.
     #[inline]
     pub(crate) fn target(&self) -> Option<Target<'r>> {
-        (self.step == Step::Leaf).then(|| Target { lid: self.lid, buffer: self.node.node(), near: self.near })
+        let place = KeyPlace { head: self.head, near: self.near };
+        (self.step == Step::Leaf).then(|| Target { lid: self.lid, buffer: self.node.node(), place })
     }
 
     pub(crate) fn reader(&self) -> &'r Reader<'r> {

@@ -18,7 +18,7 @@ use crate::node::log::find_in_log;
 use crate::node::log_entry::{LogEntry, NewEntry, NewItem};
 use crate::node::search::{Near, lower_bound, lower_bound_in};
 use crate::node::view::View;
-use crate::read::descent::Target;
+use crate::read::descent::{KeyPlace, Target};
 use crate::read::reader::{LeafPosition, child_toward};
 use crate::write::operation::{BatchOperation, Decision, Operation, Outcome, StoredValue, decide};
 use crate::write::restructure::Edit;
@@ -178,13 +178,12 @@ struct KeyLookup<'a> {
 
 /// Searches for a key in a leaf, near a place if that is known.
 #[inline]
-fn look_up<'a>(leaf: View<'a>, suffix: &[u8], near: Option<Near>) -> KeyLookup<'a> {
-    let search_key = SearchKey::new(suffix);
+fn look_up<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, near: Option<Near>) -> KeyLookup<'a> {
     let position = match near {
-        Some(near) => lower_bound_in(leaf, &search_key, near),
-        None => lower_bound(leaf, &search_key),
+        Some(near) => lower_bound_in(leaf, search_key, near),
+        None => lower_bound(leaf, search_key),
     };
-    let log = find_in_log(leaf, &search_key, position.position);
+    let log = find_in_log(leaf, search_key, position.position);
     let node_version = leaf.node_version();
     let sorted =
         position.found.then(|| ExistingPair { item: leaf.item(position.position), version: node_version });
@@ -204,12 +203,12 @@ fn look_up<'a>(leaf: View<'a>, suffix: &[u8], near: Option<Near>) -> KeyLookup<'
 /// The locked leaf of a key, and the place of the key in its sorted block if it is known.
 pub(crate) struct LeafLocation {
     leaf: NodeIndex,
-    near: Option<Near>,
+    place: Option<KeyPlace>,
 }
 
 impl LeafLocation {
     pub(crate) fn at(leaf: NodeIndex) -> Self {
-        Self { leaf, near: None }
+        Self { leaf, place: None }
     }
 }
 
@@ -218,17 +217,21 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn apply(
         &mut self,
         root: Root,
-        LeafLocation { leaf, near }: LeafLocation,
+        LeafLocation { leaf, place }: LeafLocation,
         key: &[u8],
         operation: &Operation<'_>,
     ) -> Result<Outcome, Abort> {
         let view = self.view(leaf);
-        if near.is_none() {
+        if place.is_none() {
             // A writer reads the whole log block. Prefetch it while the search finds the place.
             view.prefetch_log();
         }
         let suffix = &key[view.prefix_length()..];
-        let lookup = look_up(view, suffix, near);
+        let search_key = match place {
+            Some(KeyPlace { head, .. }) => SearchKey { suffix, head },
+            None => SearchKey::new(suffix),
+        };
+        let lookup = look_up(view, &search_key, place.map(|place| place.near));
         let superseded = lookup.existing.as_ref().and_then(|existing| existing.item.reference());
         let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.header.item_bytes());
         let existing =
@@ -243,25 +246,26 @@ impl<'f> WriteTransaction<'f> {
         let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_count();
         let room = self.log_room(view);
-        self.old_value = old_value;
-        if self.must_commit()
-            && (superseded.is_some() || stored.as_ref().is_some_and(|value| self.is_overflow(value)))
-        {
+        if self.forest.logs_old_values() {
+            self.old_value = old_value;
+        }
+        let is_overflow = stored.as_ref().is_some_and(|value| self.forest.is_overflow(value.bytes().len()));
+        if self.must_commit() && (superseded.is_some() || is_overflow) {
             return Err(Abort::Conflict);
         }
         let stored = match stored {
-            Some(value) if self.is_overflow(&value) => Some(self.store_overflow_value(&value)?),
+            Some(value) if is_overflow => Some(self.store_overflow_value(&value)?),
             stored => stored,
         };
         let value = stored.as_ref().map_or(&[][..], StoredValue::bytes);
         let header = ItemHeader::new(suffix.len(), value.len())
             .with_tombstone(stored.is_none())
-            .with_overflow(matches!(stored, Some(StoredValue::Reference(_))))
+            .with_overflow(is_overflow)
             .with_place(replaces, repeats);
         let live = if header.tombstone() { 0 } else { header.item_bytes() };
         let shrunk = existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
         let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(root, leaf, bytes)));
-        let item = NewItem { header, suffix, value };
+        let item = NewItem { header, key: search_key, value };
         let entry = NewEntry { back_pointer, order_hint, item };
         if superseded.is_none() && entry.bytes() <= room {
             self.append(leaf, &entry);
@@ -282,7 +286,7 @@ impl<'f> WriteTransaction<'f> {
     /// Decides the effect of an operation on the leaf of its key without executing it.
     pub(crate) fn decide<'a>(&self, leaf: NodeIndex, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
-        let existing = look_up(view, &key[view.prefix_length()..], None).existing;
+        let existing = look_up(view, &SearchKey::new(&key[view.prefix_length()..]), None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
     }
 
@@ -302,11 +306,6 @@ impl<'f> WriteTransaction<'f> {
         item.reference().map_or(item.value(), |reference| self.value(reference))
     }
 
-    /// Returns whether a value is too long for an item.
-    fn is_overflow(&self, value: &StoredValue<'_>) -> bool {
-        self.forest.is_overflow(value.bytes().len())
-    }
-
     /// Stores a value as an overflow value.
     fn store_overflow_value(&mut self, stored: &StoredValue<'_>) -> Result<StoredValue<'static>, Abort> {
         let value = self.forest.memory().allocate_value(stored.bytes())?;
@@ -318,23 +317,35 @@ impl<'f> WriteTransaction<'f> {
     /// Executes one operation in the leaf that a descent under this transaction's pin has found.
     pub(crate) fn write_target(
         &mut self,
-        target: Target<'_>,
+        target: Target<'f>,
         BatchOperation { root, key, operation }: &BatchOperation<'_>,
     ) -> Result<Outcome, Abort> {
         let leaf = self.lock_target(*root, target)?;
         self.apply(*root, leaf, key, operation)
     }
 
-    /// Locks the leaf that a descent has found.
-    fn lock_target(&mut self, root: Root, target: Target<'_>) -> Result<LeafLocation, Abort> {
-        let index = self.lock_mapped(target.lid)?;
+    /// Locks the leaf that a descent under this transaction's pin has found.
+    #[inline]
+    fn lock_target(&mut self, root: Root, target: Target<'f>) -> Result<LeafLocation, Abort> {
+        // A buffer that was replaced or removed stays locked, so a buffer that can be locked is current.
+        match self.try_lock_buffer(target.lid, target.buffer) {
+            Some(leaf) => Ok(LeafLocation { leaf, place: Some(target.place) }),
+            None => self.lock_changed(root, target),
+        }
+    }
+
+    /// Locks a leaf that has changed since a descent has found it, or that is locked, perhaps by this
+    /// transaction.
+    #[inline(never)]
+    fn lock_changed(&mut self, root: Root, target: Target<'f>) -> Result<LeafLocation, Abort> {
+        let index = self.lock(target.lid)?;
         let leaf = self.check_is_leaf(root, index)?;
         if self.is_removed(leaf) {
             return Err(Abort::Conflict);
         }
         // The place is valid only in this buffer, whose sorted block never changes.
-        let near = self.is_in_place(leaf, target.buffer).then_some(target.near);
-        Ok(LeafLocation { leaf, near })
+        let place = self.is_in_place(leaf, target.buffer).then_some(target.place);
+        Ok(LeafLocation { leaf, place })
     }
 
     /// Returns a locked node if it is a leaf. It was found under the pin of this transaction.

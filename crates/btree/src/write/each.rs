@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::forest::Forest;
-use crate::read::descent::{Target, descend_together};
+use crate::read::descent::{Descent, Target, descend_together};
 use crate::read::reader::Reader;
 use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
@@ -58,10 +58,11 @@ impl Forest {
         done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
-        let targets = targets(&reader, operations);
+        let descents = descents(&reader, operations);
         let mut group = WriteGroup::new(self, reader.pin(), done);
-        for (operation, target) in operations.iter().zip(targets) {
-            let Some(target) = target else { break };
+        for (operation, descent) in operations.iter().zip(&descents) {
+            // There is no target when the tree is newer than the reader.
+            let Some(target) = descent.target() else { break };
             match group.write(target, operation) {
                 Ok(outcome) => group.keep(outcome),
                 Err(Abort::Conflict) => break,
@@ -94,7 +95,7 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     }
 
     /// Executes one more write in this group, or after a commit of the group.
-    fn write(&mut self, target: Target<'_>, operation: &BatchOperation<'_>) -> Result<Outcome, Abort> {
+    fn write(&mut self, target: Target<'f>, operation: &BatchOperation<'_>) -> Result<Outcome, Abort> {
         self.forest.check(operation.key, &operation.operation)?;
         if operation.operation.returns_version() {
             // The earlier writes have no version yet.
@@ -139,14 +140,13 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
     }
 }
 
-/// Descends to the leaves of the keys and prefetches them. An element is `None` when its tree is newer than
-/// the reader.
-fn targets<'r>(
+/// Descends to the leaves of the keys and prefetches them.
+fn descents<'r, 'k>(
     reader: &'r Reader<'r>,
-    operations: &[BatchOperation<'_>],
-) -> SmallVec<[Option<Target<'r>>; AHEAD]> {
+    operations: &[BatchOperation<'k>],
+) -> SmallVec<[Descent<'r, 'k>; AHEAD]> {
     let descents = operations.iter().map(|one| reader.descend_to_write(one.root, one.key));
     let mut descents: SmallVec<[_; AHEAD]> = descents.collect();
     descend_together(&mut descents);
-    descents.iter().map(|descent| descent.target()).collect()
+    descents
 }

@@ -208,16 +208,6 @@ impl<'f> WriteTransaction<'f> {
         }
     }
 
-    /// Like [`WriteTransaction::lock`], for a mapped node. Tries the lock first because it is usually free;
-    /// then the transaction does not have the node yet.
-    #[inline]
-    pub(crate) fn lock_mapped(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
-        match self.try_lock(lid) {
-            Some(index) => Ok(index),
-            None => self.lock(lid),
-        }
-    }
-
     fn spin_lock(&mut self, lid: Lid) -> Result<NodeIndex, Abort> {
         // A transaction that must commit resolves the conflict by a commit and does not wait.
         let attempts = if self.must_commit { 1 } else { LOCK_ATTEMPTS };
@@ -232,7 +222,12 @@ impl<'f> WriteTransaction<'f> {
 
     #[inline]
     fn try_lock(&mut self, lid: Lid) -> Option<NodeIndex> {
-        let node = self.forest.node(self.pin, lid);
+        self.try_lock_buffer(lid, self.forest.node(self.pin, lid))
+    }
+
+    /// Locks the buffer of a LID if it is the current one and nobody has locked it.
+    #[inline]
+    pub(crate) fn try_lock_buffer(&mut self, lid: Lid, node: Node<'f>) -> Option<NodeIndex> {
         let locked = node.try_lock(node.lock_and_size())?;
         let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
         reach(Stage::Locked);
@@ -348,8 +343,10 @@ impl<'f> WriteTransaction<'f> {
                 locked.set_log_word(node.log_count, entry.word(node.size, NOT_PUBLISHED));
                 // Readers use only the fingerprints of published entries.
                 if let Some(slot) = FingerprintSlot::of(node.log_count) {
-                    locked
-                        .set_word(slot.offset, slot.put(locked.node().word(slot.offset), entry.item.suffix));
+                    locked.set_word(
+                        slot.offset,
+                        slot.put(locked.node().word(slot.offset), entry.item.key.suffix),
+                    );
                 }
                 node.size += entry.bytes();
                 node.log_count += 1;
@@ -557,7 +554,7 @@ fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let at = log_word_offset(buffer.len(), state.log_count());
     write_word(buffer, at, entry.word(state.size(), 0));
     if let Some(slot) = FingerprintSlot::of(state.log_count()) {
-        let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.suffix);
+        let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.key.suffix);
         write_word(buffer, slot.offset, fingerprints);
     }
     let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);

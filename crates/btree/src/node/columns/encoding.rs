@@ -68,14 +68,17 @@ pub(crate) fn write_item(out: &mut [u8], header: ItemHeader, rest: &[u8], value:
     write_rest(&mut out[WORD_BYTES..item_bytes(header)], rest, value);
 }
 
-/// Fills `out` with the rest of a key, a value, and zeros.
+/// Fills `out` with the rest of a key, a value, and at most [`ALIGNMENT`] zeros.
 #[inline]
 pub(crate) fn write_rest(out: &mut [u8], rest: &[u8], value: &[u8]) {
+    debug_assert!((rest.len() + value.len()..=rest.len() + value.len() + ALIGNMENT).contains(&out.len()));
+    // First, because one store of a constant length is cheaper than a fill of the padding.
+    if let Some(last) = out.last_chunk_mut() {
+        *last = [0; ALIGNMENT];
+    }
     let (first, after) = out.split_at_mut(rest.len());
-    let (second, padding) = after.split_at_mut(value.len());
     first.copy_from_slice(rest);
-    second.copy_from_slice(value);
-    padding.fill(0);
+    after[..value.len()].copy_from_slice(value);
 }
 
 /// Writes the offsets of items that are copied from one offset to another.

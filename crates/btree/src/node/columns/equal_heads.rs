@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use honeycomb_memory::heads;
+use honeycomb_memory::heads::{Detected, GROUP, Vectors};
 
 use crate::node::columns::Columns;
 use crate::node::item::Item;
@@ -17,9 +17,20 @@ impl<'a> Columns<'a> {
     /// Returns the index of the first key that is not smaller than `search_key`, and whether it is equal.
     /// `equal` has the items with the same head.
     #[inline(always)]
-    pub(crate) fn lower_bound(self, search_key: &SearchKey<'_>, equal: Range<usize>) -> (usize, bool) {
+    pub(crate) fn lower_bound(
+        self,
+        vectors: impl Vectors,
+        search_key: &SearchKey<'_>,
+        equal: Range<usize>,
+    ) -> (usize, bool) {
+        if equal.is_empty() {
+            return (equal.start, false);
+        }
+        if equal.len() == 1 && self.equals(equal.start, search_key) {
+            return (equal.start, true);
+        }
         let next = head(search_key.rest());
-        let Range { start: mut first, mut end } = self.equal_next_heads(next, equal);
+        let Range { start: mut first, mut end } = self.equal_next_heads(vectors, next, equal);
         while first < end {
             let middle = usize::midpoint(first, end);
             match self.compare(middle, search_key, next) {
@@ -38,26 +49,39 @@ impl<'a> Columns<'a> {
         search_key: &SearchKey<'_>,
         equal: Range<usize>,
     ) -> Option<Item<'a>> {
-        let (index, is_equal) = self.lower_bound(search_key, equal);
+        let (index, is_equal) = self.lower_bound(Detected, search_key, equal);
         is_equal.then(|| self.item(index))
     }
 
     /// Returns the range of the items of an interior node, among some with equal heads, whose next heads are
     /// `next`, or that in which they would be. Returns all of these items if there is no such column.
     #[inline(always)]
-    fn equal_next_heads(self, next: u64, equal: Range<usize>) -> Range<usize> {
+    fn equal_next_heads(self, vectors: impl Vectors, next: u64, equal: Range<usize>) -> Range<usize> {
         if self.is_leaf() || !self.has_separator_items() {
             return equal;
         }
-        let next_heads = &self.next_heads()[equal.clone()];
-        let first = heads::count_less(next_heads.as_flattened(), next);
-        let end = match next_heads.get(first) {
-            Some(found) if u64::from_le_bytes(*found) == next => {
-                heads::count_not_greater(next_heads.as_flattened(), next)
-            }
-            _ => first,
+        let column = &self.next_heads()[equal.clone()];
+        let end = rank(vectors, column, next);
+        let is_next =
+            |index: usize| column.get(index).is_some_and(|other| u64::from_le_bytes(*other) == next);
+        let start = match end.checked_sub(1) {
+            Some(last) if is_next(last) => match last.checked_sub(1) {
+                // There is a smaller number, or the first of these is the first of the column.
+                Some(before) if is_next(before) => {
+                    next.checked_sub(1).map_or(0, |less| rank(vectors, column, less))
+                }
+                _ => last,
+            },
+            _ => end,
         };
-        equal.start + first..equal.start + end
+        equal.start + start..equal.start + end
+    }
+
+    /// Returns whether the key at an index is a search key of the same head.
+    #[inline(always)]
+    fn equals(self, index: usize, search_key: &SearchKey<'_>) -> bool {
+        let (length, bytes) = self.suffix_from(index);
+        search_key.equals_rest(length, &bytes[..length.saturating_sub(HEAD_BYTES)])
     }
 
     /// Compares the key at an index with a search key of the same head, whose next head is `next`.
@@ -69,4 +93,25 @@ impl<'a> Columns<'a> {
             .cmp(&next)
             .then_with(|| search_key.compare_after_next_head(length, &bytes[..rest_bytes]))
     }
+}
+
+/// Returns the number of elements of a column of ascending numbers that are not greater than `bound`.
+#[inline(always)]
+fn rank(vectors: impl Vectors, column: &[[u8; HEAD_BYTES]], bound: u64) -> usize {
+    let is_greater = |number: &[u8; HEAD_BYTES]| u64::from_le_bytes(*number) > bound;
+    let (mut start, mut groups) = (0, column.len() / GROUP);
+    while groups > 0 {
+        let half = groups.div_ceil(2);
+        let middle = start + half * GROUP;
+        if !is_greater(&column[middle - 1]) {
+            start = middle;
+        }
+        groups -= half;
+    }
+    let rest = &column[start..];
+    let in_rest = match rest.as_flattened().first_chunk() {
+        Some(group) => vectors.rank_in_group(group, GROUP, bound),
+        None => rest.iter().position(is_greater).unwrap_or(rest.len()),
+    };
+    start + in_rest
 }

@@ -17,7 +17,6 @@ use crate::node::consolidation::Change;
 use crate::node::counts::Counts;
 use crate::node::header::write_header;
 use crate::node::item::ItemHeader;
-use crate::node::key::head;
 use crate::node::log::Overlay;
 use crate::node::log_entry;
 use crate::node::log_entry::NewItem;
@@ -168,13 +167,12 @@ impl<'a> Merge<'a> {
     #[inline]
     fn write_item(&self, KeyChange { entry, header, .. }: KeyChange, out: &mut Output<'_, '_>) {
         if let Some(change) = self.change.filter(|_| entry == 0) {
-            let NewItem { suffix, value, .. } = change.item;
+            let NewItem { key, value, .. } = change.item;
             let (head, item) = out.next(header);
-            *head = self::head(suffix).to_le_bytes();
-            let rest = suffix.get(HEAD_BYTES..).unwrap_or(&[]);
+            *head = key.head.to_le_bytes();
             return match self.stride {
-                Some(_) => write_rest(item, rest, value),
-                None => write_item(item, header.without_log_flags(), rest, value),
+                Some(_) => write_rest(item, key.rest(), value),
+                None => write_item(item, header.without_log_flags(), key.rest(), value),
             };
         }
         let entry = self.leaf.from(usize::from(entry));

@@ -153,6 +153,14 @@ impl<'a> Columns<'a> {
         self.body.first_chunk().expect("a node has samples")
     }
 
+    /// Returns the first head of the second group; the greatest number if there is none.
+    #[inline]
+    fn first_sample(self) -> u64 {
+        u64::from_le_bytes(
+            *self.samples()[layout::SAMPLES_OFFSET..].first_chunk().expect("a node has samples"),
+        )
+    }
+
     /// Returns the heads from an index on, and the bytes after them.
     #[inline]
     fn heads_from(self, index: usize) -> &'a [u8] {

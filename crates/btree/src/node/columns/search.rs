@@ -39,6 +39,10 @@ impl Columns<'_> {
         if last == 0 || self.head(last - 1) != head {
             return last;
         }
+        // Equal heads that reach the first sample begin in the first group, which often has no other heads.
+        if self.first_sample() >= head && self.head(0) == head {
+            return 0;
+        }
         let Some(less) = head.checked_sub(1) else { return 0 };
         self.rank(vectors, less, self.find_group(vectors, less))
     }
@@ -99,7 +103,7 @@ impl Columns<'_> {
         last: usize,
     ) -> usize {
         let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
-        let (index, is_equal) = self.lower_bound(search_key, equal);
+        let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
         index + usize::from(is_equal)
     }
 }

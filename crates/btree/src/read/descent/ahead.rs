@@ -35,9 +35,8 @@ impl<'r> Descent<'r, '_> {
     /// pointer from `start` on, of entries of any version; `usize::MAX` if there is none.
     #[inline(always)]
     fn prefetch_entries(&self, start: usize, end: usize) -> usize {
-        let (node, words, mut next) = (self.node.node(), self.node.log_words(), usize::MAX);
-        let mut entry = 0;
-        while let Some(word) = words.get(entry) {
+        let (node, mut next) = (self.node.node(), usize::MAX);
+        for word in self.node.log_words().iter() {
             let EntryPlace { back_pointer, at, .. } = EntryPlace::from_word(word);
             if back_pointer >= start {
                 next = next.min(back_pointer);
@@ -45,7 +44,6 @@ impl<'r> Descent<'r, '_> {
                     node.prefetch_range(at, at + ITEM_BYTES);
                 }
             }
-            entry += 1;
         }
         next
     }
