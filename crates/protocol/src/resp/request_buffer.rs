@@ -383,6 +383,12 @@ fn argument(
     end_max: usize,
     limits: &Limits,
 ) -> Result<Option<Range<usize>>, Malformed> {
+    if let Some(range) = short_argument(bytes, at)
+        && range.len() <= limits.argument_bytes_max
+        && range.end + 2 <= end_max
+    {
+        return Ok(Some(range));
+    }
     match bytes.get(at) {
         None => return Ok(None),
         Some(b'$') => {}
@@ -401,6 +407,35 @@ fn argument(
         Some(b"\r\n") => Ok(Some(begin..end)),
         Some(_) => Err(Malformed::ArgumentEnd),
     }
+}
+
+/// Returns the range of the valid argument of less than 100 bytes at `at`. Most arguments are so short, and a
+/// word contains the line with their length.
+#[inline]
+fn short_argument(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+    let byte = |index: usize| (word >> (8 * index)) as u8;
+    let digit = |index: usize| byte(index).wrapping_sub(b'0');
+    let (length, begin) = if word & 0xffff_00ff == word_of(b"$\0\r\n") && digit(1) <= 9 {
+        (digit(1), at + 4)
+    } else if word & 0xff_ff00_00ff == word_of(b"$\0\0\r\n") && matches!(digit(1), 1..=9) && digit(2) <= 9 {
+        (10 * digit(1) + digit(2), at + 5)
+    } else {
+        return None;
+    };
+    let end = begin + usize::from(length);
+    (bytes.get(end..)?.first_chunk()? == b"\r\n").then_some(begin..end)
+}
+
+/// Returns a little-endian word that begins with some bytes.
+const fn word_of<const N: usize>(bytes: &[u8; N]) -> u64 {
+    let mut word = 0;
+    let mut index = N;
+    while index > 0 {
+        index -= 1;
+        word = word << 8 | bytes[index] as u64;
+    }
+    word
 }
 
 /// Parses the line at `at`, which states a length. Returns the length and the end of the line, or
