@@ -9,6 +9,8 @@
 //!   store ── roots, pinned versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
+//! A backend that runs on the reader's CPU also executes gets directly, without these bytes ([`DirectGets`]).
+//!
 //! There are several backends. [`Software`] executes requests on the CPU, in the thread that polls.
 //! [`DeviceBackend`] drives a device, which has its own copies of the state that writers change. Crate
 //! `testing` contains the conformance suite that each backend must pass, and a model of a device.
@@ -29,7 +31,7 @@ mod scan_lease;
 mod software;
 mod status;
 
-pub use accelerator::{Accelerator, Backend, Error, Queue};
+pub use accelerator::{Accelerator, Backend, DirectGets, Error, Found, Get, Queue};
 pub use completion::{Completion, Completions, Malformed, PairsOf};
 pub use device::{DeviceBackend, Engine, Engines, HostMemory, Window};
 pub use request::{KeyTooLong, Read, Rejected, Request, Requests, parse as parse_request};

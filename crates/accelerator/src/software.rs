@@ -4,6 +4,7 @@
 //! prefetch of the memory that the next step reads. A queue interleaves the steps of many requests, so that
 //! the memory accesses of one overlap with the computation of others.
 
+mod direct_gets;
 mod emission;
 mod pipeline;
 
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use honeycomb_btree::{AccessCounts, AccessStats, Forest, Reader, Root, Version};
 use honeycomb_memory::{Lease, LeaseUse};
 
-use crate::accelerator::{Accelerator, Backend, Error, Queue};
+use crate::accelerator::{Accelerator, Backend, DirectGets, Error, Queue};
 use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
@@ -21,6 +22,8 @@ use crate::round_robin::{Executor, RoundRobinQueue, check_parameters};
 use emission::{Emission, ScanEnd};
 use pipeline::Pipeline;
 
+/// The default number of interleaved requests. A group of this size needs no allocation.
+const GROUP: usize = 32;
 /// The greatest allowed value of [`Software::in_flight`].
 const IN_FLIGHT_MAX: usize = 64;
 
@@ -41,7 +44,7 @@ pub struct Software {
 
 impl Default for Software {
     fn default() -> Self {
-        Self { in_flight: 32, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_accesses: false }
+        Self { in_flight: GROUP, scan_quantum_pairs: 128, queue_bytes: 1 << 20, count_accesses: false }
     }
 }
 
@@ -91,6 +94,10 @@ impl Accelerator for SoftwareAccelerator {
 
     fn queue(&self) -> Box<dyn Queue> {
         Box::new(RoundRobinQueue::new(self.clone(), self.parameters.queue_bytes))
+    }
+
+    fn direct_gets(&self) -> Option<&dyn DirectGets> {
+        Some(self)
     }
 }
 

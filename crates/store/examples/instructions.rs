@@ -1,13 +1,13 @@
-//! Repeats one kind of read in batches of 64, to count its instructions on machines where times vary.
+//! Repeats one kind of read, to count its instructions on machines where times vary.
 //!
 //! ```text
 //! cargo build --release -p honeycomb-store --example instructions
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 19200
 //! ```
-//! Arguments: kind (`get`, `scan4`, `scan24`); number of pairs; number of operations; kind of keys (`paths`,
-//! `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16 bytes if omitted). Divide the
-//! instruction count by the number of operations.
+//! Arguments: kind (`get`, `scan4`, `scan24` in batches of 64; `single` gets); number of pairs; number of
+//! operations; kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16
+//! bytes if omitted). Divide the instruction count by the number of operations.
 
 use honeycomb_store::{Config, Reads, Scan, Store, Table};
 use honeycomb_testing::{ExampleKeys, example_value};
@@ -16,7 +16,10 @@ const TOGETHER: u64 = 64;
 
 #[inline(never)]
 fn measured(store: &Store, table: &Table, kind: &str, keys: &[Vec<u8>]) -> u64 {
-    let (mut reads, mut found) = (Reads::default(), 0);
+    let (mut reads, mut found, mut value) = (Reads::default(), 0, Vec::new());
+    if kind == "single" {
+        return keys.iter().map(|key| u64::from(table.get_into(key, &mut value).unwrap())).sum();
+    }
     for keys in keys.chunks(TOGETHER as usize) {
         reads.clear();
         for key in keys {
@@ -24,7 +27,7 @@ fn measured(store: &Store, table: &Table, kind: &str, keys: &[Vec<u8>]) -> u64 {
                 "get" => reads.get(table, key).unwrap(),
                 "scan4" => reads.scan(table, &Scan::from(&key[..]).limit(4)).unwrap(),
                 "scan24" => reads.scan(table, &Scan::from(&key[..]).limit(24)).unwrap(),
-                other => panic!("{other}: one of get, scan4, scan24"),
+                other => panic!("{other}: one of get, scan4, scan24, single"),
             }
         }
         store.read(&mut reads).unwrap();

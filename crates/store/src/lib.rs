@@ -59,6 +59,7 @@ mod iter;
 mod lanes;
 mod lease;
 mod loader;
+mod ordered_gets;
 mod pair_count;
 mod pairs;
 mod push_down;

@@ -6,11 +6,12 @@ use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests, St
 
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource, check};
+use crate::ordered_gets::{Found, OrderedGets, ValueLimits};
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 use crate::table_handle::TableRef;
-use crate::unordered::gets::{Found, UnorderedGets};
+use crate::unordered::gets::UnorderedGets;
 
 /// A batch of gets and scans on any tables. [`Store::read`](crate::Store::read) executes all of them
 /// concurrently, which takes a fraction of the time of single calls. Each read is linearizable on its own;
@@ -62,7 +63,10 @@ pub struct Reads {
     results: Vec<ReadResult>,
     /// The read and the offset of each completion that continues an earlier one, in their order.
     continued: Vec<(usize, usize)>,
+    /// The gets of the newest version, unless the accelerator executes only requests.
+    ordered: OrderedGets,
     unordered: UnorderedGets,
+    limits: ValueLimits,
 }
 
 /// The result of a read.
@@ -72,6 +76,8 @@ enum ReadResult {
     None,
     /// The offset of its first completion.
     At(usize),
+    /// The value that a direct get of an ordered table has found, as a range of bytes.
+    Ordered { start: usize, end: usize },
     /// The value of an unordered table, as a range of bytes.
     Unordered { start: usize, end: usize },
     /// The snapshot of the read has ended.
@@ -81,6 +87,22 @@ enum ReadResult {
 }
 
 impl ReadResult {
+    #[inline]
+    fn of_ordered(found: Found) -> Self {
+        match found {
+            Found::Absent => Self::None,
+            Found::At { start, end } => Self::Ordered { start, end },
+            Found::NoRoom => Self::NoRoom,
+        }
+    }
+
+    fn of_unordered(found: Found) -> Self {
+        match found {
+            Found::At { start, end } => Self::Unordered { start, end },
+            other => Self::of_ordered(other),
+        }
+    }
+
     /// Updates the result with a completion of the read. Returns whether it does not continue an earlier one.
     #[inline(never)]
     fn is_first(&mut self, offset: usize, status: Status) -> Result<bool, Error> {
@@ -89,7 +111,7 @@ impl ReadResult {
             (Err(Error::NoRoom), _) | (Ok(()), Self::NoRoom) => *self = Self::NoRoom,
             (Err(error), _) => return Err(error),
             (Ok(()), Self::None) => *self = Self::At(offset),
-            (Ok(()), Self::At(_) | Self::Unordered { .. }) => return Ok(false),
+            (Ok(()), Self::At(_) | Self::Ordered { .. } | Self::Unordered { .. }) => return Ok(false),
         }
         Ok(true)
     }
@@ -123,6 +145,7 @@ impl Reads {
         Self {
             completions: Completions::with_limits(bytes_max, value_bytes_max),
             unordered: UnorderedGets::with_limits(bytes_max, value_bytes_max),
+            limits: ValueLimits { bytes_max, value_bytes_max, may_exceed: true },
             ..Self::default()
         }
     }
@@ -136,13 +159,13 @@ impl Reads {
     /// Returns the bytes of memory that the results occupy.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.completions.memory_bytes() + self.unordered.memory_bytes()
+        self.completions.memory_bytes() + self.ordered.memory_bytes() + self.unordered.memory_bytes()
     }
 
     /// Returns the bytes of the results that count towards the limit.
     #[must_use]
     pub fn found_bytes(&self) -> usize {
-        self.completions.used() + self.unordered.bytes()
+        self.completions.used() + self.ordered.bytes() + self.unordered.bytes()
     }
 
     /// Removes all reads and keeps the buffers.
@@ -150,6 +173,7 @@ impl Reads {
         self.requests.clear();
         self.count = 0;
         self.tables.clear();
+        self.ordered.clear();
         self.unordered.clear();
         self.snapshots.clear();
         self.clear_results();
@@ -176,7 +200,9 @@ impl Reads {
         match table.into() {
             TableRef::Ordered(table) => {
                 table.check_key(key)?;
-                self.push(table, table.source(), Read::Get(key))
+                self.ordered.push(table.source().table, self.count, key);
+                self.count_read(table);
+                Ok(())
             }
             TableRef::Unordered(table) => {
                 table.check_key(key)?;
@@ -224,11 +250,11 @@ impl Reads {
     /// [`Error::SnapshotTooOld`] if the snapshot of the get has ended, [`Error::NoRoom`].
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
-        if let Some(&ReadResult::Unordered { start, end }) = self.results.get(index) {
-            return Ok(Some(self.unordered.value(start, end)));
+        match self.results.get(index) {
+            Some(&ReadResult::Ordered { start, end }) => Ok(Some(self.ordered.value(start, end))),
+            Some(&ReadResult::Unordered { start, end }) => Ok(Some(self.unordered.value(start, end))),
+            _ => Ok(self.first(index)?.and_then(|first| self.completions.value_at(first))),
         }
-        let first = self.first(index)?;
-        Ok(first.and_then(|first| self.completions.value_at(first)))
     }
 
     /// Iterates over the pairs that the scan at `index` found, in the order of the scan.
@@ -238,6 +264,14 @@ impl Reads {
     /// of the scan.
     pub fn pairs(&self, index: usize) -> Result<impl Iterator<Item = (&[u8], &[u8])>, Error> {
         Ok(self.parts(index)?.flat_map(|completion| completion.pairs()))
+    }
+
+    /// Returns the number of pairs that the scan at `index` found.
+    ///
+    /// # Errors
+    /// The same as for [`Reads::pairs`].
+    pub fn pair_count(&self, index: usize) -> Result<usize, Error> {
+        Ok(self.parts(index)?.map(|completion| completion.pair_count).sum())
     }
 
     /// Returns whether a limit of the scan at `index` left out further pairs.
@@ -259,9 +293,41 @@ impl Reads {
                 self.results[reads.clone()].fill(ReadResult::TooOld);
             }
         }
-        if self.unordered.len() < self.count {
-            lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
+        let direct = lanes.accelerator().direct_gets();
+        if direct.is_none() {
+            self.request_gets()?;
         }
+        if !self.requests.bytes().is_empty() {
+            lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
+            self.note_completions()?;
+        }
+        let Self { ordered, unordered, results, .. } = self;
+        if let Some(direct) = direct {
+            let used = self.completions.used();
+            let bytes_max = self.limits.bytes_max.saturating_sub(used);
+            let limits = ValueLimits { bytes_max, may_exceed: used == 0, ..self.limits };
+            ordered.run(direct, limits, |read, found| results[read] = ReadResult::of_ordered(found))?;
+        }
+        unordered.run(|read, found| results[read] = ReadResult::of_unordered(found));
+        Ok(())
+    }
+
+    /// Encodes the gets as requests, because the accelerator executes nothing else.
+    fn request_gets(&mut self) -> Result<(), Error> {
+        let Self { ordered, requests, .. } = self;
+        ordered.drain(|get, key| {
+            let request = Request {
+                identifier: get.read as u64,
+                table: get.table,
+                version: None,
+                read: Read::Get(key),
+            };
+            Ok(requests.push(&request)?)
+        })
+    }
+
+    /// Notes the places of the completions.
+    fn note_completions(&mut self) -> Result<(), Error> {
         let mut offset = 0;
         for completion in &self.completions {
             let index = usize::try_from(completion.identifier).unwrap_or(usize::MAX);
@@ -278,14 +344,6 @@ impl Reads {
             }
             offset += completion.length();
         }
-        let Self { unordered, results, .. } = self;
-        unordered.run(|read, found| {
-            results[read] = match found {
-                Found::Absent => ReadResult::None,
-                Found::At { start, end } => ReadResult::Unordered { start, end },
-                Found::NoRoom => ReadResult::NoRoom,
-            }
-        });
         Ok(())
     }
 
@@ -316,11 +374,17 @@ impl Reads {
     fn push(&mut self, table: &Table, source: ReadSource, read: Read<'_>) -> Result<(), Error> {
         let ReadSource { table: number, version } = source;
         self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;
+        self.count_read(table);
+        Ok(())
+    }
+
+    /// Counts a read of a table that was just added.
+    #[inline(always)]
+    fn count_read(&mut self, table: &Table) {
         if !self.tables.last().is_some_and(|last| last.is_same_as(table)) {
             self.tables.push(table.clone());
         }
         self.count += 1;
-        Ok(())
     }
 
     /// Notes the snapshot of the read that was just added.
@@ -336,7 +400,9 @@ impl Reads {
     #[inline]
     fn first(&self, index: usize) -> Result<Option<usize>, Error> {
         match self.results.get(index) {
-            None | Some(ReadResult::None | ReadResult::Unordered { .. }) => Ok(None),
+            None | Some(ReadResult::None | ReadResult::Ordered { .. } | ReadResult::Unordered { .. }) => {
+                Ok(None)
+            }
             Some(ReadResult::At(first)) => Ok(Some(*first)),
             Some(ReadResult::TooOld) => Err(Error::SnapshotTooOld),
             Some(ReadResult::NoRoom) => Err(Error::NoRoom),
@@ -353,6 +419,7 @@ impl Reads {
 
     fn clear_results(&mut self) {
         self.completions.clear();
+        self.ordered.clear_values(self.limits.bytes_max);
         self.results.clear();
         self.continued.clear();
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use honeycomb_accelerator::Accelerator;
+use honeycomb_accelerator::{Accelerator, DirectGets, Get};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, Version};
 use honeycomb_hashtable::{Cleared, Functions};
 use honeycomb_memory::MemoryError;
@@ -16,7 +16,7 @@ use crate::directory::{Directory, TableEntry};
 use crate::durability::state::Durability;
 use crate::error::Error;
 use crate::exhaustion::{Exhaustible, is_exhausted};
-use crate::lanes::{Lanes, ReadSource};
+use crate::lanes::{Lanes, ReadSource, check};
 use crate::lease::Leases;
 use crate::pairs::Pairs;
 use crate::reserve::Reserve;
@@ -128,6 +128,9 @@ impl StoreState {
         use_value: impl FnOnce(Option<(&[u8], Version)>) -> T,
     ) -> Result<T, Error> {
         self.check_key(key)?;
+        if let (None, Some(direct)) = (source.version, self.lanes.accelerator().direct_gets()) {
+            return direct_get(direct, source.table, key, use_value);
+        }
         self.lanes.with(|lane| {
             let found = lane.get(source, key)?;
             Ok(use_value(found.value().map(|value| (value, found.pair_version))))
@@ -363,4 +366,19 @@ impl RetryTimer {
     fn is_over(&self, retries: usize) -> bool {
         retries >= RETRIES_MIN && self.0.elapsed() > RETRY_TIME_MAX
     }
+}
+
+/// Executes one get, and passes its result to `use_value`.
+#[inline]
+fn direct_get<T>(
+    direct: &dyn DirectGets,
+    table: u16,
+    key: &[u8],
+    use_value: impl FnOnce(Option<(&[u8], Version)>) -> T,
+) -> Result<T, Error> {
+    let (mut use_value, mut used) = (Some(use_value), None);
+    let mut found =
+        |_, value: Option<(&[u8], Version)>| used = use_value.take().map(|use_value| use_value(value));
+    direct.get_each(&[Get { table, key }], &mut found).or_else(check)?;
+    used.ok_or(Error::Accelerator("it did not execute a get"))
 }

@@ -8,12 +8,9 @@ use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::long_scan::LongScans;
 use crate::request::{PlainGet, Read, Request};
-use crate::software::Software;
 use crate::software::emission::Emission;
+use crate::software::{GROUP, Software};
 use crate::status::Status;
-
-/// The default number of interleaved requests. A group of this size needs no allocation.
-const GROUP: usize = 32;
 
 /// Executes the requests of one admission.
 pub(super) struct Pipeline<'p, 'r> {

@@ -3,6 +3,7 @@
 use honeycomb_hashtable::{Answers, Operation, Outcome, Request};
 
 use super::table::UnorderedTable;
+use crate::ordered_gets::Found;
 
 /// Gets that execute together if the values of a batch are limited: their values may exceed the limit.
 const LIMITED_GETS: usize = 64;
@@ -27,18 +28,6 @@ struct Get {
     /// The position of the read in its batch.
     read: usize,
     key_end: usize,
-}
-
-/// The result of a get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
-    Absent,
-    /// The value, as a range of the values.
-    At {
-        start: usize,
-        end: usize,
-    },
-    NoRoom,
 }
 
 impl Default for UnorderedGets {

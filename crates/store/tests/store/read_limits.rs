@@ -1,6 +1,6 @@
 //! The memory for the results of reads.
 
-use honeycomb_store::{Error, Reads, Store};
+use honeycomb_store::{Error, Reads, Scan, Store};
 
 use super::{MIB, config};
 
@@ -28,4 +28,22 @@ fn many_gets_of_a_long_value_need_memory_for_one() {
         store.read(&mut reads).unwrap();
         assert!(reads.memory_bytes() <= 2 * MIB);
     }
+}
+
+#[test]
+fn gets_and_scans_of_a_batch_share_the_room() {
+    const ROOM: usize = 1000;
+    let store = Store::open(config()).unwrap();
+    let table = store.table("table").unwrap();
+    (0..10).for_each(|key| table.put(&[key], &[key; 100]).unwrap());
+    let mut reads = Reads::with_limits(ROOM, ROOM);
+    reads.scan(&table, &Scan::all().limit(5)).unwrap();
+    (0..10).for_each(|key| reads.get(&table, &[key]).unwrap());
+    store.read(&mut reads).unwrap();
+    assert_eq!(reads.pairs(0).unwrap().count(), 5);
+    assert_eq!(reads.pair_count(0).unwrap(), 5);
+    let found = (1..=10).filter(|&index| reads.value(index).is_ok()).count();
+    assert!((1..5).contains(&found), "{found} values have room");
+    assert!(reads.found_bytes() <= ROOM, "{} bytes", reads.found_bytes());
+    assert!((1..=10).all(|index| matches!(reads.value(index), Ok(Some(_)) | Err(Error::NoRoom))));
 }
