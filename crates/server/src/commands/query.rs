@@ -109,8 +109,9 @@ impl Sink for PairsReply {
 }
 
 impl Page {
-    /// Writes the pairs that read number `read` returned. If these are not all pairs of the query, writes
-    /// nothing and returns false: some have expired, one scan does not read all, or the batch lacked room.
+    /// Writes the pairs that read number `read` returned. Returns false if these are not all pairs of the
+    /// query, because some have expired, one scan does not read all, or the batch lacked room. The caller
+    /// then removes what was written.
     pub(crate) fn reply(
         self,
         reads: &Reads,
@@ -118,23 +119,20 @@ impl Page {
         now: u64,
         replies: &mut Replies,
     ) -> Result<bool, Failure> {
-        let alive = |value| Envelope::open(value).filter(|envelope| envelope.is_alive(now));
-        let mut count = 0;
-        let mut pairs = match reads.pairs(read) {
+        let count = match reads.pair_count(read) {
             Err(Error::NoRoom) => return Ok(false),
-            pairs => pairs?,
+            count => count?,
         };
-        let all_alive = pairs.all(|(_, value)| {
-            count += 1;
-            alive(value).is_some()
-        });
-        if !all_alive || count < self.limit && reads.more(read)? {
+        if count < self.limit && reads.more(read)? {
             return Ok(false);
         }
         replies.array(self.length(count));
-        let pairs = reads.pairs(read)?.filter_map(|(key, value)| Some((key, alive(value)?.data)));
-        pairs.for_each(|(key, data)| self.write(key, data, replies));
-        Ok(true)
+        let written = reads.pairs(read)?.try_for_each(|(key, value)| {
+            let envelope = Envelope::open(value).filter(|envelope| envelope.is_alive(now))?;
+            self.write(key, envelope.data, replies);
+            Some(())
+        });
+        Ok(written.is_some())
     }
 
     /// Returns the number of array elements in the reply of this many pairs.
