@@ -8,7 +8,7 @@ fn columns_agree_with_their_values() {
     let mut random = Random::new(seed());
     let mut functions = Functions::default();
     let odd = functions.register_predicate(Element::U16, 0, Box::new(|it, _| it % 2 == 1)).unwrap();
-    let halves = functions.register_update(Element::U16, 1, Box::new(|sum, it| sum / 2 ^ it[0])).unwrap();
+    let halves = functions.register_update(Element::U16, 1, Box::new(|sum, it| (sum / 2) ^ it[0])).unwrap();
     for _ in 0..2000 {
         let (count, value_bytes) = (1 + random.below(200), random.below(21));
         let stride_bytes = value_bytes.max(1) + random.below(4);

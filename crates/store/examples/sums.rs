@@ -12,6 +12,9 @@ use std::time::Instant;
 use honeycomb_store::unordered::{BuiltIn, Element};
 use honeycomb_store::{Config, Error, PushDown, Store, Table, ValueColumn, ValueView};
 
+/// Sums all numbers.
+type Sum<'s> = dyn Fn() -> Result<u64, Error> + 's;
+
 /// Shows values without a header of one byte, which is zero.
 struct WithoutHeader;
 
@@ -53,7 +56,7 @@ fn main() -> Result<(), Error> {
     let all = || table.push_down::<[u8]>(..);
     let condition = || all().only(1, BuiltIn::Greater.number(Element::U64), &[0; 8]);
     let (plain, headers, some) = (all(), all().seeing(WithoutHeader), condition());
-    let kinds: [(&str, &dyn Fn() -> Result<u64, Error>); 4] = [
+    let kinds: [(&str, &Sum<'_>); 4] = [
         ("scan with a loop", &|| by_scan(&table)),
         ("pushed down", &|| pushed_down(&plain, 1)),
         ("pushed down, headers", &|| pushed_down(&headers, 0)),
