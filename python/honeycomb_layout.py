@@ -448,14 +448,24 @@ BATCH_REDUCE = 11
 # operands.
 BATCH_FILTER = 12
 
+# Operation: fold the elements at an offset of all values from the key up to the upper bound, which
+# may both be empty; the value of the operation is the offset (2 bytes) and the initial element.
+BATCH_REDUCE_RANGE = 13
+
+# Operation: the pairs from the key up to the upper bound, which may both be empty, whose element at
+# an offset satisfies a predicate; the value of the operation is the offset (2 bytes) and the
+# operands.
+BATCH_FILTER_RANGE = 14
+
 # Item: a write has taken effect, or a range is complete.
 BATCH_DONE = 0
 
 # Item: the value of a get, the result of a reduction or a filter, or the original value of an
-# updated scalar.
+# updated scalar; after a part of a range, the key after which the function goes on.
 BATCH_FOUND = 1
 
-# Item: a pair of a range; its further items follow.
+# Item: a pair of a range, or the result of its reduction with an empty key; its further items
+# follow.
 BATCH_PAIR = 2
 
 # Item: the key is absent.
@@ -1770,8 +1780,8 @@ class OcsmOpcode(_Record):
 
 @dataclass(frozen=True)
 class BatchOperation(_Record):
-    """The first byte of an operation; the sizes that it has (key, expected value, value: 2 bytes each),
-    pairs_max of a range or the number of a function (2 bytes), key, expected value and value follow.
+    """The first byte of an operation; the sizes that it has (key, expected value or upper bound, value:
+    2 bytes each), pairs_max of a range or the number of a function (2 bytes), and these parts follow.
 
     +----------+-------------+------------+------------+--------+
     | 7        | 6           | 5          | 4          | 3:0    |
@@ -1788,7 +1798,7 @@ class BatchOperation(_Record):
         "backward": Field(7, 1, None, 0x1),
     }
 
-    # One of the constants batch_get to batch_filter.
+    # One of the constants batch_get to batch_filter_range.
     opcode: int = 0
     # The sizes are omitted: each equals the previous one in the datagram.
     same_sizes: int = 0

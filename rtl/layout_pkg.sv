@@ -378,14 +378,24 @@ package layout_pkg;
   // operands
   localparam int unsigned BatchFilter = 12;
 
+  // operation: fold the elements at an offset of all values from the key up to the upper bound, which
+  // may both be empty; the value of the operation is the offset (2 bytes) and the initial element
+  localparam int unsigned BatchReduceRange = 13;
+
+  // operation: the pairs from the key up to the upper bound, which may both be empty, whose element
+  // at an offset satisfies a predicate; the value of the operation is the offset (2 bytes) and the
+  // operands
+  localparam int unsigned BatchFilterRange = 14;
+
   // item: a write has taken effect, or a range is complete
   localparam int unsigned BatchDone = 0;
 
   // item: the value of a get, the result of a reduction or a filter, or the original value of an
-  // updated scalar
+  // updated scalar; after a part of a range, the key after which the function goes on
   localparam int unsigned BatchFound = 1;
 
-  // item: a pair of a range; its further items follow
+  // item: a pair of a range, or the result of its reduction with an empty key; its further items
+  // follow
   localparam int unsigned BatchPair = 2;
 
   // item: the key is absent
@@ -1706,9 +1716,9 @@ package layout_pkg;
     logic [3:0] operation;
   } ocsm_opcode_t;
 
-  // batch_operation: the first byte of an operation; the sizes that it has (key, expected value,
-  // value: 2 bytes each), pairs_max of a range or the number of a function (2 bytes), key, expected
-  // value and value follow
+  // batch_operation: the first byte of an operation; the sizes that it has (key, expected value or
+  // upper bound, value: 2 bytes each), pairs_max of a range or the number of a function (2 bytes),
+  // and these parts follow
   //
   // +----------+-------------+------------+------------+--------+
   // | 7        | 6           | 5          | 4          | 3:0    |
@@ -1735,7 +1745,7 @@ package layout_pkg;
     logic same_value;
     // the sizes are omitted: each equals the previous one in the datagram
     logic same_sizes;
-    // one of the constants batch_get to batch_filter
+    // one of the constants batch_get to batch_filter_range
     logic [3:0] opcode;
   } batch_operation_t;
 

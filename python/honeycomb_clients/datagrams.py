@@ -7,7 +7,7 @@
 
 import socket
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import honeycomb_layout as layout
 from honeycomb_layout import BatchHeader, BatchItem
@@ -65,7 +65,8 @@ class Operation:
 @dataclass
 class Outcome:
     """The outcome of an operation: one of the constants BATCH_DONE to BATCH_NOT_APPLICABLE, and the value or
-    the pairs. `more` says whether the range has further pairs."""
+    the pairs. `more` says whether the range has further pairs. After a function for a part of a range,
+    `value` is the key after which the range goes on."""
 
     status: int
     value: bytes | None = None
@@ -126,6 +127,18 @@ def reduce(key, number, initial):
 def select(key, number, operands):
     """Returns the elements that satisfy a predicate: the operation `filter` of the protocol."""
     return Operation(layout.BATCH_FILTER, key, value=operands, number=number)
+
+
+def reduce_range(lower, upper, number, offset, initial):
+    """Folds the elements at an offset of the values from one key up to another one, which is excluded. An
+    empty key is not a bound. The outcome has one pair, with an empty key and the result."""
+    return Operation(layout.BATCH_REDUCE_RANGE, lower, upper, struct.pack("<H", offset) + initial, number)
+
+
+def select_range(lower, upper, number, offset, operands):
+    """Returns the pairs of such a range whose element at an offset satisfies a predicate: the operation
+    `filter_range` of the protocol."""
+    return Operation(layout.BATCH_FILTER_RANGE, lower, upper, struct.pack("<H", offset) + operands, number)
 
 
 def encode(operations):
@@ -203,6 +216,18 @@ class Client:
             if items is not None:
                 return _outcomes(items)
         raise Failed("the server did not answer")
+
+    def parts(self, operation):
+        """Executes a function over a range, and yields the outcome of each part. The operation of each part
+        is that of the previous one, with another lower bound and, for a reduction, its result."""
+        while True:
+            [outcome] = self.call(operation)
+            yield outcome
+            if outcome.status != layout.BATCH_FOUND:
+                return
+            operation = replace(operation, key=outcome.value + b"\0")
+            if operation.opcode == layout.BATCH_REDUCE_RANGE:
+                operation = replace(operation, value=operation.value[:2] + outcome.pairs[0][1])
 
     def _hello(self):
         """Returns a new session: a token proves that this client receives at its address."""

@@ -92,6 +92,28 @@ class Operations(unittest.TestCase):
             [failed] = client.call(batch.pairs_from(b"", 1))
             self.assertEqual(failed.status, layout.BATCH_FAILED)
 
+    def test_functions_of_ranges(self):
+        """A range of more pairs than one operation visits, and more matching ones than a reply contains."""
+        add, greater = function("add", "u32"), function("greater", "u16")
+        count = 40_000
+        with Client(self.server.batch) as client:
+            for first in range(0, count, 50):
+                numbers = range(first, first + 50)
+                pairs = [(b"sum%06d" % it, pack("u16", it % 500) + pack("u32", it)) for it in numbers]
+                client.call(*[batch.put(key, value) for key, value in pairs])
+            reduce = batch.reduce_range(b"sum", b"sun", add, 2, pack("u32", 7))
+            *parts, last = client.parts(reduce)
+            self.assertEqual(([key for key, _ in last.pairs], last.status), ([b""], layout.BATCH_DONE))
+            self.assertEqual(unpack("u32", last.pairs[0][1]), [7 + sum(range(count))])
+            self.assertGreater(len(parts), 1)
+            select = batch.select_range(b"sum010000", b"", greater, 0, pack("u16", 497))
+            keys = [key for part in client.parts(select) for key, _ in part.pairs]
+            self.assertEqual(keys, [b"sum%06d" % it for it in range(10_000, count) if it % 500 > 497])
+            wrong = batch.reduce_range(b"", b"", greater, 0, pack("u16", 0))
+            self.assertEqual(client.call(wrong)[0].status, layout.BATCH_NOT_APPLICABLE)
+        with Client(self.server.batch, 1) as client:
+            self.assertEqual(client.call(reduce)[0].status, layout.BATCH_FAILED)
+
     def test_a_repeated_request_is_executed_once(self):
         for client in self.clients():
             client.call(batch.put(b"once", pack("u64", 0)))

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::batch::{FunctionForm, Operation, Rejection};
+use honeycomb_protocol::batch::{FunctionForm, Operation, RangeForm, Rejection};
 use honeycomb_protocol::{PAYLOAD_BYTES_MAX, segment_run};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -259,6 +259,83 @@ impl Client {
             Outcome::Absent => Some(None),
             _ => None,
         })
+    }
+
+    /// Folds the elements at byte `offset` of the values of all pairs from a key up to but not including
+    /// another one, from an initial element on. An empty key is not a bound. The server executes it in parts,
+    /// each at a version of its own.
+    ///
+    /// # Errors
+    /// [`Error::Server`] if the function does not exist, has other operands, or the table has no order;
+    /// [`Error`].
+    pub fn reduce_range(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        offset: u16,
+        function: u16,
+        initial: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let (mut from, mut result, mut more) = (from.to_vec(), initial.to_vec(), true);
+        while more {
+            let arguments = [&offset.to_le_bytes()[..], &result].concat();
+            let (from_now, form) = (from.clone(), RangeForm::Reduce);
+            let operation =
+                Operation::RangeFunction { from: &from_now, to, form, function, arguments: &arguments };
+            more = self.part(&operation, &mut from, |_, value| result = value.to_vec())?;
+        }
+        Ok(result)
+    }
+
+    /// Visits the pairs from a key up to but not including another one whose element at byte `offset` of the
+    /// value satisfies a predicate. An empty key is not a bound. The server executes it in parts, each at a
+    /// version of its own.
+    ///
+    /// # Errors
+    /// The same as for [`Client::reduce_range`]; also if a pair is longer than a datagram.
+    pub fn filter_range(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        offset: u16,
+        function: u16,
+        operands: &[u8],
+        mut visit: impl FnMut(&[u8], &[u8]),
+    ) -> Result<(), Error> {
+        let arguments = [&offset.to_le_bytes()[..], operands].concat();
+        let (mut from, mut more) = (from.to_vec(), true);
+        while more {
+            let (from_now, form) = (from.clone(), RangeForm::Filter);
+            let operation =
+                Operation::RangeFunction { from: &from_now, to, form, function, arguments: &arguments };
+            more = self.part(&operation, &mut from, &mut visit)?;
+        }
+        Ok(())
+    }
+
+    /// Executes a function for a part of a range and visits the pairs of its outcome. Returns whether the
+    /// range goes on; then `from` is the key at which it does.
+    fn part(
+        &mut self,
+        operation: &Operation<'_>,
+        from: &mut Vec<u8>,
+        mut visit: impl FnMut(&[u8], &[u8]),
+    ) -> Result<bool, Error> {
+        let mut report = Err(Error::Unanswered);
+        self.call(&[*operation], |_, outcome| {
+            report = match outcome {
+                Outcome::Pairs { pairs, more: false } => {
+                    pairs.iter().for_each(|(key, value)| visit(key, value));
+                    Ok(false)
+                }
+                Outcome::Part { pairs, last } => {
+                    pairs.iter().for_each(|(key, value)| visit(key, value));
+                    // The smallest key after the last one.
+                    *from = [last, b"\0"].concat();
+                    Ok(true)
+                }
+                other => Err(error(other)),
+            };
+        })?;
+        report
     }
 
     /// Executes one operation. `meaning` returns `None` for outcomes that are errors.

@@ -121,7 +121,7 @@ impl InFlightRequest {
                     other => break other,
                 }
             };
-            let is_range = matches!(operation, Operation::Range { .. });
+            let is_range = matches!(operation, Operation::Range { .. } | Operation::RangeFunction { .. });
             each(ticket, last.map_or(Outcome::Failed, |last| Outcome::of(last, is_range, &pairs)));
         }
     }

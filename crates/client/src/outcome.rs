@@ -7,12 +7,21 @@ use honeycomb_protocol::batch::{Item, Rejection};
 pub enum Outcome<'a> {
     /// The value of a get, the result of a reduction or a filter, or the original value of an updated scalar.
     Value(&'a [u8]),
-    /// The pairs of a range.
+    /// The pairs of a range, those that a filter selects, or one pair with an empty key and the result of a
+    /// reduction.
     Pairs {
         /// Keys and values in their order.
         pairs: &'a [(&'a [u8], &'a [u8])],
         /// Whether the range has further pairs. To continue, begin after the last key.
         more: bool,
+    },
+    /// The result of a function for a first part of a range: the pairs of a filter, or one pair with an
+    /// empty key and the result of a reduction.
+    Part {
+        /// Keys and values in their order.
+        pairs: &'a [(&'a [u8], &'a [u8])],
+        /// The key after which the range goes on.
+        last: &'a [u8],
     },
     /// A write has taken effect.
     Done,
@@ -46,6 +55,7 @@ impl<'a> Outcome<'a> {
     pub(crate) fn of(item: Item<'a>, is_range: bool, pairs: &'a [(&'a [u8], &'a [u8])]) -> Self {
         match item {
             Item::Done { more } if is_range => Self::Pairs { pairs, more },
+            Item::Found(last) if is_range => Self::Part { pairs, last },
             Item::Found(value) => Self::Value(value),
             Item::Done { .. } => Self::Done,
             Item::Absent => Self::Absent,

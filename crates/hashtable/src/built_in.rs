@@ -180,6 +180,26 @@ pub(crate) fn reduce(function: BuiltIn, element: Element, initial: &mut [u8], va
     for_element!(element, reduce_typed(function, initial, value));
 }
 
+/// As [`reduce`], for elements at the beginnings of fields, in their order.
+pub(crate) fn reduce_fields<'v>(
+    function: BuiltIn,
+    element: Element,
+    initial: &mut [u8],
+    fields: impl Iterator<Item = &'v [u8]>,
+) {
+    for_element!(element, reduce_fields_typed(function, initial, fields));
+}
+
+/// Returns a bit for each of at most 64 fields: whether the element at its beginning satisfies a predicate.
+pub(crate) fn matching<'v>(
+    function: BuiltIn,
+    element: Element,
+    fields: impl Iterator<Item = &'v [u8]>,
+    operands: &[u8],
+) -> u64 {
+    for_element!(element, matching_typed(function, fields, operands))
+}
+
 /// Appends the elements that satisfy a predicate.
 pub(crate) fn filter(function: BuiltIn, element: Element, value: &[u8], operands: &[u8], out: &mut Vec<u8>) {
     for_element!(element, filter_typed(function, value, operands, out));
@@ -188,6 +208,14 @@ pub(crate) fn filter(function: BuiltIn, element: Element, value: &[u8], operands
 /// Whether an element satisfies a predicate.
 pub(crate) fn is_satisfied(function: BuiltIn, element: Element, bytes: &[u8], operands: &[u8]) -> bool {
     for_element!(element, satisfies(function, bytes, operands))
+}
+
+fn reduce_fields_typed<'v, T: Number>(
+    function: BuiltIn,
+    initial: &mut [u8],
+    fields: impl Iterator<Item = &'v [u8]>,
+) {
+    with_one::<T, _>(function, FoldFields { initial, fields });
 }
 
 fn update_typed<T: Number>(function: BuiltIn, value: &mut [u8], operands: Operands<'_>) {
@@ -252,6 +280,17 @@ impl<T: Number> Loop<T> for Fold<'_, '_> {
     fn run(self, apply: impl Fn(T, T) -> T) {
         let elements = self.value.chunks_exact(T::BYTES).map(T::read);
         elements.fold(T::read(self.initial), apply).write(self.initial);
+    }
+}
+
+struct FoldFields<'i, F> {
+    initial: &'i mut [u8],
+    fields: F,
+}
+
+impl<'v, T: Number, F: Iterator<Item = &'v [u8]>> Loop<T> for FoldFields<'_, F> {
+    fn run(self, apply: impl Fn(T, T) -> T) {
+        self.fields.map(T::read).fold(T::read(self.initial), apply).write(self.initial);
     }
 }
 
@@ -350,15 +389,34 @@ fn filter_typed<T: Number>(function: BuiltIn, value: &[u8], operands: &[u8], out
 
 #[inline]
 fn satisfies<T: Number>(function: BuiltIn, bytes: &[u8], operands: &[u8]) -> bool {
-    let (element, first) = (T::read(bytes), T::read(operands));
+    matching_typed::<T>(function, std::iter::once(bytes), operands) != 0
+}
+
+#[inline]
+fn matching_typed<'v, T: Number>(
+    function: BuiltIn,
+    fields: impl Iterator<Item = &'v [u8]>,
+    operands: &[u8],
+) -> u64 {
+    let first = T::read(operands);
     match function {
-        BuiltIn::Equal => element == first,
-        BuiltIn::NotEqual => element != first,
-        BuiltIn::Less => element < first,
-        BuiltIn::Greater => element > first,
+        BuiltIn::Equal => bits(fields, |element: T| element == first),
+        BuiltIn::NotEqual => bits(fields, |element: T| element != first),
+        BuiltIn::Less => bits(fields, |element: T| element < first),
+        BuiltIn::Greater => bits(fields, |element: T| element > first),
         // The check of the arguments leaves only `Between`.
-        _ => element >= first && element <= T::read(&operands[T::BYTES..]),
+        _ => {
+            let last = T::read(&operands[T::BYTES..]);
+            bits(fields, |element: T| element >= first && element <= last)
+        }
     }
+}
+
+/// A loop without branches that depend on the elements.
+#[inline(always)]
+fn bits<'v, T: Number>(fields: impl Iterator<Item = &'v [u8]>, is_satisfied: impl Fn(T) -> bool) -> u64 {
+    let elements = fields.map(T::read).enumerate();
+    elements.fold(0, |bits, (at, element)| bits | u64::from(is_satisfied(element)) << at)
 }
 
 #[cfg(all(test, not(loom)))]

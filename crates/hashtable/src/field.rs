@@ -1,6 +1,7 @@
 //! Functions on a field of values: a number at a fixed offset. The ordered index has the same functions over
 //! ranges of pairs.
 
+use crate::column::ValueColumn;
 use crate::element::Element;
 use crate::error::Error;
 use crate::functions::{Function, Functions};
@@ -50,6 +51,12 @@ impl<'f> Condition<'f> {
         let element = self.field.of(value);
         element.is_some_and(|element| self.field.function.is_satisfied_by(element, &self.operands))
     }
+
+    /// Returns a bit for each of at most 64 values: whether it satisfies the condition.
+    #[must_use]
+    pub fn matching(&self, values: &ValueColumn<'_>) -> u64 {
+        self.field.function.matching(values, self.field.offset, &self.operands)
+    }
 }
 
 impl<'f> Fold<'f> {
@@ -90,6 +97,12 @@ impl<'f> Fold<'f> {
         }
     }
 
+    /// As [`Fold::add`], for the values of a column.
+    pub fn add_column(&mut self, values: &ValueColumn<'_>) {
+        self.fold();
+        self.field.function.reduce_column(&mut self.result, values, self.field.offset);
+    }
+
     /// The result: one element.
     #[must_use]
     pub fn into_result(mut self) -> Vec<u8> {
@@ -98,6 +111,9 @@ impl<'f> Fold<'f> {
     }
 
     fn fold(&mut self) {
+        if self.elements.is_empty() {
+            return;
+        }
         self.field.function.reduce(&mut self.result, &self.elements);
         self.elements.clear();
     }

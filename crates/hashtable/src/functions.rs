@@ -2,6 +2,7 @@
 //! before it creates the table.
 
 use crate::built_in::{self, BuiltIn, OPERANDS_MAX, Operands};
+use crate::column::ValueColumn;
 use crate::element::Element;
 use crate::error::Error;
 
@@ -174,14 +175,16 @@ impl Function<'_> {
             Body::BuiltIn(function) => return built_in::reduce(function, self.element, initial, value),
             Body::Registered(registered) => registered,
         };
-        let Kind::Update(update) = &registered.kind else { return };
-        let width = self.element.bytes();
-        let elements = value.chunks_exact(width).map(read);
-        let folded = elements.fold(read(initial), |sum, element| {
-            // A further call sees an element, so no bits above its width.
-            read(&update(sum, &[element]).to_le_bytes()[..width])
-        });
-        initial.copy_from_slice(&folded.to_le_bytes()[..width]);
+        registered.fold(initial, value.chunks_exact(self.element.bytes()));
+    }
+
+    /// Folds the elements at an offset of all values into `initial`.
+    pub(crate) fn reduce_column(&self, initial: &mut [u8], values: &ValueColumn<'_>, offset: usize) {
+        let fields = values.fields(offset, self.element.bytes());
+        match self.body {
+            Body::BuiltIn(function) => built_in::reduce_fields(function, self.element, initial, fields),
+            Body::Registered(registered) => registered.fold(initial, fields),
+        }
     }
 
     /// Whether an element satisfies the predicate.
@@ -195,6 +198,18 @@ impl Function<'_> {
         let Kind::Predicate(predicate) = &registered.kind else { return false };
         let (operands, count) = read_operands(operands, self.element.bytes());
         predicate(read(element), &operands[..count])
+    }
+
+    /// Returns a bit for each of at most 64 values: whether its element at an offset satisfies the predicate.
+    pub(crate) fn matching(&self, values: &ValueColumn<'_>, offset: usize, operands: &[u8]) -> u64 {
+        let fields = values.fields(offset, self.element.bytes());
+        match self.body {
+            Body::BuiltIn(function) => built_in::matching(function, self.element, fields, operands),
+            Body::Registered(_) => {
+                let satisfied = |field: &[u8]| self.is_satisfied_by(&field[..self.element.bytes()], operands);
+                fields.enumerate().fold(0, |bits, (at, field)| bits | u64::from(satisfied(field)) << at)
+            }
+        }
     }
 
     /// Appends the elements of a value that satisfy the predicate.
@@ -211,6 +226,19 @@ impl Function<'_> {
         let elements = value.chunks_exact(width);
         let matching = elements.filter(|bytes| predicate(read(bytes), &operands[..count]));
         matching.for_each(|bytes| out.extend_from_slice(bytes));
+    }
+}
+
+impl Registered {
+    /// Folds elements, each at the beginning of some bytes, into `initial`, if this is an update.
+    fn fold<'v>(&self, initial: &mut [u8], elements: impl Iterator<Item = &'v [u8]>) {
+        let Kind::Update(update) = &self.kind else { return };
+        let width = self.element.bytes();
+        let folded = elements.fold(read(initial), |sum, element| {
+            // A further call sees an element, so no bits above its width.
+            read(&update(sum, &[read(&element[..width])]).to_le_bytes()[..width])
+        });
+        initial.copy_from_slice(&folded.to_le_bytes()[..width]);
     }
 }
 

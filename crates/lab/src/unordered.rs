@@ -18,6 +18,7 @@ use honeycomb_workload::{Distribution, Operation, Stream, Workload, mix, seed};
 use self::maps::{Bytes, Dash, Honeycomb, Papaya, Scc, UnorderedMap};
 use crate::map::Failure;
 use crate::memory::resident_bytes;
+use crate::summary::median;
 
 /// Operations between two looks at the clock: their keys are generated before.
 const BATCH: usize = 256;
@@ -192,7 +193,7 @@ impl Row {
             rates[maps.len()].push(self.in_threads(round, |seed| Ok(self.line_rate(seed)))?);
         }
         let operation = if self.put { "put" } else { "get" };
-        let medians: Vec<_> = rates.iter_mut().map(|rates| format!("{:.2}", median(rates))).collect();
+        let medians: Vec<_> = rates.iter().map(|rates| format!("{:.2}", median(rates))).collect();
         let (distribution, threads) = (self.distribution.name(), self.threads);
         Ok(format!("| {operation}, {distribution}, {threads} thread(s) | {} |\n", medians.join(" | ")))
     }
@@ -255,10 +256,4 @@ impl Row {
         black_box(sum);
         count as f64 / start.elapsed().as_secs_f64() / 1e6
     }
-}
-
-/// The median of some rates.
-fn median(rates: &mut [f64]) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates.get(rates.len() / 2).copied().unwrap_or(0.0)
 }

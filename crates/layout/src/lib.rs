@@ -382,14 +382,25 @@ pub const BATCH_REDUCE: usize = 11;
 /// operands.
 pub const BATCH_FILTER: usize = 12;
 
+/// Operation: fold the elements at an offset of all values from the key up to the upper bound,
+/// which may both be empty; the value of the operation is the offset (2 bytes) and the initial
+/// element.
+pub const BATCH_REDUCE_RANGE: usize = 13;
+
+/// Operation: the pairs from the key up to the upper bound, which may both be empty, whose element
+/// at an offset satisfies a predicate; the value of the operation is the offset (2 bytes) and the
+/// operands.
+pub const BATCH_FILTER_RANGE: usize = 14;
+
 /// Item: a write has taken effect, or a range is complete.
 pub const BATCH_DONE: usize = 0;
 
 /// Item: the value of a get, the result of a reduction or a filter, or the original value of an
-/// updated scalar.
+/// updated scalar; after a part of a range, the key after which the function goes on.
 pub const BATCH_FOUND: usize = 1;
 
-/// Item: a pair of a range; its further items follow.
+/// Item: a pair of a range, or the result of its reduction with an empty key; its further items
+/// follow.
 pub const BATCH_PAIR: usize = 2;
 
 /// Item: the key is absent.
@@ -2950,9 +2961,9 @@ pub mod ocsm_opcode {
     }
 }
 
-/// The first byte of an operation; the sizes that it has (key, expected value, value: 2 bytes
-/// each), pairs_max of a range or the number of a function (2 bytes), key, expected value and value
-/// follow.
+/// The first byte of an operation; the sizes that it has (key, expected value or upper bound,
+/// value: 2 bytes each), pairs_max of a range or the number of a function (2 bytes), and these
+/// parts follow.
 ///
 /// ```text
 /// +----------+-------------+------------+------------+--------+
@@ -3009,7 +3020,7 @@ pub mod batch_operation {
         assert!(BITS == end);
     };
 
-    /// One of the constants batch_get to batch_filter.
+    /// One of the constants batch_get to batch_filter_range.
     #[inline]
     pub const fn opcode(word: u64) -> u64 {
         super::extract(word, OPCODE_SHIFT, OPCODE_MASK)

@@ -24,7 +24,7 @@ mod window;
 pub use encoding::Malformed;
 pub use header::{Header, Kind, Rejection};
 pub use item::{Item, Items};
-pub use operation::{FunctionForm, Operation, Operations, RequestDatagram};
+pub use operation::{FunctionForm, Operation, Operations, RangeForm, RequestDatagram};
 pub use reply::{ReplyWriter, Room};
 pub use token::Tokens;
 pub use window::{RequestState, Window};

@@ -8,6 +8,7 @@ mod functions;
 mod outbox;
 mod outcome;
 mod port;
+mod range_functions;
 mod replies;
 mod requests;
 mod sessions;

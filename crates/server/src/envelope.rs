@@ -7,6 +7,7 @@
 //! Only the server interprets this format. For the store and its accelerator it is a value like any other.
 
 use honeycomb_layout::{ALLOCATION_UNIT_BYTES, INLINE_VALUE_BYTES_MAX, item_word, value_reference};
+use honeycomb_store::{ValueColumn, ValueView};
 
 use crate::failure::Failure;
 
@@ -93,9 +94,54 @@ impl<'a> Envelope<'a> {
     }
 }
 
+/// Shows functions the data of stored values that have not expired at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AliveAt(pub(crate) u64);
+
+impl ValueView for AliveAt {
+    #[inline]
+    fn part<'v>(&self, value: &'v [u8]) -> Option<&'v [u8]> {
+        let envelope = Envelope::open(value)?;
+        envelope.is_alive(self.0).then_some(envelope.data)
+    }
+
+    fn parts<'v>(&self, values: ValueColumn<'v>) -> Option<ValueColumn<'v>> {
+        if values.all_begin(|[kind]| *kind == LASTS) {
+            return values.from(1);
+        }
+        let is_alive = |value: &[u8; HEADER_BYTES_MAX]| value[0] == EXPIRES && self.part(value).is_some();
+        if values.all_begin(is_alive) { values.from(HEADER_BYTES_MAX) } else { None }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Headers of one kind or of two, and of deadlines on both sides of a time.
+    #[test]
+    fn a_column_shows_the_same_parts_as_its_values() {
+        let (lasts, dead, alive) = (None, Some(5), Some(6));
+        let foreign = [2; 12];
+        for deadlines in [[lasts, lasts], [alive, alive], [alive, dead], [dead, alive], [lasts, alive]] {
+            for stride in [12, 16] {
+                let seal = |expires_at| {
+                    let data = if expires_at == lasts { &b"ABCDEFGHIJK"[..] } else { b"abc" };
+                    Envelope { data, expires_at }.seal()
+                };
+                let values = [seal(deadlines[0]), seal(deadlines[1])];
+                let bytes = [&values[0][..], &foreign[..stride - 12], &values[1]].concat();
+                let column = ValueColumn::new(&bytes, stride, 12, 2);
+                let parts: Vec<_> = values.iter().filter_map(|value| AliveAt(5).part(value)).collect();
+                match AliveAt(5).parts(column) {
+                    Some(column) => assert_eq!(column.iter().collect::<Vec<_>>(), parts),
+                    None => assert!(deadlines[0] != deadlines[1]),
+                }
+            }
+        }
+        assert!(AliveAt(5).parts(ValueColumn::new(&foreign, 12, 12, 1)).is_none());
+        assert!(AliveAt(5).parts(ValueColumn::new(&[], 4, 0, 1)).is_none());
+    }
 
     #[test]
     fn sealed_values_decode() {

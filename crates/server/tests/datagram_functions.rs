@@ -6,7 +6,7 @@ mod common;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use honeycomb_client::{Client, Config as ClientConfig, FunctionForm, Operation, Outcome};
+use honeycomb_client::{Client, Config as ClientConfig, FunctionForm, Operation, Outcome, RangeForm};
 use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::batch::{Header, Item, Items, Kind, RequestDatagram};
 use honeycomb_server::{Config, Datagrams};
@@ -213,5 +213,100 @@ fn a_repeated_update_is_answered_but_not_executed_again() {
         let one = 1_u64.to_le_bytes();
         let expected = [Item::Found(&[1]), Item::Found(&one), Item::Absent, Item::Found(&[read])];
         assert_eq!(items, expected, "attempt {attempt}");
+    }
+}
+
+/// Sums, and filters with many and with few matching pairs, of ranges that one operation does not visit as a
+/// whole, beside loops.
+#[test]
+fn functions_of_ranges_agree_with_loops() {
+    const PAIRS: u32 = 50_000;
+    let running = start();
+    let mut client = client_of(&running, 0);
+    let key = |number: u32| [&b"k"[..], &number.to_be_bytes()].concat();
+    let value = |number: u32| [&[number as u8, 9][..], &number.to_le_bytes()].concat();
+    let pairs: Vec<_> = (0..PAIRS).map(|number| (key(number), value(number))).collect();
+    let puts: Vec<_> = pairs.iter().map(|(key, value)| Operation::Put { key, value }).collect();
+    client.call(&puts, |_, outcome| assert_eq!(outcome, Outcome::Done)).unwrap();
+    client.put(b"z", b"short").unwrap();
+    let (add, least) = (number(BuiltIn::Add, Element::U32), number(BuiltIn::Minimum, Element::U32));
+    let greater = number(BuiltIn::Greater, Element::U8);
+    for (from, to) in [(0, PAIRS), (17, 18), (1000, 1000), (30_000, 49_999)] {
+        let sum = (from..to).fold(5_u32, u32::wrapping_add);
+        let range = (&key(from)[..], &key(to)[..]);
+        assert_eq!(client.reduce_range(range, 2, add, &5_u32.to_le_bytes()).unwrap(), sum.to_le_bytes());
+        for bound in [100, 254, 255] {
+            let mut found = Vec::new();
+            let note = |key: &[u8], value: &[u8]| found.push((key.to_vec(), value.to_vec()));
+            client.filter_range(range, 0, greater, &[bound], note).unwrap();
+            let expected = &pairs[from as usize..to as usize];
+            let mut expected = expected.iter().filter(|(_, value)| value[0] > bound);
+            assert!(found.iter().eq(expected.by_ref()), "{from}..{to} above {bound}");
+        }
+    }
+    let all = client.reduce_range((b"", b""), 2, least, &9_u32.to_le_bytes()).unwrap();
+    assert_eq!(all, 0_u32.to_le_bytes());
+    assert_eq!(client.reduce_range((&key(PAIRS), b""), 2, add, &[1; 4]).unwrap(), [1; 4]);
+}
+
+#[test]
+fn functions_of_ranges_see_living_pairs_before_the_writes_of_their_packet() {
+    let running = start();
+    let (mut client, mut redis) = (client_of(&running, 0), RedisClient::connect(&running));
+    dialogue(&mut redis, &[("SET a \x01 PX 50", "OK"), ("SET b \x02", "OK")]);
+    let (from, to, form) = (&b""[..], &b""[..], RangeForm::Reduce);
+    let function = number(BuiltIn::Add, Element::U8);
+    let sum = Operation::RangeFunction { from, to, form, function, arguments: &[0, 0, 0] };
+    let mut texts = Vec::new();
+    client
+        .call(&[Operation::Put { key: b"c", value: &[9] }, sum], |_, it| texts.push(format!("{it:?}")))
+        .unwrap();
+    let pair = |sum: u8| format!("Pairs {{ pairs: [([], [{sum}])], more: false }}");
+    assert_eq!(texts, ["Done", &pair(3)]);
+    running.time.advance(51);
+    assert_eq!(outcome(&mut client, &sum), pair(11));
+}
+
+#[test]
+fn invalid_functions_of_ranges() {
+    let running = start();
+    let (add, less) = (number(BuiltIn::Add, Element::U8), number(BuiltIn::Less, Element::U8));
+    let cases: [(RangeForm, u16, &[u8]); 5] = [
+        (RangeForm::Reduce, add, b""),
+        (RangeForm::Reduce, add, b"\0\0"),
+        (RangeForm::Reduce, less, b"\0\0\0"),
+        (RangeForm::Filter, add, b"\0\0\0"),
+        (RangeForm::Filter, less, b"\0\0\0\0"),
+    ];
+    for (form, function, arguments) in cases {
+        let operation = Operation::RangeFunction { from: b"", to: b"", form, function, arguments };
+        assert_eq!(outcome(&mut client_of(&running, 0), &operation), "NotApplicable", "{operation:?}");
+        assert_eq!(outcome(&mut client_of(&running, 1), &operation), "Failed", "{operation:?}");
+    }
+}
+
+/// A packet has at most 16 functions over ranges, which visit at most 16 pages together. Others have no room.
+#[test]
+fn functions_of_ranges_are_bounded_in_a_packet() {
+    let running = start();
+    let mut client = client_of(&running, 0);
+    let keys: Vec<_> = (0..20_000_u32).map(u32::to_be_bytes).collect();
+    let puts: Vec<_> = keys.iter().map(|key| Operation::Put { key, value: &[1, 0] }).collect();
+    client.call(&puts, |_, outcome| assert_eq!(outcome, Outcome::Done)).unwrap();
+    let function = number(BuiltIn::Add, Element::U16);
+    let (form, arguments) = (RangeForm::Reduce, &[0; 4]);
+    let count = Operation::RangeFunction { from: b"", to: b"", form, function, arguments };
+    for (operations, pages) in [(1, 16), (2, 8), (5, 3), (16, 1), (20, 1)] {
+        let mut counts = vec![None; operations];
+        let note = |index: usize, outcome: Outcome<'_>| match outcome {
+            Outcome::Part { pairs: [(b"", sum)], last } => {
+                let last = u32::from_be_bytes(last.try_into().unwrap());
+                counts[index] = Some((u16::from_le_bytes((*sum).try_into().unwrap()), last + 1));
+            }
+            other => assert_eq!(other, Outcome::NoRoom),
+        };
+        client.call(&vec![count; operations], note).unwrap();
+        let expected = |index| (index < 16).then_some((pages * 1024, u32::from(pages) * 1024));
+        assert_eq!(counts, (0..operations).map(expected).collect::<Vec<_>>());
     }
 }

@@ -5,7 +5,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
@@ -13,12 +12,11 @@ use honeycomb_btree::{Pair, Reader, Scan};
 use honeycomb_hashtable::{Condition, Element, Fold};
 
 use crate::error::Error;
+use crate::push_down_page::{PAGE_PAIRS, PageEnd};
 use crate::push_down_values::{Count, Reduction, ValuePage};
 use crate::range;
 use crate::table::Table;
-
-/// Pairs that are scanned under one pin.
-pub(crate) const PAGE_PAIRS: usize = 1024;
+use crate::value_view::{SharedView, ValueView};
 
 /// A range of an ordered table, and conditions on its pairs. Its functions see the pairs of one version; in a
 /// store without versions, only 1,024 adjacent pairs are of one moment.
@@ -45,20 +43,8 @@ pub struct PushDown<'t> {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     conditions: Vec<StoredCondition>,
-    view: Option<ValueView>,
+    view: Option<SharedView>,
     bytes_max: usize,
-}
-
-/// Returns the part of a value that functions see; `None` omits the pair.
-pub(crate) type View = dyn Fn(&[u8]) -> Option<&[u8]> + Send + Sync;
-
-#[derive(Clone)]
-struct ValueView(Arc<View>);
-
-impl fmt::Debug for ValueView {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ValueView")
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +52,15 @@ struct StoredCondition {
     offset: usize,
     function: u32,
     operands: Vec<u8>,
+}
+
+/// The result of a function for the first part of a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangePart<T> {
+    /// The result.
+    pub result: T,
+    /// The key after which the rest of the range begins; `None` if there is no rest.
+    pub last: Option<Vec<u8>>,
 }
 
 /// A key and a value.
@@ -85,12 +80,11 @@ impl Table {
 }
 
 impl PushDown<'_> {
-    /// Makes all functions and conditions see only a part of each value, for programs whose values have a
-    /// header. Pairs for which `view` returns `None` do not count. [`PushDown::pairs`] and [`PushDown::top`]
-    /// return whole values.
+    /// Makes all functions and conditions see only a part of each value. Pairs that `view` omits do not
+    /// count. [`PushDown::pairs`] and [`PushDown::top`] return whole values.
     #[must_use]
-    pub fn seeing(mut self, view: impl Fn(&[u8]) -> Option<&[u8]> + Send + Sync + 'static) -> Self {
-        self.view = Some(ValueView(Arc::new(view)));
+    pub fn seeing(mut self, view: impl ValueView + 'static) -> Self {
+        self.view = Some(SharedView(Arc::new(view)));
         self
     }
 
@@ -117,7 +111,7 @@ impl PushDown<'_> {
     /// [`Error::SnapshotTooOld`].
     pub fn count(&self) -> Result<u64, Error> {
         let mut count = Count::default();
-        self.visit_values(&mut count)?;
+        self.visit_values(usize::MAX, &mut count)?;
         Ok(count.0)
     }
 
@@ -128,10 +122,24 @@ impl PushDown<'_> {
     /// # Errors
     /// The same as for [`PushDown::count`], also for the function.
     pub fn reduce(&self, offset: usize, function: u32, initial: &[u8]) -> Result<Vec<u8>, Error> {
+        self.reduce_part(usize::MAX, offset, function, initial).map(|part| part.result)
+    }
+
+    /// As [`PushDown::reduce`], for at most the first `pages` pages of 1,024 pairs of the range.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::reduce`].
+    pub fn reduce_part(
+        &self,
+        pages: usize,
+        offset: usize,
+        function: u32,
+        initial: &[u8],
+    ) -> Result<RangePart<Vec<u8>>, Error> {
         let functions = self.table.state().functions();
         let mut fold = Fold::new(functions, function, initial, offset)?;
-        self.visit_values(&mut fold)?;
-        Ok(fold.into_result())
+        let last = self.visit_values(pages, &mut fold)?;
+        Ok(RangePart { result: fold.into_result(), last })
     }
 
     /// Returns the `count` pairs with the greatest elements at byte `offset` of their values, the greatest
@@ -141,7 +149,7 @@ impl PushDown<'_> {
     /// The same as for [`PushDown::count`].
     pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
         let (mut best, mut position) = (Best::new(count, self.bytes_max), 0_u64);
-        self.visit(|pair, value| {
+        self.visit(usize::MAX, |pair, value| {
             if let Some(rank) = element.rank(value, offset) {
                 best.offer((rank, Reverse(position)), pair);
                 position += 1;
@@ -156,43 +164,60 @@ impl PushDown<'_> {
     /// # Errors
     /// The same as for [`PushDown::count`].
     pub fn pairs(&self, max: usize) -> Result<OwnedPairs, Error> {
-        let (mut pairs, mut bytes) = (Vec::new(), 0);
-        if max > 0 {
-            self.visit(|pair, _| {
-                bytes += bytes_of(&pair);
-                if bytes > self.bytes_max && !pairs.is_empty() {
-                    return ControlFlow::Break(());
-                }
+        self.first_pairs(usize::MAX, max).map(|part| part.result)
+    }
+
+    /// Returns the pairs of at most the first `pages` pages of 1,024 pairs of the range.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`].
+    pub fn pairs_part(&self, pages: usize) -> Result<RangePart<OwnedPairs>, Error> {
+        self.first_pairs(pages, usize::MAX)
+    }
+
+    fn first_pairs(&self, pages: usize, max: usize) -> Result<RangePart<OwnedPairs>, Error> {
+        let (mut pairs, mut bytes, mut is_full) = (OwnedPairs::new(), 0, max == 0);
+        let pages = if is_full { 0 } else { pages };
+        let last = self.visit(pages, |pair, _| {
+            bytes += bytes_of(&pair);
+            is_full = bytes > self.bytes_max && !pairs.is_empty();
+            if !is_full {
                 pairs.push(owned(pair));
-                if pairs.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-        }
-        Ok(pairs)
+                is_full = pairs.len() == max;
+            }
+            if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        let last_pair = pairs.last().filter(|_| is_full).map(|(key, _)| key.clone());
+        Ok(RangePart { last: last_pair.or(last), result: pairs })
     }
 
     /// Passes the visible parts of the values that satisfy all conditions to a reduction.
-    fn visit_values(&self, reduction: &mut impl Reduction) -> Result<(), Error> {
+    fn visit_values(&self, pages: usize, reduction: &mut impl Reduction) -> Result<Option<Vec<u8>>, Error> {
         let conditions = self.conditions()?;
         let view = self.view.as_ref().map(|view| &*view.0);
-        self.visit_pages(|reader, scan| {
+        self.visit_pages(pages, |reader, scan| {
             let reduction = &mut *reduction;
-            let mut page = ValuePage { view, conditions: &conditions, reduction, pairs: 0, last: None };
+            let mut page = ValuePage { view, conditions: &conditions, reduction, end: PageEnd::default() };
             reader.scan_into(self.table.root(), scan, &mut page);
-            page.last
+            page.end.into_last()
         })
     }
 
     /// Passes the pairs that satisfy all conditions, and the visible parts of their values, to `visit`, until
     /// it breaks.
-    fn visit(&self, mut visit: impl FnMut(Pair<'_>, &[u8]) -> ControlFlow<()>) -> Result<(), Error> {
+    fn visit(
+        &self,
+        pages: usize,
+        mut visit: impl FnMut(Pair<'_>, &[u8]) -> ControlFlow<()>,
+    ) -> Result<Option<Vec<u8>>, Error> {
         let conditions = self.conditions()?;
         let mut visit = |pair: Pair<'_>| {
             let whole = pair.value();
-            let seen = self.view.as_ref().map_or(Some(whole), |view| (view.0)(whole));
+            let seen = self.view.as_ref().map_or(Some(whole), |view| view.0.part(whole));
             let matches = |value| conditions.iter().all(|condition| condition.matches(value));
             seen.filter(|value| matches(value)).map_or(ControlFlow::Continue(()), |value| visit(pair, value))
         };
-        self.visit_pages(|reader, scan| self.visit_page(reader, scan, &mut visit))
+        self.visit_pages(pages, |reader, scan| self.visit_page(reader, scan, &mut visit))
     }
 
     fn conditions(&self) -> Result<Vec<Condition<'_>>, Error> {
@@ -202,21 +227,27 @@ impl PushDown<'_> {
     }
 
     /// Scans the range in pages, each under a pin. `visit` returns the last key of a page if there may be
-    /// more.
+    /// more. Returns the last key of the last page, unless there are no more.
     fn visit_pages(
         &self,
+        pages: usize,
         mut visit: impl FnMut(&Reader<'_>, &Scan<'_>) -> Option<Vec<u8>>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Vec<u8>>, Error> {
         let state = self.table.state();
-        let (mut lower, upper) = (self.lower.clone(), self.upper.as_ref().map(Vec::as_slice));
         let limits = state.lease_limits;
         let lease = state.forest.mvcc().then(|| state.leases.acquire(&state.forest, limits)).transpose()?;
+        let (first, upper) = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
+        let (mut left, mut last) = (pages, None::<Vec<u8>>);
         let result = loop {
-            let bounds = (lower.as_ref().map(Vec::as_slice), upper);
-            let Some((low, high)) = range::normalize(bounds, false, state.key_bytes_max) else {
-                break Ok(());
+            let lower = last.as_deref().map_or(first, Bound::Excluded);
+            let Some((lower, upper)) = range::normalize((lower, upper), false, state.key_bytes_max) else {
+                break Ok(None);
             };
-            let scan = Scan { lower: low, upper: high, limit: PAGE_PAIRS, ..Scan::default() };
+            if left == 0 {
+                break Ok(last);
+            }
+            left -= 1;
+            let scan = Scan { lower, upper, limit: PAGE_PAIRS, ..Scan::default() };
             let page = match &lease {
                 None => Ok(visit(&state.forest.reader(), &scan)),
                 Some(lease) => state.leases.enter(lease, state.forest.memory()).and_then(|in_use| {
@@ -227,9 +258,8 @@ impl PushDown<'_> {
                 }),
             };
             match page {
-                Ok(Some(last)) => lower = Bound::Excluded(last),
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error),
+                Ok(Some(key)) => last = Some(key),
+                end => break end,
             }
         };
         lease.iter().for_each(|lease| state.leases.end(lease));
@@ -243,18 +273,12 @@ impl PushDown<'_> {
         scan: &Scan<'_>,
         visit: &mut impl FnMut(Pair<'_>) -> ControlFlow<()>,
     ) -> Option<Vec<u8>> {
-        let (mut count, mut last) = (0, None);
+        let mut end = PageEnd::default();
         reader.scan(self.table.root(), scan, |pair| {
-            count += 1;
-            let flow = visit(*pair);
-            if count == PAGE_PAIRS && flow.is_continue() {
-                let mut key = Vec::new();
-                pair.copy_key_into(&mut key);
-                last = Some(key);
-            }
-            flow
+            visit(*pair)?;
+            end.pair(pair)
         });
-        last
+        end.into_last()
     }
 }
 

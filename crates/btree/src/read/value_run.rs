@@ -8,27 +8,13 @@ use crate::read::run::PairRun;
 #[derive(Debug, Clone, Copy)]
 pub struct ValueRun<'a> {
     /// From the first value up to the end of the last one.
-    bytes: &'a [u8],
-    stride_bytes: usize,
-    value_bytes: usize,
-    count: usize,
-}
-
-impl<'a> ValueRun<'a> {
-    /// Returns the number of values, at least one.
-    #[must_use]
-    #[inline]
-    #[expect(clippy::len_without_is_empty, reason = "a run is never empty")]
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Iterates over the values.
-    #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let Self { bytes, stride_bytes, value_bytes, count } = *self;
-        (0..count).map(move |index| &bytes[index * stride_bytes..][..value_bytes])
-    }
+    pub bytes: &'a [u8],
+    /// The distance from the beginning of a value to that of the next one.
+    pub stride_bytes: usize,
+    /// The length of each value in bytes.
+    pub value_bytes: usize,
+    /// Number of values, at least one.
+    pub count: usize,
 }
 
 impl<'a> PairRun<'a> {

@@ -8,8 +8,8 @@ use honeycomb_hashtable::{BuiltIn, Element, Operation, Request};
 use rustc_hash::FxBuildHasher;
 
 use super::maps::{ANSWERS, Bytes, Honeycomb};
-use super::median;
 use crate::map::Failure;
+use crate::summary::median;
 
 /// Operations between two looks at the clock.
 const BATCH: usize = 1024;
@@ -75,7 +75,7 @@ pub(super) fn measure(rounds: usize, time: Duration) -> Result<String, Failure> 
         for _ in 0..rounds {
             maps.iter().zip(&mut rates).for_each(|(map, rates)| rates.push(rate(*map, &keys, time)));
         }
-        let medians = rates.map(|mut rates| format!("{:.1}", median(&mut rates)));
+        let medians = rates.map(|rates| format!("{:.1}", median(&rates)));
         text += &format!("| {count} | {} |\n", medians.join(" | "));
     }
     Ok(text)

@@ -10,8 +10,8 @@ use honeycomb_hashtable::{
 use honeycomb_memory::{Memory, MemoryConfig};
 use honeycomb_workload::{Distribution, Operation, Stream, Workload, mix, seed};
 
-use super::median;
 use crate::map::Failure;
+use crate::summary::median;
 
 /// Bytes of key and value together, as in the paper.
 const PAIR_BYTES: [usize; 6] = [5, 10, 15, 62, 126, 254];
@@ -35,8 +35,8 @@ pub(super) fn measure(pairs: u64, rounds: usize, time: Duration) -> Result<Strin
         for distribution in Distribution::DEFAULT {
             for puts in PUTS {
                 let rate = |round| sized.rate(distribution, puts, seed(2, [round, 0]), time);
-                let mut rates = (0..rounds as u64).map(rate).collect::<Result<Vec<_>, _>>()?;
-                let (name, median) = (distribution.name(), median(&mut rates));
+                let rates = (0..rounds as u64).map(rate).collect::<Result<Vec<_>, _>>()?;
+                let (name, median) = (distribution.name(), median(&rates));
                 text += &format!("| {pair_bytes} | {name} | {puts} | {median:.2} |\n");
             }
         }
@@ -58,7 +58,7 @@ pub(super) fn measure_skew(rounds: usize, time: Duration) -> Result<String, Fail
             together.push(increments(&index, counters, round, time, true)?);
             alone.push(increments(&index, counters, round, time, false)?);
         }
-        text += &format!("| {counters} | {:.2} | {:.2} |\n", median(&mut together), median(&mut alone));
+        text += &format!("| {counters} | {:.2} | {:.2} |\n", median(&together), median(&alone));
     }
     Ok(text)
 }

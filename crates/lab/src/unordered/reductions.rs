@@ -9,8 +9,8 @@ use honeycomb_hashtable::{BuiltIn, Element, Functions, Operation, Table as HashT
 use honeycomb_memory::{Memory, MemoryConfig};
 use honeycomb_store::{Config, Store, Table};
 
-use super::median;
 use crate::map::Failure;
+use crate::summary::median;
 
 /// Vectors, one after the other: together they are larger than the caches.
 const VECTORS: u64 = 128;
@@ -129,7 +129,7 @@ fn rates(
             rates.push(done as f64 / start.elapsed().as_secs_f64() / unit);
         }
     }
-    let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
+    let medians: Vec<f64> = rates.iter().map(|rates| median(rates)).collect();
     let first = medians.first().copied().unwrap_or(1.0);
     let rows = measurements.iter().zip(&medians);
     let rows = rows.map(|((name, _), rate)| format!("| {name} | {rate:.2} | {:.2} |\n", rate / first));

@@ -119,6 +119,8 @@ names! {
         batch_update_vector_with_vector: BATCH_UPDATE_VECTOR_WITH_VECTOR,
         batch_reduce: BATCH_REDUCE,
         batch_filter: BATCH_FILTER,
+        batch_reduce_range: BATCH_REDUCE_RANGE,
+        batch_filter_range: BATCH_FILTER_RANGE,
         batch_done: BATCH_DONE,
         batch_found: BATCH_FOUND,
         batch_pair: BATCH_PAIR,

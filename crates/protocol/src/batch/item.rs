@@ -16,10 +16,11 @@ pub enum Item<'a> {
         more: bool,
     },
     /// The value of a get, the result of a reduction or a filter, or the original value of an updated scalar.
+    /// After a part of a range, the key after which its function goes on.
     Found(&'a [u8]),
-    /// A pair of a range. Further items of the range follow.
+    /// A pair of a range, or the result of a reduction of a range. Further items of the range follow.
     Pair {
-        /// The key.
+        /// The key; empty for the result of a reduction.
         key: &'a [u8],
         /// The value.
         value: &'a [u8],

@@ -93,7 +93,7 @@ fn encoded_operations(rng: &mut StdRng) -> Vec<u8> {
     for _ in 0..rng.random_range(0..20) {
         let (key, value) = (any_part(rng, &bytes), any_part(rng, &bytes));
         let how = rng.random_range(0..3);
-        let operation = match rng.random_range(0..9) {
+        let operation = match rng.random_range(0..10) {
             0 => batch::Operation::Get(key),
             1 => batch::Operation::Put { key, value },
             2 => batch::Operation::Insert { key, value },
@@ -105,6 +105,13 @@ fn encoded_operations(rng: &mut StdRng) -> Vec<u8> {
                 form: batch::FunctionForm::ALL[rng.random_range(0..batch::FunctionForm::ALL.len())],
                 function: rng.random(),
                 operands: value,
+            },
+            8 => batch::Operation::RangeFunction {
+                from: key,
+                to: any_part(rng, &bytes),
+                form: if how == 0 { batch::RangeForm::Reduce } else { batch::RangeForm::Filter },
+                function: rng.random(),
+                arguments: value,
             },
             _ => batch::Operation::Range {
                 from: key,

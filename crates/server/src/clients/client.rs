@@ -31,7 +31,7 @@ pub(crate) struct Client {
     commands: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
-    activity: [AtomicUsize; 10],
+    activity: SharedActivity,
 }
 
 /// A client that has not read any of its waiting replies for this number of milliseconds is stalled.
@@ -64,26 +64,55 @@ pub(crate) enum Flag {
     NoTouch = 8,
 }
 
-/// The state that changes in every iteration.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Activity {
-    pub(crate) database: usize,
+/// Defines [`Activity`] and its shared form from one list of fields.
+macro_rules! activity {
+    ($($(#[$comment:meta])* $field:ident,)*) => {
+        /// The state that changes in every iteration.
+        #[derive(Debug, Clone, Copy, Default)]
+        pub(crate) struct Activity {
+            $($(#[$comment])* pub(crate) $field: usize,)*
+        }
+
+        /// The latest activity. Its fields may be of different iterations.
+        #[derive(Debug)]
+        struct SharedActivity {
+            $($field: AtomicUsize,)*
+        }
+
+        impl SharedActivity {
+            fn new(activity: Activity) -> Self {
+                Self { $($field: AtomicUsize::new(activity.$field),)* }
+            }
+
+            fn load(&self) -> Activity {
+                Activity { $($field: self.$field.load(Ordering::Relaxed),)* }
+            }
+
+            fn store(&self, activity: Activity) {
+                $(self.$field.store(activity.$field, Ordering::Relaxed);)*
+            }
+        }
+    };
+}
+
+activity! {
+    database,
     /// Bytes of waiting requests.
-    pub(crate) request_bytes: usize,
+    request_bytes,
     /// Unused bytes of the request buffer.
-    pub(crate) request_room: usize,
+    request_room,
     /// Bytes of waiting replies.
-    pub(crate) reply_bytes: usize,
+    reply_bytes,
     /// Bytes of memory of the client.
-    pub(crate) memory_bytes: usize,
+    memory_bytes,
     /// The number of commands since `MULTI`, plus one; 0 without `MULTI`.
-    pub(crate) queued: usize,
-    pub(crate) watched: usize,
+    queued,
+    watched,
     /// Subscriptions to channels and to patterns.
-    pub(crate) channels: usize,
-    pub(crate) patterns: usize,
+    channels,
+    patterns,
     /// The version of the protocol.
-    pub(crate) protocol: usize,
+    protocol,
 }
 
 impl Client {
@@ -105,7 +134,7 @@ impl Client {
             commands: AtomicU64::new(0),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
-            activity: Activity::default().words().map(AtomicUsize::new),
+            activity: SharedActivity::new(Activity { protocol: 2, ..Activity::default() }),
         }
     }
 
@@ -190,7 +219,7 @@ impl Client {
     }
 
     pub(crate) fn note(&self, activity: Activity) {
-        self.activity.iter().zip(activity.words()).for_each(|(word, now)| word.store(now, Ordering::Relaxed));
+        self.activity.store(activity);
     }
 
     /// Returns whether requests use most of its memory.
@@ -205,7 +234,7 @@ impl Client {
     }
 
     pub(crate) fn activity(&self) -> Activity {
-        Activity::of(std::array::from_fn(|word| self.activity[word].load(Ordering::Relaxed)))
+        self.activity.load()
     }
 
     pub(crate) fn is(&self, flag: Flag) -> bool {
@@ -259,50 +288,10 @@ impl Client {
     }
 }
 
-impl Default for Activity {
-    fn default() -> Self {
-        Self { protocol: 2, ..Self::of([0; 10]) }
-    }
-}
-
 impl Activity {
     /// Whether the client has subscriptions.
     pub(crate) fn is_subscriber(&self) -> bool {
         self.channels + self.patterns > 0
-    }
-
-    fn words(self) -> [usize; 10] {
-        let Self { database, request_bytes, request_room, reply_bytes, memory_bytes, .. } = self;
-        let Self { queued, watched, channels, patterns, protocol, .. } = self;
-        [
-            database,
-            request_bytes,
-            request_room,
-            reply_bytes,
-            memory_bytes,
-            queued,
-            watched,
-            channels,
-            patterns,
-            protocol,
-        ]
-    }
-
-    fn of(words: [usize; 10]) -> Self {
-        let [database, request_bytes, request_room, reply_bytes, memory_bytes, rest @ ..] = words;
-        let [queued, watched, channels, patterns, protocol] = rest;
-        Self {
-            database,
-            request_bytes,
-            request_room,
-            reply_bytes,
-            memory_bytes,
-            queued,
-            watched,
-            channels,
-            patterns,
-            protocol,
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::command::{Command, CommandForm, Keys};
 use crate::commands::functions::{element, function_at, number, numbers, text};
 use crate::commands::ordered::between;
 use crate::context::Context;
-use crate::envelope::Envelope;
+use crate::envelope::{AliveAt, Envelope};
 use crate::failure::Failure;
 use crate::task::errand::Errand;
 use crate::task::progress::Progress;
@@ -155,10 +155,7 @@ impl RangeFunctions {
     /// The range with its conditions, as clients see it at a time.
     fn range(&self, now: u64) -> PushDown<'_> {
         let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
-        let range = self.table.push_down::<[u8]>(bounds).bytes_max(REPLY_BYTES_MAX).seeing(move |value| {
-            let envelope = Envelope::open(value)?;
-            envelope.is_alive(now).then_some(envelope.data)
-        });
+        let range = self.table.push_down::<[u8]>(bounds).bytes_max(REPLY_BYTES_MAX).seeing(AliveAt(now));
         self.conditions.iter().fold(range, |range, RangeCondition { offset, function, operands }| {
             range.only(*offset, *function, operands)
         })

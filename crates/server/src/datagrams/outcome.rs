@@ -16,6 +16,8 @@ pub(super) enum Outcome {
     Failed,
     TooLarge,
     NotApplicable,
+    /// The packet has too many functions over ranges.
+    NoRoom,
     /// An update of a scalar with a function is done. This was the scalar.
     Original(Scalar),
 }
@@ -43,7 +45,7 @@ impl Scalar {
 }
 
 impl Outcome {
-    const PLAIN: [Self; 10] = [
+    const PLAIN: [Self; 11] = [
         Self::Done,
         Self::Absent,
         Self::Exists,
@@ -54,6 +56,7 @@ impl Outcome {
         Self::Failed,
         Self::TooLarge,
         Self::NotApplicable,
+        Self::NoRoom,
     ];
     /// Codes from this one on are that of an original scalar plus its length.
     const ORIGINAL: u8 = Self::PLAIN.len() as u8;
@@ -98,6 +101,7 @@ impl Outcome {
             Self::NotAllowed | Self::Failed => batch::Item::Failed,
             Self::TooLarge => batch::Item::TooLarge,
             Self::NotApplicable => batch::Item::NotApplicable,
+            Self::NoRoom => batch::Item::NoRoom,
             Self::Original(scalar) => batch::Item::Found(scalar.value()),
         }
     }
@@ -110,9 +114,12 @@ impl Outcome {
             Self::NotAllowed | Self::KeyLength => ocsm::Status::NotAllowed,
             Self::OutOfMemory => ocsm::Status::OutOfMemory,
             // Storage messages have no functions.
-            Self::Differs | Self::Failed | Self::TooLarge | Self::NotApplicable | Self::Original(_) => {
-                ocsm::Status::Failed
-            }
+            Self::Differs
+            | Self::Failed
+            | Self::TooLarge
+            | Self::NotApplicable
+            | Self::NoRoom
+            | Self::Original(_) => ocsm::Status::Failed,
         }
     }
 }
@@ -122,6 +129,7 @@ impl From<Error> for Outcome {
         match error {
             Error::OutOfMemory { .. } => Self::OutOfMemory,
             Error::KeyLength { .. } => Self::KeyLength,
+            Error::Function(_) => Self::NotApplicable,
             _ => Self::Failed,
         }
     }

@@ -12,6 +12,7 @@ use crate::datagrams::functions;
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;
+use crate::datagrams::range_functions::Answer;
 use crate::datagrams::requests::{PacketRequest, PacketRequests, ReplyFormat, Step};
 use crate::datagrams::sessions::Sessions;
 use crate::envelope::Envelope;
@@ -79,8 +80,9 @@ impl Replier {
         let mut later = found.steps().len();
         for step in found.steps() {
             later -= 1;
-            match step.operation {
-                Operation::Range { .. } if step.outcome.is_none() => {
+            match (&step.operation, &step.answer) {
+                (_, Some(answer)) => push_answer(&mut reply, answer, later),
+                (Operation::Range { .. }, _) if step.outcome.is_none() => {
                     found.reply_range(step, later, &mut reply)
                 }
                 _ => match found.answer(step) {
@@ -107,6 +109,9 @@ impl Replier {
         self.outbox.end(route, [end]);
     }
 }
+
+/// Bytes of an item that contains a value, without the value.
+const FOUND_BYTES: usize = 3;
 
 /// The results of a packet.
 struct PacketResults<'f> {
@@ -222,6 +227,31 @@ impl Pairs<'_, '_> {
         self.any = true;
         if self.ended.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
+}
+
+/// Adds the answer of a function over a range: its pairs, and the key after which it goes on.
+fn push_answer(reply: &mut ReplyWriter<'_>, answer: &Answer, later: usize) {
+    let (mut end, mut fitting) = (end_after(answer.last.as_deref()), None);
+    for (key, value) in &answer.result {
+        // Whichever pair is the last one, the item that ends the answer fits after it.
+        let reserve = later + FOUND_BYTES + key.len().max(answer.last.as_ref().map_or(0, Vec::len));
+        match (reply.push(&Item::Pair { key, value }, reserve), fitting) {
+            (Room::Fits, _) => {
+                fitting = Some(&key[..]);
+                continue;
+            }
+            (_, Some(_)) => end = end_after(fitting),
+            (Room::Full, None) => end = Item::NoRoom,
+            (Room::Never, None) => end = Item::TooLarge,
+        }
+        break;
+    }
+    push(reply, &end, later);
+}
+
+/// Returns the item that ends an answer after a key, or at the end of the range.
+fn end_after(last: Option<&[u8]>) -> Item<'_> {
+    last.map_or(Item::Done { more: false }, Item::Found)
 }
 
 /// Adds an item to a reply, or the note that the reply has no space for it.

@@ -8,6 +8,7 @@ use honeycomb_store::{Reads, TableHandle};
 
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
+use crate::datagrams::range_functions::{self, Answer, PAGES_MAX};
 use crate::datagrams::replies::{Replier, range};
 use crate::datagrams::writes::{Write, Writes};
 use crate::notifications::events::EventNames;
@@ -51,15 +52,29 @@ pub(super) struct Step<'a> {
     pub(super) read: Option<usize>,
     /// The outcome, once it is known.
     pub(super) outcome: Option<Outcome>,
+    /// The answer of a function over a range, once it is known.
+    pub(super) answer: Option<Answer>,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    fn new(operation: Operation<'a>, outcome: Option<Outcome>) -> Self {
+        Self { operation, read: None, outcome, answer: None }
+    }
+
+    fn is_range_function(&self) -> bool {
+        matches!(self.operation, Operation::RangeFunction { .. })
+    }
+
     /// Adds the read of an undecided operation. A range reads at most as many pairs as a reply can contain.
     fn read_ahead(&mut self, table: &TableHandle, reply_bytes_max: usize, reads: &mut Reads) {
         if self.outcome.is_some() {
             return;
         }
         let (index, key) = (reads.len(), self.operation.key());
+        if self.is_range_function() {
+            self.outcome = table.ordered().is_none().then_some(Outcome::NotAllowed);
+            return;
+        }
         if !matches!(self.operation, Operation::Range { .. }) {
             recency::note(table, key);
         }
@@ -116,6 +131,7 @@ impl<'a> PacketRequests<'a> {
             let undecided = self.steps.iter_mut().filter(|step| step.outcome.is_none());
             undecided.for_each(|step| step.outcome = Some(Outcome::Failed));
         }
+        self.apply_to_ranges();
         self.write(reads);
         for request in &self.requests {
             replier.reply_to(&self, request, reads);
@@ -135,7 +151,7 @@ impl<'a> PacketRequests<'a> {
         let (table, start) = (self.table(database), self.steps.len());
         for message in packet.messages() {
             let (operation, outcome) = operation_of(&message, header.message_type);
-            let mut step = Step { operation, read: None, outcome };
+            let mut step = Step::new(operation, outcome);
             match table {
                 Some(table) => step.read_ahead(table, 0, reads),
                 None => step.outcome = outcome.or(Some(Outcome::Failed)),
@@ -219,7 +235,7 @@ impl<'a> PacketRequests<'a> {
         for operation in Operations::new(count, operations) {
             let operation = operation.map_err(|_| Rejection::Malformed)?;
             writes |= operation.writes();
-            self.steps.push(Step { operation, read: None, outcome: None });
+            self.steps.push(Step::new(operation, None));
         }
         Ok(writes)
     }
@@ -227,6 +243,26 @@ impl<'a> PacketRequests<'a> {
     fn table(&self, number: usize) -> Option<&'a TableHandle> {
         let number = self.shared.database(number as i64).ok()?;
         Some(self.shared.table(number))
+    }
+
+    /// Applies functions to ranges, as all reads before the writes.
+    fn apply_to_ranges(&mut self) {
+        let bytes_max = self.shared.config().datagrams.reply_bytes_max();
+        for request in &self.requests {
+            let Some(table) = request.table.and_then(TableHandle::ordered) else { continue };
+            let steps = self.steps[request.steps.clone()].iter_mut();
+            let steps: Vec<_> =
+                steps.filter(|step| step.is_range_function() && step.outcome.is_none()).collect();
+            let pages = (PAGES_MAX / steps.len().max(1)).max(1);
+            for (index, step) in steps.into_iter().enumerate() {
+                let limits = (self.now, pages, bytes_max);
+                let apply = || range_functions::apply(&step.operation, table, limits);
+                match if index < PAGES_MAX { apply() } else { Err(Outcome::NoRoom) } {
+                    Ok(answer) => step.answer = Some(answer),
+                    Err(outcome) => step.outcome = Some(outcome),
+                }
+            }
+        }
     }
 
     /// Executes the undecided writes.

@@ -157,9 +157,13 @@ fn add(
             // As with `KV.UPDATE`, the pair keeps its deadline.
             Some(Envelope { data: &results.updated, expires_at }.seal())
         }
-        (Operation::Put { .. } | Operation::Get(_) | Operation::Range { .. }, _) => {
-            return Err(Outcome::NotAllowed);
-        }
+        (
+            Operation::Put { .. }
+            | Operation::Get(_)
+            | Operation::Range { .. }
+            | Operation::RangeFunction { .. },
+            _,
+        ) => return Err(Outcome::NotAllowed),
     };
     match (seen, value) {
         (None, value) => batch.insert(table, key, &value.unwrap_or_default()),

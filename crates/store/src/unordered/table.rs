@@ -170,8 +170,7 @@ impl UnorderedTable {
         self.add_to(key, delta).map(|(sum, _)| sum)
     }
 
-    /// Applies a function to a value of one element, and returns the original value; `None` if the key is
-    /// absent. [`BuiltIn::number`] returns the numbers of the built-in functions.
+    /// As [`Table::update_scalar`](crate::Table::update_scalar).
     ///
     /// # Errors
     /// [`Error::Function`], [`Error::NotElements`], and the same as for [`UnorderedTable::put`].
@@ -184,8 +183,8 @@ impl UnorderedTable {
         self.change(key, Operation::UpdateScalar { function, operands })
     }
 
-    /// Applies a function to each element of a value, with the same operands, and returns the original value;
-    /// `None` if the key is absent.
+    /// As [`Table::update_vector_with_scalar`](crate::Table::update_vector_with_scalar). Other operations on
+    /// the stripe wait for a time in proportion to the value.
     ///
     /// # Errors
     /// The same as for [`UnorderedTable::update_scalar`].
@@ -198,8 +197,7 @@ impl UnorderedTable {
         self.change(key, Operation::UpdateVectorWithScalar { function, operands })
     }
 
-    /// Applies a function of one operand to each element of a value and the element at the same index of a
-    /// vector of the same length. Returns the original value; `None` if the key is absent.
+    /// As [`Table::update_vector_with_vector`](crate::Table::update_vector_with_vector).
     ///
     /// # Errors
     /// The same as for [`UnorderedTable::update_scalar`].
@@ -212,8 +210,7 @@ impl UnorderedTable {
         self.change(key, Operation::UpdateVectorWithVector { function, vector })
     }
 
-    /// Folds all elements of a value with a function of one operand, in their order, and returns the result;
-    /// `None` if the key is absent.
+    /// As [`Table::reduce`](crate::Table::reduce).
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::Function`], [`Error::NotElements`].
@@ -223,7 +220,7 @@ impl UnorderedTable {
         found(outcome, result)
     }
 
-    /// Returns the elements of a value that satisfy a predicate; `None` if the key is absent.
+    /// As [`Table::filter`](crate::Table::filter).
     ///
     /// # Errors
     /// The same as for [`UnorderedTable::reduce`].

@@ -1,10 +1,11 @@
 //! Functions over ranges of ordered tables, beside loops over scans.
 
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use honeycomb_store::unordered::{BuiltIn, Element, Functions};
-use honeycomb_store::{Config, Error, Store, Table};
+use honeycomb_store::{Config, Error, Store, Table, ValueColumn, ValueView};
 use honeycomb_testing::{Random, seed};
 
 use super::{config, key, pairs};
@@ -109,10 +110,34 @@ fn reductions_of_equal_pairs_agree_with_loops() {
             let some = range.clone().only(0, greater, &[100]);
             let mut passing = values.iter().map(Vec::as_slice).filter(|it| it.first() > Some(&100));
             assert_eq!(some.reduce(5, add, &initial).unwrap(), sum(&mut passing));
-            let seen = range.seeing(|value| value.get(2..));
-            let mut parts = values.iter().filter_map(|value| value.get(2..));
-            assert_eq!(seen.reduce(5, add, &initial).unwrap(), sum(&mut parts));
+            for together in [true, false] {
+                let view = Without { bytes: 2, together };
+                let seen = range.clone().seeing(view);
+                let mut parts = values.iter().filter_map(|value| view.part(value));
+                assert_eq!(seen.reduce(5, add, &initial).unwrap(), sum(&mut parts));
+                let some = seen.only(0, greater, &[100]);
+                let parts = values.iter().filter_map(|value| view.part(value));
+                let mut passing = parts.filter(|part| part.first() > Some(&100));
+                assert_eq!(some.reduce(5, add, &initial).unwrap(), sum(&mut passing));
+            }
         }
+    }
+}
+
+/// Shows values without their first bytes, those of a column one by one unless `together`.
+#[derive(Clone, Copy)]
+struct Without {
+    bytes: usize,
+    together: bool,
+}
+
+impl ValueView for Without {
+    fn part<'v>(&self, value: &'v [u8]) -> Option<&'v [u8]> {
+        value.get(self.bytes..)
+    }
+
+    fn parts<'v>(&self, values: ValueColumn<'v>) -> Option<ValueColumn<'v>> {
+        if self.together { values.from(self.bytes) } else { None }
     }
 }
 
@@ -129,6 +154,44 @@ fn first(pairs: &[(Vec<u8>, Vec<u8>)], count: usize, bytes_max: usize) -> Vec<(V
         *index == 0 || bytes <= bytes_max
     });
     fitting.map(|(_, pair)| pair.clone()).collect()
+}
+
+/// The parts of a range, one after the other, are the whole range, also if each has few pages or few bytes.
+#[test]
+fn parts_of_a_range_are_the_whole() {
+    let mut random = Random::new(seed());
+    let store = Store::open(config()).unwrap();
+    let table = filled(&store, &mut random);
+    let greater = BuiltIn::Greater.number(Element::I16);
+    let add = BuiltIn::Add.number(Element::I16);
+    let whole = table.push_down::<[u8]>(..).only(3, greater, &100_i16.to_le_bytes());
+    let (sum, pairs) = (whole.reduce(3, add, &[0; 2]).unwrap(), whole.pairs(usize::MAX).unwrap());
+    for (pages, bytes) in [(1, usize::MAX), (2, 500), (10, 5000)] {
+        let (mut part_sum, mut last) = (vec![0; 2], None::<Vec<u8>>);
+        let rest = |last: &Option<Vec<u8>>| {
+            let lower = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            let rest = table.push_down::<[u8]>((lower, Bound::Unbounded)).bytes_max(bytes);
+            rest.only(3, greater, &100_i16.to_le_bytes())
+        };
+        loop {
+            let part = rest(&last).reduce_part(pages, 3, add, &part_sum).unwrap();
+            (part_sum, last) = (part.result, part.last);
+            if last.is_none() {
+                break;
+            }
+        }
+        let mut part_pairs = Vec::new();
+        loop {
+            let part = rest(&last).pairs_part(pages).unwrap();
+            part_pairs.extend(part.result);
+            last = part.last;
+            if last.is_none() {
+                break;
+            }
+        }
+        assert_eq!(part_sum, sum);
+        assert!(part_pairs == pairs, "{pages} pages, {bytes} bytes");
+    }
 }
 
 /// A writer moves units between pairs by batches. The sum of one version is constant.
