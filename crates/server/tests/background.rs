@@ -4,12 +4,14 @@
 
 mod common;
 
+use std::fs::{self, DirEntry};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
+use rustix::process::{Pid, getpriority_process};
 
 use common::{Client, Running, dialogue, run_concurrently, show, start_with, start_with_store};
 
@@ -308,6 +310,33 @@ fn all_pairs_of_a_long_command_enter_one_table_while_tables_are_swapped() {
         });
         assert!(counts == ["0", "300"] || counts == ["300", "0"], "{number}: {counts:?}");
     }
+}
+
+/// All cores wait for an exchange of tables, so other programs must not delay it more than they delay a core.
+#[test]
+fn work_for_which_all_cores_wait_has_their_priority() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("SWAPDB 0 1"), "OK");
+    client.send_bytes(&mset("key", 1000));
+    assert_eq!(show(&client.receive()), "OK");
+    let own = getpriority_process(None).unwrap();
+    let threads = priorities();
+    let of = |name: &str| threads.iter().filter(|(other, _)| other == name).map(|(_, nice)| *nice).collect();
+    let (exclusive, background): (Vec<_>, Vec<_>) = (of("exclusive"), of("background"));
+    assert!(!exclusive.is_empty() && exclusive.iter().all(|nice| *nice == own), "{threads:?}");
+    assert!(background.iter().any(|nice| *nice > own), "{threads:?}");
+}
+
+/// Returns the names and the nice values of the threads of this process, as far as they have not ended.
+fn priorities() -> Vec<(String, i32)> {
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let of = |thread: DirEntry| {
+        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        Some((name.trim().to_owned(), getpriority_process(Pid::from_raw(number)).ok()?))
+    };
+    threads.filter_map(|thread| of(thread.ok()?)).collect()
 }
 
 #[test]
