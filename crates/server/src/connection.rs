@@ -461,7 +461,7 @@ impl Connection {
     }
 
     /// Returns whether nobody waits any more for the command that takes more than one iteration. Until its
-    /// end the connection receives nothing, and so would not notice.
+    /// end the connection may have too many requests to receive anything, and so would not notice.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.is_gone && self.task.is_some()
     }

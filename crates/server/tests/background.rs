@@ -60,21 +60,32 @@ fn long_values(count: usize) -> Vec<u8> {
     ["MULTI\r\n".to_owned(), (0..count).map(one).collect(), "EXEC\r\n".to_owned()].concat().into_bytes()
 }
 
+/// Ends what other threads of a test do, also if the test fails.
+struct SetAtTheEnd<'f>(&'f AtomicBool);
+
+impl Drop for SetAtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Sends all but the last byte of a request, and then the last one. Returns the number of gets of another
 /// client between the last byte and the `replies`-th reply.
 fn gets_during(running: &Running, request: &[u8], replies: usize) -> usize {
     let mut other = Client::connect(running);
     assert_eq!(other.reply_text("SET other v"), "OK");
     let mut client = Client::connect(running);
+    // The background thread has a low priority, so beside other programs a command can take minutes.
+    client.socket.set_read_timeout(None).unwrap();
     let (last, first) = request.split_last().unwrap();
     client.send_bytes(first);
     thread::sleep(Duration::from_millis(100));
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
+            let _done = SetAtTheEnd(&is_done);
             client.send_bytes(&[*last]);
             (0..replies).for_each(|_| drop(client.receive()));
-            is_done.store(true, Ordering::SeqCst);
         });
         let mut gets = 0;
         while !is_done.load(Ordering::SeqCst) {
@@ -243,13 +254,14 @@ fn long_transactions_complete_in_spite_of_conflicts() {
                 })
             })
             .collect();
+        let done = SetAtTheEnd(&is_done);
         let mut client = Client::connect(&running);
         for _ in 0..3 {
             client.send_bytes(b"MULTI\r\nINCR hot\r\nSETRANGE long 100000 x\r\nEXEC\r\n");
             (0..3).for_each(|_| drop(client.receive()));
             assert!(matches!(client.receive(), Reply::Array(replies) if replies.len() == 2));
         }
-        is_done.store(true, Ordering::SeqCst);
+        drop(done);
         let total: i64 = increments.into_iter().map(|client| client.join().unwrap()).sum();
         assert_eq!(client.reply_text("GET hot"), format!("'{}'", total + 3));
     });
