@@ -1,5 +1,8 @@
 //! Measures what durability costs in the library, each case beside the same one without: batched inserts with
-//! a log, gets beside a checkpoint, and writes beside a reader of changes. All cases alternate.
+//! a log, gets beside a checkpoint, and writes beside a reader of changes; and recoveries beside the rates
+//! that limit them. All cases alternate.
+
+mod recovery;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -43,6 +46,8 @@ type Samples = (Vec<f64>, Vec<f64>);
 pub fn run(arguments: &DurabilityArguments) -> Result<String, Failure> {
     let (mut inserts, mut tails, mut memory, mut writes) =
         (Samples::default(), Samples::default(), Vec::new(), Samples::default());
+    let (mut from_log, mut from_checkpoint) = (Samples::default(), Samples::default());
+    let mut to_bulk_load = Samples::default();
     for _ in 0..arguments.rounds {
         inserts.1.push(insert_rate(arguments, None)?);
         inserts.0.push(insert_rate(arguments, Some(SyncPolicy::EverySecond))?);
@@ -52,12 +57,22 @@ pub fn run(arguments: &DurabilityArguments) -> Result<String, Failure> {
         memory.push(beside.memory);
         writes.1.push(paced_rate(arguments, false)?);
         writes.0.push(paced_rate(arguments, true)?);
+        let recovery = recovery::measure(arguments)?;
+        from_log.0.push(recovery.from_log);
+        from_log.1.push(inserts.1[inserts.1.len() - 1]);
+        from_checkpoint.0.push(recovery.from_checkpoint);
+        from_checkpoint.1.push(recovery.disk);
+        to_bulk_load.0.push(recovery.from_checkpoint);
+        to_bulk_load.1.push(recovery.bulk_load);
     }
     let rows = [
         ("batched inserts: everysec to in memory, rate", ratio(&inserts)),
         ("gets at half load: beside a checkpoint to without, p99", ratio(&tails)),
         ("memory: during a checkpoint to before", (median(&memory), spread(&memory))),
         ("writes: beside a reader of changes to without, rate", ratio(&writes)),
+        ("recovery from the log to batched inserts, rate", ratio(&from_log)),
+        ("recovery from a checkpoint to a bulk load, rate", ratio(&to_bulk_load)),
+        ("recovery from a checkpoint to sequential reads of the disk, rate", ratio(&from_checkpoint)),
     ];
     let mut text = format!("{} pairs of 16 + 16 bytes, {} rounds:\n\n", arguments.pairs, arguments.rounds);
     text += "| | ratio of medians | spread |\n|---|---|---|\n";
@@ -82,6 +97,14 @@ fn spread(samples: &[f64]) -> f64 {
 /// Opens an empty store: in memory without a policy.
 fn open(arguments: &DurabilityArguments, policy: Option<SyncPolicy>) -> Result<(Store, Table), Failure> {
     remove_store(&arguments.dir)?;
+    open_again(arguments, policy)
+}
+
+/// Opens the store with the files that are there.
+fn open_again(
+    arguments: &DurabilityArguments,
+    policy: Option<SyncPolicy>,
+) -> Result<(Store, Table), Failure> {
     let durability = policy.map(|policy| {
         let durability = DurabilityConfig::directory(&arguments.dir)?;
         Ok::<_, Failure>(DurabilityConfig { policy, checkpoint_log_bytes: u64::MAX, ..durability })

@@ -1,29 +1,34 @@
-//! The background thread: executes commands that would delay the other clients of their core.
+//! The background threads: execute commands that would delay the other clients of their core.
 //!
-//! The background thread and the cores change nothing at the same time but the store, and it allows that:
+//! A background thread and the cores change nothing at the same time but the store, and it allows that:
 //! reads never wait for a write, and a batch takes effect at its end. One thread suffices for every core to
-//! stay responsive.
+//! stay responsive. It has a low priority. If other programs use all processors, it executes rarely, so the
+//! cores must never wait for it. Work for which all cores wait executes on a second thread, with their
+//! priority. The two threads [take turns](turns), so the rest of the server knows one background thread.
 //!
-//! 1. At any time a task has one owner: its core, the queue, the background thread, or the list of returned
+//! 1. At any time a task has one owner: its core, the queue, a background thread, or the list of returned
 //!    tasks of its core. The locks of the queue and of the lists order the accesses of the owners.
 //! 2. The core and the owner of a task share its [`AwayTask`]. The owner stores the bytes of memory, and the
 //!    core loads them. The core sets `is_cancelled`, and the background thread loads it between two commands.
 //!    Both are relaxed, because an old value only causes some work or a delay.
 //! 3. The core that closes a connection takes its task back from the queue, and so frees the memory in steps.
 //!    If the task is not there any more, the core cancels it, and the background thread drops it.
-//! 4. The background thread executes all exchanges of tables, and therefore needs no gate: none happens while
-//!    it executes another task.
-//! 5. The server closes the queue after all cores have ended. Then the background thread drops the tasks in
-//!    the queue and ends.
+//! 4. The exclusive thread executes all exchanges of tables. The other one therefore needs no gate: none
+//!    happens while it executes a task.
+//! 5. The server closes the queue after all cores have ended. Then the background threads drop the tasks in
+//!    the queue and end.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+mod turns;
+
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use honeycomb_memory::sync::{AtomicBool, Ordering};
 use rustix::process::{getpriority_process, setpriority_process};
 
+pub(crate) use self::turns::Role;
+use self::turns::Turns;
 use crate::failure::Failure;
 use crate::recency;
 use crate::server_state::ServerState;
@@ -40,12 +45,10 @@ const NICE: i32 = 10;
 /// Pause after a task has found no free snapshot.
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
-/// The queue of the background thread, and the tasks that it returns.
+/// The queue of the background threads, and the tasks that they return.
 #[derive(Debug)]
 pub(crate) struct Background {
-    queue: Mutex<VecDeque<Entry>>,
-    /// Notified after an addition to the queue.
-    arrived: Condvar,
+    turns: Turns<Entry>,
     is_closed: AtomicBool,
     /// The tasks to continue or finish, by core.
     returned: Box<[Mutex<Vec<Returned>>]>,
@@ -67,6 +70,8 @@ pub(crate) struct Job {
     /// A copy of the state that the commands of pairs use.
     pub(crate) session: Session,
     pub(crate) away: Arc<AwayTask>,
+    /// The lookups and errors that the background threads have counted.
+    pub(crate) tally: Tally,
 }
 
 /// A task that returns to its core.
@@ -74,25 +79,23 @@ pub(crate) struct Job {
 pub(crate) struct Returned {
     pub(crate) job: Box<Job>,
     pub(crate) outcome: Result<Progress, Failure>,
-    /// The lookups and errors that the background thread has counted.
-    pub(crate) tally: Tally,
 }
 
 impl Background {
     /// Returns an empty queue for a number of cores.
     pub(crate) fn new(cores: usize) -> Self {
         let returned = (0..cores).map(|_| Mutex::default()).collect();
-        Self { queue: Mutex::default(), arrived: Condvar::new(), is_closed: AtomicBool::new(false), returned }
+        Self { turns: Turns::new(), is_closed: AtomicBool::new(false), returned }
     }
 
     /// Adds a task to the queue.
     pub(crate) fn execute(&self, job: Box<Job>) {
-        self.push(Entry::Execute(job));
+        self.turns.push(Role::Background, Entry::Execute(job));
     }
 
     /// Drops a task in the background.
     pub(crate) fn drop_task(&self, task: Box<Task>) {
-        self.push(Entry::Drop(task));
+        self.turns.push(Role::Background, Entry::Drop(task));
     }
 
     /// Returns whether the server stops and nobody waits for a task any more.
@@ -104,11 +107,9 @@ impl Background {
     pub(crate) fn cancel(&self, away: &Arc<AwayTask>) -> Option<Box<Task>> {
         away.cancel();
         let is_it = |entry: &Entry| matches!(entry, Entry::Execute(job) if Arc::ptr_eq(&job.away, away));
-        let mut queue = self.queue();
-        let at = queue.iter().position(is_it)?;
-        match queue.remove(at) {
-            Some(Entry::Execute(job)) => Some(job.task),
-            _ => None,
+        match self.turns.remove(is_it)? {
+            Entry::Execute(job) => Some(job.task),
+            Entry::Drop(_) => None,
         }
     }
 
@@ -117,31 +118,32 @@ impl Background {
         std::mem::take(&mut *self.returned[core].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes the background thread end. All cores have ended.
+    /// Makes the background threads end. All cores have ended.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
-        let queue = self.queue();
-        queue.iter().for_each(Entry::cancel);
-        drop(queue);
-        self.arrived.notify_all();
+        self.turns.close(Entry::cancel);
     }
 
-    /// Executes tasks until the queue is closed.
-    pub(crate) fn run(&self, shared: &ServerState) {
-        lower_priority();
-        while let Some(entry) = self.next() {
-            match entry {
-                Entry::Execute(job) if !job.away.is_cancelled() => self.execute_now(shared, job),
-                Entry::Execute(job) => drop(job),
-                Entry::Drop(task) => drop(task),
-            }
+    /// Executes the tasks of one of the threads until the queue is closed.
+    pub(crate) fn run(&self, shared: &ServerState, role: Role) {
+        if role == Role::Background {
+            lower_priority();
         }
+        let execute = |entry| match entry {
+            Entry::Execute(job) if !job.away.is_cancelled() => self.execute_now(shared, role, job),
+            Entry::Execute(job) => drop(job),
+            Entry::Drop(task) => drop(task),
+        };
+        while self.turns.execute_next(role, execute) {}
     }
 
     /// Executes a task as far as it can. After a conflict, or for lack of a snapshot, it executes again after
     /// the others.
-    fn execute_now(&self, shared: &ServerState, mut job: Box<Job>) {
-        let outcome = self.attempt(shared, &mut job);
+    fn execute_now(&self, shared: &ServerState, role: Role, mut job: Box<Job>) {
+        let outcome = match role {
+            Role::Background => self.attempt(shared, &mut job),
+            Role::Exclusive => shared.databases.exclusively(|| self.attempt(shared, &mut job)),
+        };
         if job.away.is_cancelled() {
             return;
         }
@@ -149,23 +151,32 @@ impl Background {
             job.task.free_work();
         }
         job.away.record_memory(job.task.memory_bytes());
-        match outcome {
-            Ok(Progress::Background) => return self.execute(job),
+        let next = match outcome {
+            Ok(Progress::Background) => Some(Role::Background),
+            Ok(Progress::Exclusive) => Some(Role::Exclusive),
             Ok(Progress::Wait) => {
                 thread::sleep(RETRY_PAUSE);
-                return self.execute(job);
+                Some(role)
             }
-            _ => {}
+            Ok(Progress::Done | Progress::More) | Err(_) => None,
+        };
+        match next {
+            Some(role) => self.turns.push(role, Entry::Execute(job)),
+            None => self.give_back(shared, job, outcome),
         }
+    }
+
+    /// Returns a task to its core.
+    fn give_back(&self, shared: &ServerState, job: Box<Job>, outcome: Result<Progress, Failure>) {
         let core = job.session.client.core;
-        let returned = Returned { job, outcome, tally: tally::take() };
+        let returned = Returned { job, outcome };
         self.returned[core].lock().unwrap_or_else(PoisonError::into_inner).push(returned);
         shared.wake(core);
     }
 
-    /// Executes a task, and counts the time and the uses of pairs.
+    /// Executes a task, and counts the time, the lookups and errors, and the uses of pairs.
     fn attempt(&self, shared: &ServerState, job: &mut Job) -> Result<Progress, Failure> {
-        let Job { task, session, away, .. } = job;
+        let Job { task, session, away, tally, .. } = job;
         let goes_on = |bytes| {
             away.record_memory(bytes);
             !away.is_cancelled() && !self.is_closed()
@@ -176,28 +187,8 @@ impl Background {
         // A command may have requested that uses are recorded.
         record_uses(shared);
         task.add_duration(shared.time.instant().saturating_duration_since(began));
+        tally.add(&tally::take());
         outcome
-    }
-
-    /// Waits for the next entry of the queue. Returns `None` when the queue is closed and empty.
-    fn next(&self) -> Option<Entry> {
-        let mut queue = self.queue();
-        loop {
-            match queue.pop_front() {
-                Some(entry) => return Some(entry),
-                None if self.is_closed() => return None,
-                None => queue = self.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    }
-
-    fn push(&self, entry: Entry) {
-        self.queue().push_back(entry);
-        self.arrived.notify_one();
-    }
-
-    fn queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

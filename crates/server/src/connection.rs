@@ -66,6 +66,8 @@ pub(crate) struct Connection {
     pub(crate) sendable: bool,
     /// The client has stopped sending, but the socket may have bytes to receive.
     pub(crate) hung_up: bool,
+    /// The client is gone, so it will receive nothing more.
+    pub(crate) is_gone: bool,
     /// No more bytes will arrive.
     ended: bool,
     /// The received bytes contain no further complete request.
@@ -147,6 +149,7 @@ impl Connection {
             receivable: true,
             sendable: true,
             hung_up: false,
+            is_gone: false,
             ended: false,
             starved: true,
             receives_little: true,
@@ -454,7 +457,13 @@ impl Connection {
         // Without space for any reply the connection waits for memory, and no event announces that.
         let has_room = self.replies.is_empty() || self.has_room();
         let goes_on = has_room && self.task.is_none() && has_more;
-        goes_on || self.sendable && self.released() > 0 || self.shrinks
+        goes_on || self.sendable && self.released() > 0 || self.shrinks || self.is_abandoned()
+    }
+
+    /// Returns whether nobody waits any more for the command that takes more than one iteration. Until its
+    /// end the connection may have too many requests to receive anything, and so would not notice.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.is_gone && self.task.is_some()
     }
 
     /// Returns the bytes of replies, including those of its task.

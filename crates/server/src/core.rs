@@ -315,6 +315,7 @@ impl Core {
                 Token(index) => {
                     let Some(connection) = self.connections.get_mut(index) else { continue };
                     connection.hung_up |= event.is_read_closed();
+                    connection.is_gone |= event.is_read_closed() && event.is_write_closed();
                     connection.receivable |= event.is_readable() || event.is_read_closed();
                     connection.sendable |= event.is_writable() || event.is_write_closed();
                     self.ready.push(index);
@@ -399,6 +400,10 @@ impl Core {
         let excess = self.memory.excess(&self.shared);
         ready.retain(|&index| {
             let Some(connection) = self.connections.get_mut(index) else { return false };
+            if connection.is_abandoned() {
+                self.close(index);
+                return false;
+            }
             connection.unsent_bytes_max = self.memory.unsent_bytes_max(&self.shared, excess, connection);
             let full = !connection.has_room() || self.memory.delays(&self.shared, connection);
             let received = if full { Ok(0) } else { connection.receive(&mut self.buffer, &mut receiving) };

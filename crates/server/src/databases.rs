@@ -3,10 +3,11 @@
 //! `SWAPDB` exchanges the tables of two numbers atomically for all clients. An iteration looks up numbers
 //! many times, so a lookup costs one additional load and no lock. The swap is atomic because no iteration is
 //! in progress at that time: each core publishes whether it executes an iteration, and a swap waits until all
-//! cores are between two iterations. Only the background thread swaps, so swaps never overlap.
+//! cores are between two iterations. Only the exclusive thread of the [background](crate::background) swaps,
+//! so swaps never overlap. Cores that wait for it sleep, because it may need their processor.
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -38,8 +39,9 @@ pub(crate) struct Databases {
     store: Store,
     /// The position of the table of each number in the list of tables.
     places: Vec<AtomicUsize>,
-    /// A swap is pending, so no iteration begins.
+    /// A swap is pending, so no iteration begins. The thread that sets it has locked `exclusive`.
     swapping: AtomicBool,
+    exclusive: Mutex<()>,
     /// The number of swaps so far.
     swap_count: AtomicUsize,
     /// The version after the last swap.
@@ -58,7 +60,7 @@ pub(crate) struct Gate {
 #[derive(Debug, Default)]
 pub(crate) struct Swaps(Vec<(usize, usize)>);
 
-/// An iteration in progress. Until it is dropped, the background thread cannot swap numbers.
+/// An iteration in progress. Until it is dropped, no thread can swap numbers.
 pub(crate) struct IterationGuard<'g>(&'g Gate);
 
 impl Databases {
@@ -76,6 +78,7 @@ impl Databases {
             stored_places,
             store: store.clone(),
             swapping: AtomicBool::new(false),
+            exclusive: Mutex::new(()),
             swap_count: AtomicUsize::new(0),
             swapped_at: AtomicU64::new(0),
             gates: Mutex::default(),
@@ -156,7 +159,7 @@ impl Databases {
                 return IterationGuard(gate);
             }
             gate.in_iteration.store(false, Ordering::SeqCst);
-            thread::yield_now();
+            drop(self.lock_exclusive());
         }
     }
 
@@ -169,32 +172,32 @@ impl Databases {
     /// Commits a transaction and swaps its numbers atomically. Its batch has the positions of the numbers
     /// ([`Databases::write_places`]). `swap_count` is the number of swaps when the transaction looked up its
     /// tables. Returns false, without further swaps, if `commit` does or if there were swaps since.
-    pub(crate) fn commit<E>(
+    ///
+    /// # Errors
+    /// [`Failure::NotExclusive`] if there are swaps and cores execute iterations; those of `commit`.
+    pub(crate) fn commit(
         &self,
         swap_count: usize,
         swaps: &Swaps,
-        commit: impl FnOnce() -> Result<bool, E>,
-    ) -> Result<bool, E> {
-        let unless_swapped = || if self.swap_count() == swap_count { commit() } else { Ok(false) };
-        if swaps.0.is_empty() {
-            return unless_swapped();
+        commit: impl FnOnce() -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        if !swaps.is_empty() && !is_exclusive() {
+            return Err(Failure::NotExclusive);
         }
-        self.exclusively(|| {
-            let committed = unless_swapped()?;
-            if committed {
-                swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
-                self.swapped_at.store(self.store.read_version(), Ordering::Relaxed);
-            }
-            Ok(committed)
-        })
+        if self.swap_count() != swap_count || !commit()? {
+            return Ok(false);
+        }
+        if !swaps.is_empty() {
+            swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
+            self.swapped_at.store(self.store.read_version(), Ordering::Relaxed);
+        }
+        Ok(true)
     }
 
-    /// Calls a function while no core executes an iteration. Only the background thread calls this. The
-    /// function may call it again.
+    /// Calls a function while no core executes an iteration. All cores wait for it, so the calling thread
+    /// must have no lower priority than they have.
     pub(crate) fn exclusively<T>(&self, function: impl FnOnce() -> T) -> T {
-        if IS_EXCLUSIVE.replace(true) {
-            return function();
-        }
+        let _exclusive = self.lock_exclusive();
         self.swapping.store(true, Ordering::SeqCst);
         // Cores that are added later see the pending swap.
         for gate in self.gates() {
@@ -202,6 +205,7 @@ impl Databases {
                 thread::yield_now();
             }
         }
+        IS_EXCLUSIVE.set(true);
         let result = function();
         IS_EXCLUSIVE.set(false);
         self.swapping.store(false, Ordering::SeqCst);
@@ -230,9 +234,18 @@ impl Databases {
         self.swap_count.fetch_add(1, Ordering::Relaxed);
     }
 
+    fn lock_exclusive(&self) -> MutexGuard<'_, ()> {
+        self.exclusive.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn gates(&self) -> Vec<Arc<Gate>> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Returns whether this thread executes a function while no core executes an iteration.
+pub(crate) fn is_exclusive() -> bool {
+    IS_EXCLUSIVE.get()
 }
 
 /// Returns the numbers that become unordered tables. Nobody has requested this for the number of storage
@@ -343,13 +356,16 @@ mod tests {
         assert_eq!(names(&swaps), ["1", "2", "0"]);
         assert_eq!(names(&Swaps::default()), ["0", "1", "2"]);
         let count = databases.swap_count();
-        assert_eq!(databases.commit(count, &swaps, || Err(Failure::Syntax)), Err(Failure::Syntax));
-        assert_eq!(databases.commit::<Failure>(count, &swaps, || Ok(false)), Ok(false));
-        assert_eq!(databases.commit::<Failure>(count, &swaps, || Ok(true)), Ok(true));
+        let commit = |outcome| databases.exclusively(|| databases.commit(count, &swaps, || outcome));
+        assert_eq!(databases.commit(count, &swaps, || Ok(true)), Err(Failure::NotExclusive));
+        assert_eq!(commit(Err(Failure::Syntax)), Err(Failure::Syntax));
+        assert_eq!(commit(Ok(false)), Ok(false));
+        assert_eq!(names(&Swaps::default()), ["0", "1", "2"]);
+        assert_eq!(commit(Ok(true)), Ok(true));
         assert_eq!(names(&Swaps::default()), ["1", "2", "0"]);
         // Tables that were looked up before the swap are outdated.
-        assert_eq!(databases.commit::<Failure>(count, &Swaps::default(), || Ok(true)), Ok(false));
-        assert_eq!(databases.commit::<Failure>(count, &swaps, || Ok(true)), Ok(false));
+        assert_eq!(databases.commit(count, &Swaps::default(), || Ok(true)), Ok(false));
+        assert_eq!(commit(Ok(true)), Ok(false));
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub(crate) enum Failure {
     /// The command exceeds its budget and executes in the background.
     #[error("ERR the command reads or writes too much for the thread of its core")]
     Long,
+    /// The command swaps tables and executes while all cores wait.
+    #[error("ERR only work for which all cores wait can swap tables")]
+    NotExclusive,
     #[error("ERR the commands since MULTI take more than client-query-buffer-limit, which is {0} bytes")]
     QueueTooLong(usize),
     #[error(

@@ -149,7 +149,7 @@ impl<'k> Keyspace<'k> {
         }
     }
 
-    /// Exchanges the tables of two numbers at the commit. Only the background thread exchanges tables.
+    /// Exchanges the tables of two numbers at the commit. Only the exclusive thread exchanges tables.
     pub(crate) fn swap(&mut self, first: usize, second: usize) -> Result<(), Failure> {
         self.check_budget(usize::MAX)?;
         let (_, transaction) = self.writable();

@@ -10,7 +10,7 @@ use honeycomb_memory::sync::Ordering;
 use honeycomb_protocol::batch::Tokens;
 use honeycomb_store::Store;
 
-use crate::background::Background;
+use crate::background::{Background, Role};
 use crate::config::{Config, Datagrams};
 use crate::core::Core;
 use crate::datagrams::Protocol;
@@ -45,7 +45,7 @@ pub struct Server {
     address: SocketAddr,
     threads: Vec<(JoinHandle<io::Result<()>>, Wake)>,
     background: Arc<Background>,
-    background_thread: Option<JoinHandle<()>>,
+    background_threads: Vec<JoinHandle<()>>,
 }
 
 /// Wakes a thread, so that it notices that the server stops.
@@ -94,7 +94,8 @@ impl Server {
         held::wake_cores(&shared);
         watches::follow_log(&shared.store, &shared.watches);
         let background = Arc::new(Background::new(shared.config().cores));
-        let mut server = Self { shared, address, threads: Vec::new(), background, background_thread: None };
+        let mut server =
+            Self { shared, address, threads: Vec::new(), background, background_threads: Vec::new() };
         server.start_background()?;
         server.start_watches()?;
         if let Some(exporter) = metrics {
@@ -173,9 +174,11 @@ impl Server {
     }
 
     fn start_background(&mut self) -> Result<(), Error> {
-        let (shared, background) = (self.shared.clone(), self.background.clone());
-        let thread = thread::Builder::new().name("background".to_owned());
-        self.background_thread = Some(thread.spawn(move || background.run(&shared))?);
+        for (name, role) in [("background", Role::Background), ("exclusive", Role::Exclusive)] {
+            let (shared, background) = (self.shared.clone(), self.background.clone());
+            let thread = thread::Builder::new().name(name.to_owned());
+            self.background_threads.push(thread.spawn(move || background.run(&shared, role))?);
+        }
         Ok(())
     }
 
@@ -208,12 +211,17 @@ impl Server {
     }
 
     fn end(&mut self) -> Result<(), Error> {
-        let Some(background) = self.background_thread.take() else { return Ok(()) };
+        let background_threads = std::mem::take(&mut self.background_threads);
+        if background_threads.is_empty() {
+            return Ok(());
+        }
         self.shared.stopping.store(true, Ordering::Release);
         tracing::info!(connections = self.shared.connections.load(Ordering::Relaxed), "stopping");
         let ended = self.end_cores();
         self.background.close();
-        background.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        for thread in background_threads {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
         ended?;
         match self.shared.connections.load(Ordering::Relaxed) {
             0 => tracing::info!("stopped"),

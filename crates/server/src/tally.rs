@@ -54,10 +54,21 @@ pub(crate) fn failed(message: &str) {
 }
 
 /// The numbers of another thread than that of a core.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tally {
     lookups: Lookups,
     errors: [u64; PREFIXES.len()],
+}
+
+impl Tally {
+    /// Adds other numbers.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let add = |numbers: &mut [u64], others: &[u64]| {
+            numbers.iter_mut().zip(others).for_each(|(number, other)| *number += other);
+        };
+        add(&mut self.lookups, &other.lookups);
+        add(&mut self.errors, &other.errors);
+    }
 }
 
 /// Removes and returns the numbers of this thread.

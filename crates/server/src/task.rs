@@ -30,6 +30,7 @@ use crate::budget::Budget;
 use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::transactions::{attempt, run_alone};
 use crate::context::Context;
+use crate::databases::is_exclusive;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::server_state::ServerState;
@@ -161,7 +162,7 @@ impl Work {
         self.resume_after(progress, context)
     }
 
-    /// Executes the work on the background thread. Returns [`Progress::Background`] after a conflict.
+    /// Executes the work on a background thread. Returns [`Progress::Background`] after a conflict.
     fn run(
         &mut self,
         context: &mut Context<'_>,
@@ -212,15 +213,6 @@ impl Work {
         }
     }
 
-    /// Returns whether the work has had [`CONFLICTS_MAX`] conflicts, and all cores must wait for it.
-    fn must_be_exclusive(&self) -> bool {
-        match self {
-            Self::Exec(exec) => exec.conflicts() >= CONFLICTS_MAX,
-            Self::Alone(alone) => alone.conflicts >= CONFLICTS_MAX,
-            Self::Walk(_) | Self::Values(_) | Self::Errand(_) => false,
-        }
-    }
-
     fn memory_bytes(&self) -> usize {
         match self {
             Self::Exec(exec) => exec.memory_bytes(),
@@ -231,11 +223,21 @@ impl Work {
 
 impl Alone {
     fn run(&mut self, context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Progress, Failure> {
-        if attempt(context, self.handler, arguments, Budget::UNLIMITED)? {
-            return Ok(Progress::Done);
+        if self.conflicts >= CONFLICTS_MAX && !is_exclusive() {
+            return Ok(Progress::Exclusive);
         }
-        self.conflicts += 1;
-        Ok(Progress::Background)
+        match attempt(context, self.handler, arguments, Budget::UNLIMITED) {
+            Ok(true) => Ok(Progress::Done),
+            Ok(false) => {
+                self.conflicts += 1;
+                Ok(Progress::Background)
+            }
+            Err(Failure::NotExclusive) => {
+                context.replies.truncate(0);
+                Ok(Progress::Exclusive)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 }
 
@@ -268,7 +270,7 @@ impl Task {
         Self { requests, found, named, work, replies: replies.new_alike(), took: Duration::ZERO }
     }
 
-    /// Executes the task on the background thread until it completes, has a conflict, or needs its core.
+    /// Executes the task on a background thread until it completes, has a conflict, or needs its core.
     /// Stops between two commands if `goes_on`, which receives the bytes of memory in use, returns false.
     pub(crate) fn run(
         &mut self,
@@ -277,11 +279,10 @@ impl Task {
         goes_on: impl Fn(usize) -> bool,
     ) -> Result<Progress, Failure> {
         let Self { requests, found, work, replies, .. } = self;
-        let (now, is_exclusive) = (shared.time.milliseconds(), work.must_be_exclusive());
+        let now = shared.time.milliseconds();
         let mut context = Context { shared, session, replies, transaction: None, now };
         let goes_on = |bytes| goes_on(bytes + requests.capacity());
-        let mut run = || work.run(&mut context, &requests.arguments(found), goes_on);
-        if is_exclusive { shared.databases.exclusively(run) } else { run() }
+        work.run(&mut context, &requests.arguments(found), goes_on)
     }
 
     /// Limits the bytes of its reply.

@@ -4,12 +4,14 @@
 
 mod common;
 
+use std::fs::{self, DirEntry};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
+use rustix::process::{Pid, getpriority_process};
 
 use common::{Client, Running, dialogue, run_concurrently, show, start_with, start_with_store};
 
@@ -58,21 +60,32 @@ fn long_values(count: usize) -> Vec<u8> {
     ["MULTI\r\n".to_owned(), (0..count).map(one).collect(), "EXEC\r\n".to_owned()].concat().into_bytes()
 }
 
+/// Ends what other threads of a test do, also if the test fails.
+struct SetAtTheEnd<'f>(&'f AtomicBool);
+
+impl Drop for SetAtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Sends all but the last byte of a request, and then the last one. Returns the number of gets of another
 /// client between the last byte and the `replies`-th reply.
 fn gets_during(running: &Running, request: &[u8], replies: usize) -> usize {
     let mut other = Client::connect(running);
     assert_eq!(other.reply_text("SET other v"), "OK");
     let mut client = Client::connect(running);
+    // The background thread has a low priority, so beside other programs a command can take minutes.
+    client.socket.set_read_timeout(None).unwrap();
     let (last, first) = request.split_last().unwrap();
     client.send_bytes(first);
     thread::sleep(Duration::from_millis(100));
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
+            let _done = SetAtTheEnd(&is_done);
             client.send_bytes(&[*last]);
             (0..replies).for_each(|_| drop(client.receive()));
-            is_done.store(true, Ordering::SeqCst);
         });
         let mut gets = 0;
         while !is_done.load(Ordering::SeqCst) {
@@ -241,13 +254,14 @@ fn long_transactions_complete_in_spite_of_conflicts() {
                 })
             })
             .collect();
+        let done = SetAtTheEnd(&is_done);
         let mut client = Client::connect(&running);
         for _ in 0..3 {
             client.send_bytes(b"MULTI\r\nINCR hot\r\nSETRANGE long 100000 x\r\nEXEC\r\n");
             (0..3).for_each(|_| drop(client.receive()));
             assert!(matches!(client.receive(), Reply::Array(replies) if replies.len() == 2));
         }
-        is_done.store(true, Ordering::SeqCst);
+        drop(done);
         let total: i64 = increments.into_iter().map(|client| client.join().unwrap()).sum();
         assert_eq!(client.reply_text("GET hot"), format!("'{}'", total + 3));
     });
@@ -308,6 +322,33 @@ fn all_pairs_of_a_long_command_enter_one_table_while_tables_are_swapped() {
         });
         assert!(counts == ["0", "300"] || counts == ["300", "0"], "{number}: {counts:?}");
     }
+}
+
+/// All cores wait for an exchange of tables, so other programs must not delay it more than they delay a core.
+#[test]
+fn work_for_which_all_cores_wait_has_their_priority() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text("SWAPDB 0 1"), "OK");
+    client.send_bytes(&mset("key", 1000));
+    assert_eq!(show(&client.receive()), "OK");
+    let own = getpriority_process(None).unwrap();
+    let threads = priorities();
+    let of = |name: &str| threads.iter().filter(|(other, _)| other == name).map(|(_, nice)| *nice).collect();
+    let (exclusive, background): (Vec<_>, Vec<_>) = (of("exclusive"), of("background"));
+    assert!(!exclusive.is_empty() && exclusive.iter().all(|nice| *nice == own), "{threads:?}");
+    assert!(background.iter().any(|nice| *nice > own), "{threads:?}");
+}
+
+/// Returns the names and the nice values of the threads of this process, as far as they have not ended.
+fn priorities() -> Vec<(String, i32)> {
+    let threads = fs::read_dir("/proc/self/task").unwrap();
+    let of = |thread: DirEntry| {
+        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+        let number = thread.file_name().to_str()?.parse().ok()?;
+        Some((name.trim().to_owned(), getpriority_process(Pid::from_raw(number)).ok()?))
+    };
+    threads.filter_map(|thread| of(thread.ok()?)).collect()
 }
 
 #[test]

@@ -318,6 +318,32 @@ fn only_waitaof_waits_under_everysec() {
     running.server.stop().unwrap();
 }
 
+/// The connection receives nothing, because it has many requests that wait for the command, and sends
+/// nothing. So no call tells the core that the client is gone.
+#[test]
+fn a_command_in_progress_ends_when_its_client_is_gone() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Never);
+    let _gate = OpenAtTheEnd(disk.clone());
+    let (mut gone, mut other) = (Client::connect(&running), Client::connect(&running));
+    disk.close();
+    gone.send_bytes(&[b"PING\r\nSAVE\r\n".to_vec(), b"PING\r\n".repeat(90_000)].concat());
+    // The system resets a connection that is closed with bytes to receive.
+    assert_eq!(gone.socket.peek(&mut [0]).unwrap(), 1);
+    wait_for(&mut other, "stats", "background_tasks:1\\r\\n");
+    drop(gone);
+    wait_for(&mut other, "clients", "connected_clients:1\\r\\n");
+}
+
+/// Waits until a section of `INFO` has a line.
+fn wait_for(client: &mut Client, section: &str, line: &str) {
+    let (began, mut info) = (Instant::now(), String::new());
+    while !info.contains(line) {
+        assert!(began.elapsed() < Duration::from_secs(60), "{line}: {info}");
+        info = client.reply_text(&format!("INFO {section}"));
+    }
+}
+
 #[test]
 fn a_full_disk_refuses_writes_and_allows_reads() {
     let disk = SimulatedDisk::default();

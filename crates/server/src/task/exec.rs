@@ -17,6 +17,7 @@ use crate::commands;
 use crate::commands::range::{Origin, Walk};
 use crate::commands::watch;
 use crate::context::Context;
+use crate::databases::is_exclusive;
 use crate::digest::RangeDigest;
 use crate::failure::Failure;
 use crate::session::{Queue, Watched};
@@ -93,11 +94,6 @@ impl Exec {
         self.queue.memory_bytes() + self.watched.memory_bytes() + self.transaction.memory_bytes()
     }
 
-    /// Returns the number of commits that failed because of other writes.
-    pub(super) fn conflicts(&self) -> u32 {
-        self.conflicts
-    }
-
     /// Frees the memory of a completed transaction.
     pub(super) fn clear(&mut self) {
         (self.queue, self.watched) = (Queue::default(), Watched::default());
@@ -122,6 +118,9 @@ impl Exec {
             if self.needs_core() {
                 return Ok(Progress::More);
             }
+            if self.must_be_exclusive() && !is_exclusive() {
+                return Ok(Progress::Exclusive);
+            }
             match self.advance(context)? {
                 Progress::More if context.replies.exceed_limit() => return Ok(Progress::Done),
                 Progress::More if self.conflicts > conflicts => return Ok(Progress::Background),
@@ -130,6 +129,18 @@ impl Exec {
             }
         }
         Ok(Progress::Done)
+    }
+
+    /// Returns whether all cores must wait for the next step: after many conflicts, and for a commit that
+    /// swaps tables.
+    fn must_be_exclusive(&self) -> bool {
+        let swaps = self.is_at_commit() && !self.transaction.swaps.is_empty();
+        swaps || self.conflicts >= super::CONFLICTS_MAX
+    }
+
+    /// Returns whether all commands have executed.
+    fn is_at_commit(&self) -> bool {
+        matches!(self.stage, Stage::Execute { next, .. } if next == self.queue.commands.len())
     }
 
     /// Returns whether the next command may change state that only the core may access.
@@ -172,12 +183,7 @@ impl Exec {
 
     /// Returns whether the rest of the transaction would delay the other clients of the core.
     fn has_grown_long(&self) -> bool {
-        match self.stage {
-            Stage::Execute { next, .. } if next == self.queue.commands.len() => {
-                self.transaction.has_long_commit()
-            }
-            _ => self.transaction.is_long(),
-        }
+        if self.is_at_commit() { self.transaction.has_long_commit() } else { self.transaction.is_long() }
     }
 
     /// Restarts on the background thread.

@@ -11,4 +11,6 @@ pub(crate) enum Progress {
     Wait,
     /// The task continues on the background thread.
     Background,
+    /// The task continues on the background thread for which all cores wait.
+    Exclusive,
 }

@@ -13,7 +13,7 @@ use crate::counts::Counts;
 use crate::failure::Failure;
 use crate::server_state::ServerState;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
-use crate::tally;
+use crate::tally::{self, Tally};
 use crate::task::away::AwayTask;
 use crate::task::progress::Progress;
 use crate::task::{Running, Task, Work};
@@ -98,7 +98,8 @@ impl Tasks {
                 self.away += 1;
                 counts.moved.add(1);
                 let session = connection.session.copy_for_pairs();
-                self.background.execute(Box::new(Job { connection: index, task, session, away }));
+                let tally = Tally::default();
+                self.background.execute(Box::new(Job { connection: index, task, session, away, tally }));
             }
             (_, task) => {
                 connection.task = task;
@@ -123,12 +124,12 @@ impl Tasks {
     /// Continues or finishes one task, unless its client has disconnected.
     fn take_one(
         &mut self,
-        Returned { job, outcome, tally }: Returned,
+        Returned { job, outcome }: Returned,
         connections: &mut Slab<Connection>,
         stopwatch: &mut Stopwatch<'_>,
     ) -> Option<(usize, bool)> {
+        let Job { connection: index, task, session, away, tally } = *job;
         tally::give(&tally);
-        let Job { connection: index, task, session, away } = *job;
         let is_its = |task: &Running| matches!(task, Running::Away(known) if Arc::ptr_eq(known, &away));
         let connection =
             connections.get_mut(index).filter(|connection| connection.task.as_ref().is_some_and(is_its));
