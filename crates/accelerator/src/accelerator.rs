@@ -69,7 +69,11 @@ pub trait DirectGets {
     ///
     /// # Errors
     /// [`Status::UnknownTable`] for the first get of an unknown table. The gets before it have executed.
-    fn get_each(&self, gets: &[Get<'_>], found: &mut Found<'_>) -> Result<(), Status>;
+    fn get_each<'k>(
+        &self,
+        gets: &mut dyn Iterator<Item = Get<'k>>,
+        found: &mut Found<'_>,
+    ) -> Result<(), Status>;
 }
 
 /// Accepts requests and returns completions.

@@ -5,9 +5,6 @@ use honeycomb_accelerator::{DirectGets, Get};
 use crate::error::Error;
 use crate::lanes::check;
 
-/// Gets that execute in one call.
-const TOGETHER: usize = 64;
-
 /// Gets in the order of their addition, and their values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OrderedGets {
@@ -16,6 +13,7 @@ pub(crate) struct OrderedGets {
     keys: Vec<u8>,
     /// The concatenated values.
     values: Vec<u8>,
+    limits: Limits,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,14 +26,12 @@ pub(crate) struct OrderedGet {
     key_end: usize,
 }
 
-/// The bytes that the values of some gets may have.
+/// The bytes that values may have.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ValueLimits {
-    /// Bytes of all values together, but the first of a batch may be longer.
-    pub(crate) bytes_max: usize,
-    pub(crate) value_bytes_max: usize,
-    /// Whether the batch has no other results.
-    pub(crate) may_exceed: bool,
+struct Limits {
+    /// Bytes of all values together, but the first one may be longer.
+    bytes_max: usize,
+    value_bytes_max: usize,
 }
 
 /// The result of a get.
@@ -50,13 +46,17 @@ pub(crate) enum Found {
     NoRoom,
 }
 
-impl Default for ValueLimits {
+impl Default for Limits {
     fn default() -> Self {
-        Self { bytes_max: usize::MAX, value_bytes_max: usize::MAX, may_exceed: true }
+        Self { bytes_max: usize::MAX, value_bytes_max: usize::MAX }
     }
 }
 
 impl OrderedGets {
+    pub(crate) fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
+        Self { limits: Limits { bytes_max, value_bytes_max }, ..Self::default() }
+    }
+
     /// Bytes of the values.
     pub(crate) fn bytes(&self) -> usize {
         self.values.len()
@@ -78,10 +78,10 @@ impl OrderedGets {
         self.keys.clear();
     }
 
-    /// Removes the values. Keeps the buffer, unless a long value has made it larger than `bytes_max`.
-    pub(crate) fn clear_values(&mut self, bytes_max: usize) {
+    /// Removes the values. Keeps the buffer, unless a long value has made it larger than their limit.
+    pub(crate) fn clear_values(&mut self) {
         self.values.clear();
-        if self.values.capacity() > bytes_max {
+        if self.values.capacity() > self.limits.bytes_max {
             self.values = Vec::new();
         }
     }
@@ -105,36 +105,28 @@ impl OrderedGets {
         Ok(())
     }
 
-    /// Executes all gets, and passes each read with its result to `done`.
+    /// Executes all gets at one version, and passes each read with its result to `done`.
     pub(crate) fn run(
         &mut self,
         executor: &dyn DirectGets,
-        limits: ValueLimits,
         mut done: impl FnMut(usize, Found),
     ) -> Result<(), Error> {
-        let Self { gets, keys, values } = self;
-        for gets in gets.chunks(TOGETHER) {
-            let mut requested = [Get { table: 0, key: &[] }; TOGETHER];
-            for (requested, get) in requested.iter_mut().zip(gets) {
-                *requested = Get { table: get.table, key: &keys[get.key_start..get.key_end] };
-            }
-            let mut keep = |index: usize, found: Option<(&[u8], _)>| {
-                let found = found.map_or(Found::Absent, |(value, _)| limits.keep(value, values));
-                done(gets[index].read, found);
-            };
-            executor.get_each(&requested[..gets.len()], &mut keep).or_else(check)?;
-        }
-        Ok(())
+        let Self { gets, keys, values, limits } = self;
+        let get_of = |get: &OrderedGet| Get { table: get.table, key: &keys[get.key_start..get.key_end] };
+        let mut keep = |index: usize, found: Option<(&[u8], _)>| {
+            let found = found.map_or(Found::Absent, |(value, _)| limits.keep(value, values));
+            done(gets[index].read, found);
+        };
+        executor.get_each(&mut gets.iter().map(get_of), &mut keep).or_else(check)
     }
 }
 
-impl ValueLimits {
+impl Limits {
     /// Appends a value if there is room for it.
     #[inline]
     fn keep(&self, value: &[u8], values: &mut Vec<u8>) -> Found {
         let (start, end) = (values.len(), values.len() + value.len());
-        let is_first = start == 0 && self.may_exceed;
-        if end > self.bytes_max && !is_first || value.len() > self.value_bytes_max {
+        if end > self.bytes_max && start > 0 || value.len() > self.value_bytes_max {
             return Found::NoRoom;
         }
         if end > values.capacity() {
@@ -156,24 +148,21 @@ impl ValueLimits {
 mod tests {
     use super::*;
 
-    const LIMITS: ValueLimits = ValueLimits { bytes_max: 100, value_bytes_max: 60, may_exceed: true };
-
     #[test]
     fn values_have_room_up_to_their_limits() {
+        let limits = Limits { bytes_max: 100, value_bytes_max: 60 };
         let mut values = Vec::new();
-        assert_eq!(LIMITS.keep(&[1; 61], &mut values), Found::NoRoom, "too long alone");
-        assert_eq!(LIMITS.keep(&[1; 60], &mut values), Found::At { start: 0, end: 60 });
-        assert_eq!(LIMITS.keep(&[1; 41], &mut values), Found::NoRoom, "too long together");
-        assert_eq!(LIMITS.keep(&[1; 40], &mut values), Found::At { start: 60, end: 100 });
-        assert_eq!(LIMITS.keep(&[], &mut values), Found::At { start: 100, end: 100 });
+        assert_eq!(limits.keep(&[1; 61], &mut values), Found::NoRoom, "too long alone");
+        assert_eq!(limits.keep(&[1; 60], &mut values), Found::At { start: 0, end: 60 });
+        assert_eq!(limits.keep(&[1; 41], &mut values), Found::NoRoom, "too long together");
+        assert_eq!(limits.keep(&[1; 40], &mut values), Found::At { start: 60, end: 100 });
+        assert_eq!(limits.keep(&[], &mut values), Found::At { start: 100, end: 100 });
         assert_eq!(values.capacity(), 100);
     }
 
     #[test]
-    fn the_first_value_of_a_batch_may_exceed_the_total() {
-        let limits = ValueLimits { value_bytes_max: 1000, ..LIMITS };
-        let alone = ValueLimits { may_exceed: false, ..limits };
-        assert_eq!(alone.keep(&[1; 101], &mut Vec::new()), Found::NoRoom);
+    fn the_first_value_may_exceed_the_total() {
+        let limits = Limits { bytes_max: 100, value_bytes_max: 1000 };
         let mut values = Vec::new();
         assert_eq!(limits.keep(&[1; 101], &mut values), Found::At { start: 0, end: 101 });
         assert_eq!(limits.keep(&[1; 1], &mut values), Found::NoRoom);

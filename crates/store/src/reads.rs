@@ -6,7 +6,7 @@ use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests, St
 
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource, check};
-use crate::ordered_gets::{Found, OrderedGets, ValueLimits};
+use crate::ordered_gets::{Found, OrderedGets};
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
@@ -63,10 +63,10 @@ pub struct Reads {
     results: Vec<ReadResult>,
     /// The read and the offset of each completion that continues an earlier one, in their order.
     continued: Vec<(usize, usize)>,
-    /// The gets of the newest version, unless the accelerator executes only requests.
+    /// The gets of ordered tables while the batch has no other reads of them. With others they are requests,
+    /// so that all execute in the order of their addition: a later read never sees an earlier version.
     ordered: OrderedGets,
     unordered: UnorderedGets,
-    limits: ValueLimits,
 }
 
 /// The result of a read.
@@ -145,7 +145,7 @@ impl Reads {
         Self {
             completions: Completions::with_limits(bytes_max, value_bytes_max),
             unordered: UnorderedGets::with_limits(bytes_max, value_bytes_max),
-            limits: ValueLimits { bytes_max, value_bytes_max, may_exceed: true },
+            ordered: OrderedGets::with_limits(bytes_max, value_bytes_max),
             ..Self::default()
         }
     }
@@ -200,6 +200,9 @@ impl Reads {
         match table.into() {
             TableRef::Ordered(table) => {
                 table.check_key(key)?;
+                if !self.requests.bytes().is_empty() {
+                    return self.push(table, table.source(), Read::Get(key));
+                }
                 self.ordered.push(table.source().table, self.count, key);
                 self.count_read(table);
                 Ok(())
@@ -293,26 +296,23 @@ impl Reads {
                 self.results[reads.clone()].fill(ReadResult::TooOld);
             }
         }
-        let direct = lanes.accelerator().direct_gets();
-        if direct.is_none() {
-            self.request_gets()?;
+        match lanes.accelerator().direct_gets() {
+            Some(direct) => {
+                let Self { ordered, results, .. } = self;
+                ordered.run(direct, |read, found| results[read] = ReadResult::of_ordered(found))?;
+            }
+            None => self.request_gets()?,
         }
         if !self.requests.bytes().is_empty() {
             lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
             self.note_completions()?;
         }
-        let Self { ordered, unordered, results, .. } = self;
-        if let Some(direct) = direct {
-            let used = self.completions.used();
-            let bytes_max = self.limits.bytes_max.saturating_sub(used);
-            let limits = ValueLimits { bytes_max, may_exceed: used == 0, ..self.limits };
-            ordered.run(direct, limits, |read, found| results[read] = ReadResult::of_ordered(found))?;
-        }
+        let Self { unordered, results, .. } = self;
         unordered.run(|read, found| results[read] = ReadResult::of_unordered(found));
         Ok(())
     }
 
-    /// Encodes the gets as requests, because the accelerator executes nothing else.
+    /// Encodes the gets so far as requests.
     fn request_gets(&mut self) -> Result<(), Error> {
         let Self { ordered, requests, .. } = self;
         ordered.drain(|get, key| {
@@ -373,6 +373,7 @@ impl Reads {
     #[inline(always)]
     fn push(&mut self, table: &Table, source: ReadSource, read: Read<'_>) -> Result<(), Error> {
         let ReadSource { table: number, version } = source;
+        self.request_gets()?;
         self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;
         self.count_read(table);
         Ok(())
@@ -419,8 +420,37 @@ impl Reads {
 
     fn clear_results(&mut self) {
         self.completions.clear();
-        self.ordered.clear_values(self.limits.bytes_max);
+        self.ordered.clear_values();
         self.results.clear();
         self.continued.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_accelerator::parse_request;
+
+    use super::*;
+    use crate::{Config, Store};
+
+    /// Reads of a connection execute in order, so none may see an earlier version than the one before it.
+    #[test]
+    fn gets_beside_scans_are_requests_in_their_order() {
+        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
+        let table = store.table("table").unwrap();
+        let mut reads = Reads::default();
+        reads.get(&table, b"a").unwrap();
+        reads.get(&table, b"b").unwrap();
+        reads.scan(&table, &Scan::all()).unwrap();
+        reads.get(&table, b"c").unwrap();
+        let (mut rest, mut identifiers) = (reads.requests.bytes(), Vec::new());
+        while !rest.is_empty() {
+            let (request, length) = parse_request(rest);
+            identifiers.push(request.unwrap().identifier);
+            rest = &rest[length..];
+        }
+        assert_eq!(identifiers, [0, 1, 2, 3]);
+        store.read(&mut reads).unwrap();
+        assert_eq!(reads.value(3).unwrap(), None);
     }
 }

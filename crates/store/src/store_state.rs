@@ -379,6 +379,6 @@ fn direct_get<T>(
     let (mut use_value, mut used) = (Some(use_value), None);
     let mut found =
         |_, value: Option<(&[u8], Version)>| used = use_value.take().map(|use_value| use_value(value));
-    direct.get_each(&[Get { table, key }], &mut found).or_else(check)?;
+    direct.get_each(&mut std::iter::once(Get { table, key }), &mut found).or_else(check)?;
     used.ok_or(Error::Accelerator("it did not execute a get"))
 }

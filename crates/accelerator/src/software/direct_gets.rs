@@ -1,55 +1,55 @@
 //! Direct gets: the descents of gets, without requests and completions.
 
-use honeycomb_btree::{Descent, Reader, Root, descend_together};
+use honeycomb_btree::{Descent, Reader, descend_together};
 use smallvec::SmallVec;
 
 use crate::accelerator::{DirectGets, Found, Get};
 use crate::software::{GROUP, SoftwareAccelerator};
 use crate::status::Status;
 
+/// Gets whose descents are interleaved.
+type Group<'r, 'k> = SmallVec<[Descent<'r, 'k>; GROUP]>;
+
 impl DirectGets for SoftwareAccelerator {
-    fn get_each(&self, gets: &[Get<'_>], found: &mut Found<'_>) -> Result<(), Status> {
+    fn get_each<'k>(
+        &self,
+        gets: &mut dyn Iterator<Item = Get<'k>>,
+        found: &mut Found<'_>,
+    ) -> Result<(), Status> {
         let reader = self.reader(None);
-        if let [get] = gets {
-            // A descent alone prefetches more at once.
-            let descent = reader.descend_to_get(self.root(get)?, get.key).descend();
-            found(0, descent.get().map(|found| (found.value, found.version)));
-            return Ok(());
-        }
-        let mut index = 0;
-        for group in gets.chunks(self.parameters.in_flight) {
-            let (mut descents, begun) = self.begin(&reader, group);
-            descend_together(&mut descents);
-            for descent in &descents {
+        let (mut group, mut index) = (Group::new(), 0);
+        loop {
+            let begun = self.begin(&reader, gets, &mut group);
+            if group.len() == 1 {
+                // A descent alone prefetches more at once.
+                group = group.into_iter().map(Descent::descend).collect();
+            }
+            descend_together(&mut group);
+            for descent in &group {
                 found(index, descent.get().map(|found| (found.value, found.version)));
                 index += 1;
             }
-            begun?;
+            if begun.is_err() || group.len() < self.parameters.in_flight {
+                return begun;
+            }
+            group.clear();
         }
-        Ok(())
     }
 }
 
 impl SoftwareAccelerator {
-    /// Returns the descents of the gets before the first one of an unknown table.
+    /// Begins the next gets, up to the first one of an unknown table.
     #[inline]
     fn begin<'r, 'k>(
         &self,
         reader: &'r Reader<'r>,
-        gets: &[Get<'k>],
-    ) -> (SmallVec<[Descent<'r, 'k>; GROUP]>, Result<(), Status>) {
-        let mut descents = SmallVec::new();
-        for get in gets {
-            match self.root(get) {
-                Ok(root) => descents.push(reader.descend_to_get(root, get.key)),
-                Err(status) => return (descents, Err(status)),
-            }
+        gets: &mut dyn Iterator<Item = Get<'k>>,
+        group: &mut Group<'r, 'k>,
+    ) -> Result<(), Status> {
+        for Get { table, key } in gets.take(self.parameters.in_flight) {
+            let root = self.state.roots.get(table).ok_or(Status::UnknownTable)?;
+            group.push(reader.descend_to_get(root, key));
         }
-        (descents, Ok(()))
-    }
-
-    #[inline]
-    fn root(&self, get: &Get<'_>) -> Result<Root, Status> {
-        self.state.roots.get(get.table).ok_or(Status::UnknownTable)
+        Ok(())
     }
 }

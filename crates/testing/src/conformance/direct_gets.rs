@@ -1,7 +1,7 @@
 //! Direct gets: they find the same pairs as requests.
 
 use honeycomb_accelerator::{Get, Status};
-use honeycomb_btree::Version;
+use honeycomb_btree::{Operation, Version};
 
 use crate::conformance::world::{TABLES, World};
 
@@ -20,6 +20,25 @@ pub(super) fn direct_gets_find_the_newest_pairs(world: &mut World) {
         world.forget();
     }
     a_get_of_an_unknown_table_is_the_last(world);
+    if world.forest.mvcc() {
+        all_gets_read_one_version(world);
+    }
+}
+
+/// A write while the gets execute: the later ones do not find it.
+fn all_gets_read_one_version(world: &mut World) {
+    world.put(TABLES[0], b"key", b"before");
+    let gets = [Get { table: TABLES[0], key: b"key" }; 100];
+    let direct = world.accelerator.direct_gets().expect("the accelerator has direct gets");
+    let (forest, root) = (&world.forest, world.roots[&TABLES[0]]);
+    let mut check = |index: usize, found: Option<(&[u8], Version)>| {
+        assert_eq!(found.map(|(value, _)| value), Some(&b"before"[..]), "get {index}");
+        if index == 0 {
+            forest.write(root, b"key", Operation::Put(b"after")).expect("there is room");
+        }
+    };
+    assert_eq!(direct.get_each(&mut gets.iter().copied(), &mut check), Ok(()));
+    world.put(TABLES[0], b"key", b"after");
 }
 
 fn find_some(world: &mut World, count: usize) {
@@ -62,6 +81,6 @@ fn execute(world: &World, gets: &[Get<'_>]) -> Executed {
         assert_eq!(index, all.len(), "in order");
         all.push(found.map(|(value, version)| (value.to_vec(), version)));
     };
-    let ended = direct.get_each(gets, &mut keep);
+    let ended = direct.get_each(&mut gets.iter().copied(), &mut keep);
     (all, ended)
 }
