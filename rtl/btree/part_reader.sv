@@ -1,8 +1,8 @@
 // Reads a part of a leaf: decodes its lengths, and compares its bytes with a key, window by window, until the
-// order is known. part_fetcher finds the windows. A read takes three cycles if the fetcher has prepared the
-// item, up to eight otherwise, and three more if it compares.
+// order is known. part_fetcher finds the windows. A read takes four cycles if the fetcher has prepared the
+// item, up to twelve otherwise, and three more if it compares.
 //
-//   request | window ... | masks | words | order | done
+//   request | start | window ... | masks | words | order | done
 
 `default_nettype none
 
@@ -57,6 +57,7 @@ module part_reader
 
   typedef enum logic [2:0] {
     StateIdle,
+    StateStart,
     // waits for a window
     StateWindow,
     // numbers of bytes to compare, their words, their order
@@ -85,7 +86,7 @@ module part_reader
 
   assign has_stride = columns_i.stride != '0;
   assign is_item = read_q.part == PartItem;
-  assign is_known = has_item_q && read_i.part == PartItem && read_i.index == item_q;
+  assign is_known = has_item_q && read_q.part == PartItem && read_q.index == item_q;
 
   part_fetcher u_fetcher (
     .clk_i,
@@ -94,8 +95,8 @@ module part_reader
     .columns_i,
     .header_i,
     .steps_i, .backward_i,
-    .start_i(state_q == StateIdle && read_valid_i && !is_known),
-    .part_i(read_i),
+    .start_i(state_q == StateStart && !is_known),
+    .part_i(read_q),
     .continue_i(state_q == StateOrder && !decides),
     // The next window.
     .offset_i((is_first_q && read_q.part != PartBytes ? part_q.rest : place_q) + window_bytes()),
@@ -117,7 +118,8 @@ module part_reader
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StateIdle: if (read_valid_i) state_d = StateWindow;
+      StateIdle: if (read_valid_i) state_d = StateStart;
+      StateStart: state_d = StateWindow;
       StateWindow: if (take || is_known_q) state_d = read_q.compares ? StateMasks : StateDone;
       StateMasks: state_d = StateCompare;
       StateCompare: state_d = StateOrder;
@@ -128,8 +130,8 @@ module part_reader
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) read_q <= read_i;
-    is_known_q <= state_q == StateIdle && is_known;
-    begins_window_q <= state_q inside {StateIdle, StateOrder};
+    is_known_q <= state_q == StateStart && is_known;
+    begins_window_q <= state_q inside {StateStart, StateOrder};
     if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
   end
 
@@ -237,8 +239,9 @@ module part_reader
   `ASSERT(KeyBytesAreInOrder, !read_valid_i || !read_i.compares || read_i.key_first <= read_i.key_last)
   `ASSERT(WaitsForItsReader, state_q == StateIdle || read_valid_i)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
-  `ASSERT(WaitsOnlyForWindows, !hold_i || !read_valid_i || state_q inside {StateIdle, StateWindow})
-  `COVER(IsKnown, state_q == StateIdle && read_valid_i && is_known)
+  `ASSERT(WaitsOnlyForWindows,
+      !hold_i || !read_valid_i || state_q inside {StateIdle, StateStart, StateWindow})
+  `COVER(IsKnown, state_q == StateStart && is_known)
   `COVER(IsHeld, there && hold_i)
   `COVER(SecondWindow, state_q == StateOrder && !decides)
 

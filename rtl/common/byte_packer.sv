@@ -36,16 +36,25 @@ module byte_packer
   logic [LineIndexBits-1:0] count_q;
   logic ends_q;
 
-  line_t chunk;
-  logic [2*LineBits-1:0] packed_bytes;
+  // The chunk, rotated so that its bytes follow those of the incomplete line; its last bytes may belong to the
+  // next line. line and next_line: the incomplete line with the chunk, and the bytes after it.
+  line_t rotated, line, next_line;
   logic [7:0] packed_count;
   logic accepts, is_full, ends, offers_line, ready;
   element_t element, out;
 
-  for (genvar index = 0; index < LineBytes; index++) begin : gen_chunk
-    assign chunk[8*index+:8] = in_count_i > 7'(index) ? in_bytes_i[8*index+:8] : '0;
+  always_comb begin
+    rotated = in_bytes_i;
+    for (int unsigned i = 0; i < LineIndexBits; i++) begin
+      if (count_q[i]) rotated = rotated << (8 << i) | rotated >> (LineBits - (8 << i));
+    end
   end
-  assign packed_bytes = {LineBits'(0), partial_q} | ({LineBits'(0), chunk} << {count_q, 3'b0});
+
+  for (genvar index = 0; index < LineBytes; index++) begin : gen_line
+    assign line[8*index+:8] = LineIndexBits'(index) < count_q ? partial_q[8*index+:8]
+        : 8'(index) < packed_count ? rotated[8*index+:8] : '0;
+    assign next_line[8*index+:8] = 8'(LineBytes + index) < packed_count ? rotated[8*index+:8] : '0;
+  end
   assign packed_count = 8'(count_q) + 8'(in_count_i);
 
   assign in_ready_o = ready && !ends_q;
@@ -55,7 +64,7 @@ module byte_packer
 
   // The offer to the skid buffer does not depend on its ready signal.
   assign offers_line = ends_q || (in_valid_i && (is_full || ends));
-  assign element.data = ends_q ? partial_q : packed_bytes[LineBits-1:0];
+  assign element.data = ends_q ? partial_q : line;
   assign element.last = ends_q || ends;
 
   always_ff @(posedge clk_i) begin
@@ -64,7 +73,7 @@ module byte_packer
       count_q <= '0;
       ends_q <= 1'b0;
     end else if (accepts) begin
-      partial_q <= ends ? '0 : is_full ? packed_bytes[2*LineBits-1:LineBits] : packed_bytes[LineBits-1:0];
+      partial_q <= ends ? '0 : is_full ? next_line : line;
       count_q <= ends ? '0 : packed_count[LineIndexBits-1:0];
       ends_q <= in_last_i && !ends;
     end else if (ends_q && ready) begin

@@ -1,5 +1,5 @@
 // Compares two byte strings of up to 64 bytes, as memcmp does for their common length; a proper prefix is
-// less. The order follows the strings after one cycle, which compares eight bytes each; then the first
+// less. The order follows the strings after one cycle, which compares four bytes each; then the first
 // difference decides.
 
 `default_nettype none
@@ -19,7 +19,7 @@ module key_compare
   output logic equal_o
 );
 
-  localparam int unsigned WordBytes = 8;
+  localparam int unsigned WordBytes = 4;
   localparam int unsigned Words = LineBytes / WordBytes;
 
   logic [Words-1:0] less, equal, less_q, equal_q;

@@ -24,11 +24,20 @@ module window_cutter
 
   logic is_read_q, fresh_q;
   logic [LineIndexBits-1:0] skip_q;
+  logic [2*LineBits-1:0] shifted;
   line_t window_q;
+
+  // The long shifts come first, because the others need fewer bytes then.
+  always_comb begin
+    shifted = pair_i;
+    for (int unsigned i = 1; i <= LineIndexBits; i++) begin
+      if (skip_q[LineIndexBits-i]) shifted = shifted >> (LineBytes * 8 >> i);
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (read_i) skip_q <= skip_i;
-    if (is_read_q) window_q <= LineBits'(pair_i >> {skip_q, 3'b000});
+    if (is_read_q) window_q <= shifted[LineBits-1:0];
   end
 
   always_ff @(posedge clk_i) begin
