@@ -1,5 +1,5 @@
-// The lines of the leaves of a range scan unit, in one memory. It stores a line in each cycle, and returns any 64
-// adjacent bytes of a leaf two cycles after the read.
+// The lines of the leaves of a range scan unit, in one memory. It stores a line in each cycle, and returns
+// any 64 adjacent bytes of a leaf two cycles after the read.
 
 `default_nettype none
 

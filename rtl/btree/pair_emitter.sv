@@ -101,21 +101,27 @@ module pair_emitter
   bus_address_t value_address;
   offset_t value_offset;
   byte_count_t pair_bytes;
+  logic exceeds;
 
   assign is_get = !request_i.is_scan;
   assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
 
-  pair_measurer u_measurer (
+  pair_measurer #(
+    .BytesMax(BytesMax)
+  ) u_measurer (
     .clk_i,
     .rst_i,
     .is_get_i(is_get),
     .keys_only_i(request_i.keys_only),
     .prefix_length_i,
+    .answer_bytes_i(bytes_q),
     .emit_valid_i,
     .emit_i,
     .consume_i(emit_ready_o),
     .valid_o(is_sized),
     .sizes_o(sizes),
+    .pair_bytes_o(pair_bytes),
+    .exceeds_o(exceeds),
     .is_overflow_o(is_overflow),
     .address_o(value_address),
     .value_offset_o(value_offset),
@@ -124,14 +130,10 @@ module pair_emitter
     .part_i
   );
 
-  // The bytes of a pair whose value is in its item.
-  assign pair_bytes = byte_count_t'(CompletionPairSize) + byte_count_t'(sizes.key) + byte_count_t'(sizes.value);
-
   // ---- sequence
 
   // If a pair does not fit into the open answer, that answer is ended first.
-  assign is_full = pairs_q != '0 && (is_overflow ||
-      (BytesBits+1)'(bytes_q) + (BytesBits+1)'(pair_bytes) > (BytesBits+1)'(BytesMax));
+  assign is_full = pairs_q != '0 && (is_overflow || exceeds);
   assign begins_pair = state_q == Choose && is_sized && !is_get && !is_full && !is_overflow;
 
   state_e after_head, after_prefix, after_first, after_rest;

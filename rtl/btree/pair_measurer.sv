@@ -1,4 +1,5 @@
-// Computes the sizes of a pair to emit, one cycle after it is offered and its value is found.
+// Computes the sizes of a pair to emit, and whether it fits into the open answer, one cycle after it is
+// offered and its value is found.
 
 `default_nettype none
 
@@ -8,13 +9,19 @@ module pair_measurer
   import layout_pkg::*;
   import accelerator_pkg::*;
   import scan_pkg::*;
-(
+#(
+  // capacity of an answer
+  parameter int unsigned BytesMax = 2048,
+  localparam int unsigned BytesBits = $clog2(BytesMax + 1)
+) (
   input logic clk_i,
   input logic rst_i,
 
   input logic is_get_i,
   input logic keys_only_i,
   input key_length_t prefix_length_i,
+  // the bytes of the open answer, before the pair
+  input logic [BytesBits-1:0] answer_bytes_i,
 
   // constant until consume_i
   input logic emit_valid_i,
@@ -24,6 +31,9 @@ module pair_measurer
   // the sizes are those of the pair, until consume_i
   output logic valid_o,
   output pair_sizes_t sizes_o,
+  // The bytes of the pair with its header, if its value is in its item; these exceed the open answer.
+  output logic [BytesBits-1:0] pair_bytes_o,
+  output logic exceeds_o,
   // see value_finder
   output logic is_overflow_o,
   output bus_address_t address_o,
@@ -38,6 +48,8 @@ module pair_measurer
   logic value_valid, valid_q;
   logic [31:0] value_bytes;
   pair_sizes_t sizes, sizes_q;
+  logic [BytesBits-1:0] pair_bytes, pair_bytes_q;
+  logic exceeds_q;
 
   value_finder u_value (
     .clk_i,
@@ -67,7 +79,13 @@ module pair_measurer
     if (sizes.is_whole) sizes.first += (LineIndexBits+1)'(sizes.moved);
   end
 
-  always_ff @(posedge clk_i) sizes_q <= sizes;
+  assign pair_bytes = BytesBits'(CompletionPairSize) + BytesBits'(sizes.key) + BytesBits'(value_bytes);
+
+  always_ff @(posedge clk_i) begin
+    {sizes_q, pair_bytes_q} <= {sizes, pair_bytes};
+    if (!valid_q)
+      exceeds_q <= (BytesBits+1)'(answer_bytes_i) + (BytesBits+1)'(pair_bytes) > (BytesBits+1)'(BytesMax);
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i || consume_i) valid_q <= 1'b0;
@@ -76,6 +94,8 @@ module pair_measurer
 
   assign valid_o = valid_q;
   assign sizes_o = sizes_q;
+  assign pair_bytes_o = pair_bytes_q;
+  assign exceeds_o = exceeds_q;
 
   `ASSERT_STAYS(SizesStay, valid_q && !consume_i, 1'b0, {valid_q, sizes_q})
 
