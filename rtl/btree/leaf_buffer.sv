@@ -105,6 +105,9 @@ module leaf_buffer
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
+  // A line of the window is missing, and the lines to fetch; registers, so a fetch begins one cycle later.
+  logic wants_line_q;
+  line_count_t missing_q, missing_count_q;
   // The lines that are stored, and the one that is stored in this cycle.
   logic [Lines-1:0] there_q;
   logic stores_q;
@@ -180,8 +183,8 @@ module leaf_buffer
           is_value_d = 1'b1;
           read_d = read_of(value_address_i, '0, value_count_i);
           if (value_ready_o) state_d = Offer;
-        end else if (wants_line) begin
-          read_d = read_of(address_q, missing, missing_count);
+        end else if (wants_line_q && window_valid_i) begin
+          read_d = read_of(address_q, missing_q, missing_count_q);
           state_d = Offer;
         end
       end
@@ -282,6 +285,12 @@ module leaf_buffer
     missing_count = window_last - missing + 1'b1;
     if (missing_count > line_count_t'(LinesAhead)) missing_count = line_count_t'(LinesAhead);
     if (missing_count == '0) missing_count = 1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    // No other read begins in between.
+    wants_line_q <= wants_line && state_d == Choose && !rst_i;
+    {missing_q, missing_count_q} <= {missing, missing_count};
   end
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)

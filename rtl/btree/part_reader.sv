@@ -2,7 +2,7 @@
 // order is known. part_fetcher finds the windows. A read takes four cycles if the fetcher has prepared the
 // item, up to twelve otherwise, and three more if it compares.
 //
-//   request | start | window ... | masks | words | order | done
+//   request | start | window ... | masks | words | order | done, or next: another window
 
 `default_nettype none
 
@@ -64,6 +64,8 @@ module part_reader
     StateMasks,
     StateCompare,
     StateOrder,
+    // the window does not decide
+    StateNext,
     StateDone
   } state_e;
 
@@ -82,7 +84,7 @@ module part_reader
   offset_t place, place_q, limit, limit_q;
   // bytes that were compared
   offset_t compared_q;
-  logic is_first_q, decides, less, equal;
+  logic is_first_q, less, equal;
 
   assign has_stride = columns_i.stride != '0;
   assign is_item = read_q.part == PartItem;
@@ -97,7 +99,7 @@ module part_reader
     .steps_i, .backward_i,
     .start_i(state_q == StateStart && !is_known),
     .part_i(read_q),
-    .continue_i(state_q == StateOrder && !decides),
+    .continue_i(state_q == StateNext && part_q.equal),
     // The next window.
     .offset_i((is_first_q && read_q.part != PartBytes ? part_q.rest : place_q) + window_bytes()),
     .limit_i(limit_q),
@@ -123,7 +125,8 @@ module part_reader
       StateWindow: if (take || is_known_q) state_d = read_q.compares ? StateMasks : StateDone;
       StateMasks: state_d = StateCompare;
       StateCompare: state_d = StateOrder;
-      StateOrder: state_d = decides ? StateDone : StateWindow;
+      StateOrder: state_d = is_last_q ? StateDone : StateNext;
+      StateNext: state_d = part_q.equal ? StateWindow : StateDone;
       default: state_d = StateIdle;
     endcase
   end
@@ -131,7 +134,7 @@ module part_reader
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) read_q <= read_i;
     is_known_q <= state_q == StateStart && is_known;
-    begins_window_q <= state_q inside {StateStart, StateOrder};
+    begins_window_q <= state_q inside {StateStart, StateNext};
     if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
   end
 
@@ -180,7 +183,7 @@ module part_reader
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) is_first_q <= 1'b1;
-    else if (state_q == StateOrder) is_first_q <= 1'b0;
+    else if (state_q == StateNext) is_first_q <= 1'b0;
     if (take && is_first_q && read_q.part != PartBytes) begin
       part_q.word <= word;
       part_q.head <= head;
@@ -212,7 +215,7 @@ module part_reader
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) compared_q <= '0;
-    else if (state_q == StateOrder) compared_q <= compared_q + offset_t'(room);
+    else if (state_q == StateNext) compared_q <= compared_q + offset_t'(room);
     part_count_q <= at_most(room, part_bytes);
     key_count_q <= at_most(room, key_bytes);
     is_last_q <= part_bytes <= offset_t'(room) && key_bytes <= offset_t'(room);
@@ -228,8 +231,6 @@ module part_reader
     .equal_o(equal)
   );
 
-  assign decides = !equal || is_last_q;
-
   assign read_ready_o = state_q == StateDone;
   assign part_o = part_q;
   assign key_read_o = state_q == StateWindow && begins_window_q && read_q.compares;
@@ -243,7 +244,7 @@ module part_reader
       !hold_i || !read_valid_i || state_q inside {StateIdle, StateStart, StateWindow})
   `COVER(IsKnown, state_q == StateStart && is_known)
   `COVER(IsHeld, there && hold_i)
-  `COVER(SecondWindow, state_q == StateOrder && !decides)
+  `COVER(SecondWindow, state_q == StateNext && part_q.equal)
 
 endmodule
 

@@ -25,18 +25,25 @@ module key_compare
   logic [Words-1:0] less, equal, less_q, equal_q;
   logic shorter_q, same_length_q;
 
-  // Words as big-endian numbers, with zeros after the count. The order of these numbers is the order of the
-  // strings, except that zeros at the end of a string do not count.
+  // Bytes, with zeros after the count. Their order is the order of the strings, except that zeros at the end of
+  // a string do not count.
   for (genvar word = 0; word < Words; word++) begin : gen_words
-    logic [8*WordBytes-1:0] a, b;
+    logic [WordBytes-1:0] less_bytes, equal_bytes;
     for (genvar at = 0; at < WordBytes; at++) begin : gen_bytes
       localparam int unsigned Index = WordBytes * word + at;
-      localparam int unsigned To = 8 * (WordBytes - 1 - at);
-      assign a[To+:8] = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
-      assign b[To+:8] = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+      logic [7:0] a, b;
+      assign a = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
+      assign b = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+      assign less_bytes[at] = a < b;
+      assign equal_bytes[at] = a == b;
     end
-    assign less[word] = a < b;
-    assign equal[word] = a == b;
+    always_comb begin
+      less[word] = 1'b0;
+      for (int unsigned after = 1; after <= WordBytes; after++) begin
+        if (!equal_bytes[WordBytes-after]) less[word] = less_bytes[WordBytes-after];
+      end
+    end
+    assign equal[word] = &equal_bytes;
   end
 
   always_comb begin
