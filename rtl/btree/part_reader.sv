@@ -84,7 +84,8 @@ module part_reader
   offset_t place, place_q, limit, limit_q;
   // bytes that were compared
   offset_t compared_q;
-  logic is_first_q, less, equal;
+  // is_last_q: the window has the last bytes of part and key, so it decides
+  logic is_first_q, is_last_q, less, equal;
 
   assign has_stride = columns_i.stride != '0;
   assign is_item = read_q.part == PartItem;
@@ -201,7 +202,6 @@ module part_reader
 
   offset_t whole_bytes, part_bytes, key_bytes;
   window_count_t room, part_count_q, key_count_q;
-  logic is_last_q;
 
   function automatic window_count_t at_most(window_count_t most, offset_t bytes);
     return bytes < offset_t'(most) ? window_count_t'(bytes) : most;
