@@ -41,7 +41,8 @@ module leaf_lines
   logic stores_q;
   line_address_t address_d, address_q;
   line_t line_d, line_q;
-  logic [2*LineBits-1:0] pair;
+  line_t even, odd;
+  logic is_odd;
 
   // A slot stores a limited number of lines, so the others need not take turns.
   assign store_ready_o = store_valid_i & (~store_valid_i + 1'b1);
@@ -71,7 +72,9 @@ module leaf_lines
     .write_data_i(line_q),
     .read_i,
     .read_line_i(line_address_t'({read_slot_i, read_offset_i[LineIndexBits+:LineIndexWidth]})),
-    .pair_o(pair)
+    .even_o(even),
+    .odd_o(odd),
+    .is_odd_o(is_odd)
   );
 
   window_cutter u_cutter (
@@ -79,7 +82,9 @@ module leaf_lines
     .rst_i,
     .read_i,
     .skip_i(read_offset_i[LineIndexBits-1:0]),
-    .pair_i(pair),
+    .even_i(even),
+    .odd_i(odd),
+    .is_odd_i(is_odd),
     .fresh_o(),
     .window_o
   );
