@@ -167,7 +167,7 @@ module position_finder
   assign found_item_o = found_item_q;
 
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
-  `ASSERT(RangeIsOrdered, low_d <= high_d)
+  `ASSERT(RangeIsOrdered, (state_q == StateIdle && !find_valid_i) || low_d <= high_d)
   `COVER(HalvesEqualHeads, state_q == StateItem && high_q - low_q > 2)
   `COVER(AfterAnEntry, state_q == StateCompare && log_d != log_q)
   `COVER(NoItemHasTheHead, state_q == StateIdle && find_valid_i && low_d == high_d)

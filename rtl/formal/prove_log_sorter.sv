@@ -90,7 +90,9 @@ module prove_log_sorter
     end
   end
 
-  always_ff @(posedge clk_i) less_q <= rst ? '0 : count_less(offset_i, count_q);
+  // The number that was requested, unless in reset.
+  logic rst_q;
+  always_ff @(posedge clk_i) {rst_q, less_q} <= {rst, count_less(offset_i, count_q)};
 
   logic is_entry, is_hidden;
   assign is_entry = index_i < count_q;
@@ -107,7 +109,7 @@ module prove_log_sorter
       CountIsCorrect : assert (count == count_q && overflow == lost_q);
       EntryIsSelected : assert (!is_entry || entry == u_log_sorter.entries_q[index_i[1:0]]);
       HiddenByNewerEntry : assert (!is_entry || hidden == is_hidden);
-      BeforeIsCorrect : assert (smaller == less_q);
+      BeforeIsCorrect : assert (rst_q || smaller == less_q);
     end
   end
 
