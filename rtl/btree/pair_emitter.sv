@@ -109,14 +109,8 @@ module pair_emitter
   pair_measurer #(
     .BytesMax(BytesMax)
   ) u_measurer (
-    .clk_i,
-    .rst_i,
-    .is_get_i(is_get),
-    .keys_only_i(request_i.keys_only),
-    .prefix_length_i,
-    .answer_bytes_i(bytes_q),
-    .emit_valid_i,
-    .emit_i,
+    .clk_i, .rst_i, .is_get_i(is_get), .keys_only_i(request_i.keys_only), .prefix_length_i,
+    .answer_bytes_i(bytes_q), .emit_valid_i, .emit_i,
     .consume_i(emit_ready_o),
     .valid_o(is_sized),
     .sizes_o(sizes),

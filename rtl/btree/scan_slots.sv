@@ -126,16 +126,8 @@ module scan_slots
     .T(logic),
     .Count(Slots)
   ) u_grants (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(grant_valid),
-    .in_ready_o(grant_ready),
-    .in_i('0),
-    .in_last_i('1),
-    .out_valid_o(granted),
-    .out_ready_i(grant_ends_i),
-    .out_o(),
-    .out_last_o(),
+    .clk_i, .rst_i, .in_valid_i(grant_valid), .in_ready_o(grant_ready), .in_i('0), .in_last_i('1),
+    .out_valid_o(granted), .out_ready_i(grant_ends_i), .out_o(), .out_last_o(),
     .out_index_o(holder)
   );
 
@@ -170,49 +162,24 @@ module scan_slots
   key_copies #(
     .Slots(Slots)
   ) u_keys (
-    .clk_i,
-    .rst_i,
-    .begin_i(begins),
-    .place_i(place),
-    .slot_i(leaf_i.request.slot),
-    .lower_length_i(leaf_i.request.lower_length),
-    .upper_length_i(leaf_i.request.upper_length),
-    .ready_o(keys_ready),
-    .summary_read_valid_i(summary_read_valid),
-    .summary_index_i(summary_index),
-    .summary_upper_i(summary_upper),
-    .summary_read_i(summary_read),
-    .summary_last_i(summary_last),
-    .summary_head_valid_o(summary_head_valid),
-    .summary_head_o(summary_bytes),
-    .summary_head_last_o(summary_head_last),
-    .compare_read_i,
-    .compare_index_i(holder_q),
-    .compare_upper_i,
-    .compare_byte_i,
-    .compare_window_o,
-    .key_valid_o, .key_ready_i,
-    .key_o,
-    .key_line_valid_i,
+    .clk_i, .rst_i, .begin_i(begins), .place_i(place), .slot_i(leaf_i.request.slot),
+    .lower_length_i(leaf_i.request.lower_length), .upper_length_i(leaf_i.request.upper_length),
+    .ready_o(keys_ready), .summary_read_valid_i(summary_read_valid),
+    .summary_index_i(summary_index), .summary_upper_i(summary_upper), .summary_read_i(summary_read),
+    .summary_last_i(summary_last), .summary_head_valid_o(summary_head_valid),
+    .summary_head_o(summary_bytes), .summary_head_last_o(summary_head_last), .compare_read_i,
+    .compare_index_i(holder_q), .compare_upper_i, .compare_byte_i, .compare_window_o,
+    .key_valid_o, .key_ready_i, .key_o, .key_line_valid_i,
     .key_line_i
   );
 
   key_summaries #(
     .Slots(Slots)
   ) u_summaries (
-    .clk_i,
-    .rst_i,
-    .suffix_valid_i(suffix_valid), .suffix_ready_o(suffix_ready),
-    .suffix_i(suffix),
-    .done_o(summary_done),
-    .head_o(summary_head),
-    .fingerprint_o(summary_fingerprint),
-    .read_valid_o(summary_read_valid),
-    .read_index_o(summary_index),
-    .read_upper_o(summary_upper),
-    .read_o(summary_read),
-    .read_last_o(summary_last),
-    .read_head_valid_i(summary_head_valid),
+    .clk_i, .rst_i, .suffix_valid_i(suffix_valid), .suffix_ready_o(suffix_ready), .suffix_i(suffix),
+    .done_o(summary_done), .head_o(summary_head), .fingerprint_o(summary_fingerprint),
+    .read_valid_o(summary_read_valid), .read_index_o(summary_index), .read_upper_o(summary_upper),
+    .read_o(summary_read), .read_last_o(summary_last), .read_head_valid_i(summary_head_valid),
     .read_head_i(summary_bytes),
     .read_head_last_i(summary_head_last)
   );
@@ -252,26 +219,16 @@ module scan_slots
     scan_slot #(
       .NodeBytes(NodeBytes)
     ) u_slot (
-      .clk_i,
-      .rst_i,
-      .geometry_i,
-      .begin_i(begins && place == place_t'(index)),
-      .leaf_i,
-      .busy_o(busy_o[index]),
-      .leaf_o(leaf[index]),
-      .opened_o(opened[index]),
+      .clk_i, .rst_i, .geometry_i, .begin_i(begins && place == place_t'(index)), .leaf_i,
+      .busy_o(busy_o[index]), .leaf_o(leaf[index]), .opened_o(opened[index]),
       .keys_ready_i(keys_ready[index]),
       .suffix_valid_o(suffix_valid[index]), .suffix_ready_i(suffix_ready[index]),
-      .suffix_o(suffix[index]),
-      .summary_done_i(summary_done[index]),
-      .summary_head_i(summary_head),
+      .suffix_o(suffix[index]), .summary_done_i(summary_done[index]), .summary_head_i(summary_head),
       .summary_fingerprint_i(summary_fingerprint),
       .grant_valid_o(grant_valid[index]), .grant_ready_i(grant_ready[index]),
       .grant_ends_i(grant_ends_i && has_grant_q[index]),
       .open_valid_i(open_valid_i && !open_ready_q && has_grant_q[index]), .open_ready_o(open_ready[index]),
-      .open_i,
-      .open_none_o(open_none[index]),
-      .open_failed_o(open_failed[index]),
+      .open_i, .open_none_o(open_none[index]), .open_failed_o(open_failed[index]),
       .go_i(goes && has_grant_q[index]),
       .go_left_i,
       .sibling_i,
