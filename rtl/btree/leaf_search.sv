@@ -84,7 +84,8 @@ module leaf_search
   // verilator lint_on UNUSEDSIGNAL
   // Lines whose counts are not added yet.
   logic [1:0] pending_q;
-  offset_t offset_place, first_offset_line, last_offset_line, wanted_line_q, item_offset_q, product_q, found_offset_q;
+  offset_t offset_place, first_offset_line, last_offset_line, wanted_line_q, item_offset_q, product_q;
+  offset_t found_offset_q;
   logic [4:0] offset_index;
 
   assign count = number_t'(header_q.sorted_count);

@@ -25,8 +25,8 @@ module key_compare
   logic [Words-1:0] less, equal, less_q, equal_q;
   logic shorter_q, same_length_q;
 
-  // Bytes, with zeros after the count. Their order is the order of the strings, except that zeros at the end of
-  // a string do not count.
+  // Bytes, with zeros after the count. Their order is the order of the strings, except that zeros at the end
+  // of a string do not count.
   for (genvar word = 0; word < Words; word++) begin : gen_words
     logic [WordBytes-1:0] less_bytes, equal_bytes;
     for (genvar at = 0; at < WordBytes; at++) begin : gen_bytes

@@ -30,7 +30,8 @@ def measure(name: str):
     engines = json.loads((newest / "synthesis.json").read_text())
     engines[name] = numbers(report(name, parameters)) | {"alms": alms(synthesize(name, parameters, INTEL))}
     luts, *_, delay, levels = engines[name]["total"]
-    print(f"{name}: {luts} lookup tables, {engines[name]['alms']} ALMs, {delay} ns, {levels} levels", flush=True)
+    sizes = f"{luts} lookup tables, {engines[name]['alms']} ALMs"
+    print(f"{name}: {sizes}, {delay} ns, {levels} levels", flush=True)
     prose = (newest / "synthesis.md").read_text().partition(BEGIN)[0]
     today.mkdir(exist_ok=True)
     (today / "synthesis.json").write_text(json.dumps(engines, indent=1, sort_keys=True) + "\n")
