@@ -50,11 +50,11 @@ module chunk_mover
   } state_e;
 
   state_e state_q, state_d;
-  logic [31:0] moved_q, moved_d, left, left_lines;
-  logic is_read_over;
+  // Bytes that are moved, and bytes that are left; has_left_q: these are known.
+  logic [31:0] moved_q, moved_d, left_q, left_lines;
+  logic is_read_over, has_left_q;
 
-  assign left = move_i.bytes - moved_q;
-  assign left_lines = (left + LineBytes - 1) >> LineIndexBits;
+  assign left_lines = (left_q + LineBytes - 1) >> LineIndexBits;
   // The next line belongs to the next read.
   assign is_read_over = moved_q[11:LineIndexBits] == '1;
 
@@ -63,7 +63,7 @@ module chunk_mover
     moved_d = moved_q;
     unique case (state_q)
       Request: begin
-        if (move_valid_i && move_i.is_value && value_ready_i) state_d = Lines;
+        if (value_valid_o && value_ready_i) state_d = Lines;
         if (move_valid_i && !move_i.is_value && window_ready_i) state_d = Wait;
       end
       Wait: if (window_fresh_i) state_d = Chunk;
@@ -80,10 +80,14 @@ module chunk_mover
     if (rst_i) begin
       state_q <= Request;
       moved_q <= '0;
+      has_left_q <= 1'b0;
     end else begin
       state_q <= state_d;
       moved_q <= moved_d;
+      has_left_q <= move_valid_i && !move_ready_o;
     end
+    if (!has_left_q) left_q <= move_i.bytes;
+    else if (chunk_valid_o && chunk_ready_i) left_q <= left_q - LineBytes;
   end
 
   assign window_valid_o = move_valid_i && !move_i.is_value && state_q == Request;
@@ -91,19 +95,20 @@ module chunk_mover
   assign window_limit_o = move_i.offset + offset_t'(move_i.bytes);
   assign window_held_o = state_q inside {Wait, Chunk};
 
-  assign value_valid_o = move_valid_i && move_i.is_value && state_q == Request;
+  assign value_valid_o = move_valid_i && move_i.is_value && has_left_q && state_q == Request;
   assign value_address_o = move_i.address + bus_address_t'(moved_q);
   assign value_count_o = left_lines > ValueLines ? line_count_t'(ValueLines) : line_count_t'(left_lines);
 
   assign chunk_valid_o = state_q == Lines ? value_line_valid_i :
       state_q == Chunk || (state_q == Wait && window_fresh_i);
   assign chunk_o.bytes = move_i.is_value ? value_line_i : window_i;
-  assign chunk_last_o = left <= LineBytes;
-  assign chunk_o.count = chunk_last_o ? (LineIndexBits + 1)'(left) : (LineIndexBits + 1)'(LineBytes);
+  assign chunk_last_o = left_q <= LineBytes;
+  assign chunk_o.count = chunk_last_o ? (LineIndexBits + 1)'(left_q) : (LineIndexBits + 1)'(LineBytes);
   assign value_line_ready_o = state_q == Lines && chunk_ready_i;
   assign move_ready_o = chunk_valid_o && chunk_ready_i && chunk_last_o;
 
   `ASSERT(MoveIsNotEmpty, !move_valid_i || move_i.bytes != '0)
+  `ASSERT(LeftIsKnown, !chunk_valid_o || (has_left_q && left_q == move_i.bytes - moved_q))
   `ASSERT_OFFER_STAYS(MoveStays, move_valid_i, move_ready_o, move_i)
   // A receiver may be slow, so the window of a chunk that waits must not change.
   `ASSERT_OFFER_STAYS(ChunkStays, chunk_valid_o, chunk_ready_i, {chunk_o, chunk_last_o})

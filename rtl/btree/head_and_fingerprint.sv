@@ -1,5 +1,6 @@
 // Computes the head of a key suffix, which is its first eight bytes as a number, and its fingerprint,
-// which is the complement of the low byte of its CRC-32C. It consumes eight bytes per cycle.
+// which is the complement of the low byte of its CRC-32C. It consumes eight bytes per cycle. A checksum is
+// linear: each of its bits is the parity of some bits of the former checksum and of the bytes.
 
 `default_nettype none
 
@@ -7,22 +8,27 @@
 
 module head_and_fingerprint
   import accelerator_pkg::*;
+  import search_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
 
-  // begins with the bytes first_i to last_i of a key; last_i is not included
+  // begins with the bytes first_i to last_i of a key, last_i is not included; allowed when it is done
   input logic start_i,
   input key_length_t first_i,
   input key_length_t last_i,
 
-  output logic key_read_o,
-  output key_length_t key_byte_o,
-  input line_t key_window_i,
+  // a read in each cycle: see search_key; the last one of the suffix is tagged
+  output logic read_valid_o,
+  output head_read_t read_o,
+  output logic read_last_o,
+  input logic head_valid_i,
+  input head_t head_i,
+  input logic head_last_i,
 
-  output logic head_valid_o,
+  // valid from then on until start_i
+  output logic done_o,
   output head_t head_o,
-  output logic fingerprint_valid_o,
   output logic [7:0] fingerprint_o
 );
 
@@ -30,28 +36,38 @@ module head_and_fingerprint
   // reflected
   localparam logic [31:0] Polynomial = 32'h82f63b78;
 
-  typedef enum logic [2:0] {
-    Idle,
-    Read,
-    Wait,
-    First,
-    Steps,
-    Done
-  } state_e;
+  // ---- reads
 
-  state_e state_q, state_d;
-  key_length_t first_q, last_q, left;
-  logic [31:0] crc_q, crc_d;
+  logic reads_q;
+  head_read_t read_q;
+
+  assign read_last_o = read_q.length - read_q.offset <= key_length_t'(StepBytes);
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) read_q <= '{offset: first_i, length: last_i};
+    else if (reads_q) read_q.offset <= read_q.offset + key_length_t'(StepBytes);
+    if (rst_i) reads_q <= 1'b0;
+    else if (start_i) reads_q <= 1'b1;
+    else if (read_last_o) reads_q <= 1'b0;
+  end
+
+  assign read_valid_o = reads_q;
+  assign read_o = read_q;
+
+  // ---- checksums
+
   logic [8*StepBytes-1:0] bytes;
-  head_t head_q, head_d;
-  logic is_line_over, head_valid_q;
-  // Offset of the next byte in its window.
-  logic [LineIndexBits-1:0] first_in_window_q;
+  // bytes that are left
+  key_length_t left_q;
+  logic [31:0] crc_q;
+  logic [StepBytes:0][31:0] crc_after;
+  head_t head_q;
+  logic [7:0] fingerprint_q;
+  logic is_first_q, done_q;
 
-  assign left = last_q - first_q;
-  assign bytes = (8 * StepBytes)'(key_window_i >> {first_in_window_q, 3'b000});
-
-  assign is_line_over = first_in_window_q == LineIndexBits'(LineBytes - StepBytes);
+  for (genvar i = 0; i < StepBytes; i++) begin : gen_bytes
+    assign bytes[8*i+:8] = head_i[8*(StepBytes-1-i)+:8];
+  end
 
   function automatic logic [31:0] add_byte(logic [31:0] crc, logic [7:0] next);
     logic [31:0] sum = crc ^ {24'd0, next};
@@ -59,58 +75,52 @@ module head_and_fingerprint
     return sum;
   endfunction
 
-  always_comb begin
-    crc_d = crc_q;
-    for (int unsigned i = 0; i < StepBytes; i++) begin
-      if (i < 32'(left)) crc_d = add_byte(crc_d, bytes[8*i+:8]);
-      head_d[8*(StepBytes-1-i)+:8] = i < 32'(left) ? bytes[8*i+:8] : 8'd0;
-    end
-  end
+  // For each bit of the checksum after some bytes: the bits of which it is the parity.
+  typedef logic [31:0][32+8*StepBytes-1:0] parities_t;
 
-  always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      Read: state_d = Wait;
-      Wait: state_d = First;
-      First, Steps: begin
-        state_d = Steps;
-        if (32'(left) <= StepBytes) state_d = Done;
-        else if (is_line_over) state_d = Read;
-      end
-      default: ;
-    endcase
-    if (start_i) state_d = Read;
+  function automatic parities_t parities_of(int unsigned count);
+    logic [31:0] crc;
+    logic [8*StepBytes-1:0] data;
+    for (int unsigned from = 0; from < 32 + 8 * StepBytes; from++) begin
+      {data, crc} = (32 + 8 * StepBytes)'(1) << from;
+      for (int unsigned i = 0; i < count; i++) crc = add_byte(crc, data[8*i+:8]);
+      for (int unsigned to = 0; to < 32; to++) parities_of[to][from] = crc[to];
+    end
+  endfunction
+
+  for (genvar count = 0; count <= StepBytes; count++) begin : gen_counts
+    localparam parities_t Parities = parities_of(count);
+    for (genvar to = 0; to < 32; to++) begin : gen_bits
+      assign crc_after[count][to] = ^(Parities[to] & {bytes, crc_q});
+    end
   end
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      first_q <= first_i;
-      last_q <= last_i;
+      left_q <= last_i - first_i;
       crc_q <= '1;
-      first_in_window_q <= '0;
-    end else if (state_q == First || state_q == Steps) begin
-      first_q <= first_q + key_length_t'(StepBytes);
-      first_in_window_q <= first_in_window_q + LineIndexBits'(StepBytes);
-      crc_q <= crc_d;
-      if (!head_valid_q) head_q <= head_d;
+      is_first_q <= 1'b1;
+    end else if (head_valid_i) begin
+      left_q <= left_q - key_length_t'(StepBytes);
+      crc_q <= crc_after[StepBytes];
+      is_first_q <= 1'b0;
+      if (is_first_q) head_q <= head_i;
+      // The last step may have fewer bytes.
+      fingerprint_q <= ~crc_after[32'(left_q) < StepBytes ? 4'(left_q) : 4'(StepBytes)][7:0];
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Idle;
-    else state_q <= state_d;
-    if (rst_i || start_i) head_valid_q <= 1'b0;
-    else if (state_q == First) head_valid_q <= 1'b1;
+    if (rst_i || start_i) done_q <= 1'b0;
+    else if (head_valid_i && head_last_i) done_q <= 1'b1;
   end
 
-  assign key_read_o = state_q == Read;
-  assign key_byte_o = first_q;
-  assign head_valid_o = head_valid_q;
+  assign done_o = done_q;
   assign head_o = head_q;
-  assign fingerprint_valid_o = state_q == Done;
-  assign fingerprint_o = ~crc_q[7:0];
+  assign fingerprint_o = fingerprint_q;
 
   `ASSERT(BytesAreInOrder, !start_i || first_i <= last_i)
+  `ASSERT(StartsWhenDone, !start_i || (!reads_q && !head_valid_i))
 
 endmodule
 

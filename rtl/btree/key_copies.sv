@@ -1,5 +1,5 @@
-// Copies the keys of the requests of a unit from the key buffers, once per request. Two windows can be
-// read in the same cycle: one to compute heads and fingerprints, and one to compare keys.
+// Copies the keys of the requests of a unit from the key buffers, once per request. In each cycle eight bytes
+// can be read to compute heads and fingerprints, and a window to compare keys.
 
 `default_nettype none
 
@@ -7,6 +7,7 @@
 
 module key_copies
   import accelerator_pkg::*;
+  import search_pkg::*;
 #(
   // requests of the unit in flight
   parameter int unsigned Slots = 1,
@@ -24,11 +25,15 @@ module key_copies
   // for each copy: its keys are complete
   output logic [Slots-1:0] ready_o,
 
-  input logic summary_read_i,
+  // see search_key
+  input logic summary_read_valid_i,
   input logic [PlaceBits-1:0] summary_index_i,
   input logic summary_upper_i,
-  input key_length_t summary_byte_i,
-  output line_t summary_window_o,
+  input head_read_t summary_read_i,
+  input logic summary_last_i,
+  output logic summary_head_valid_o,
+  output head_t summary_head_o,
+  output logic summary_head_last_o,
 
   input logic compare_read_i,
   input logic [PlaceBits-1:0] compare_index_i,
@@ -43,7 +48,7 @@ module key_copies
   input line_t key_line_i
 );
 
-  localparam int unsigned Lines = 2 * KeyLines * 2 ** PlaceBits;
+  localparam int unsigned Keys = 2 * 2 ** PlaceBits;
 
   // The copy of the request that began last, the only one whose keys may be incomplete.
   logic [PlaceBits-1:0] place_q;
@@ -90,22 +95,26 @@ module key_copies
     .loaded_o(is_loaded)
   );
 
-  window_ram #(
-    .Lines(Lines)
+  search_key #(
+    .Keys(Keys)
   ) u_for_summaries (
     .clk_i,
     .rst_i,
     .write_i(write),
-    .write_line_i({place_q, upper_q, write_line}),
+    .write_key_i({place_q, upper_q}),
+    .write_line_i(write_line),
     .write_data_i(key_line_i),
+    .read_valid_i(summary_read_valid_i),
+    .read_key_i({summary_index_i, summary_upper_i}),
     .read_i(summary_read_i),
-    .read_byte_i({summary_index_i, summary_upper_i, summary_byte_i}),
-    .window_fresh_o(),
-    .window_o(summary_window_o)
+    .read_tag_i(summary_last_i),
+    .head_valid_o(summary_head_valid_o),
+    .head_o(summary_head_o),
+    .head_tag_o(summary_head_last_o)
   );
 
   window_ram #(
-    .Lines(Lines)
+    .Lines(Keys * KeyLines)
   ) u_for_compares (
     .clk_i,
     .rst_i,
@@ -119,7 +128,7 @@ module key_copies
   );
 
   `ASSERT(BeginsWhenReady, !begin_i || &ready_o)
-  `ASSERT(SummarizedKeyIsLoaded, !summary_read_i || ready_o[summary_index_i])
+  `ASSERT(SummarizedKeyIsLoaded, !summary_read_valid_i || ready_o[summary_index_i])
   `ASSERT(ComparedKeyIsLoaded, !compare_read_i || ready_o[compare_index_i])
 
 endmodule

@@ -6,6 +6,7 @@
 
 module key_summaries
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   parameter int unsigned Slots = 1,
@@ -23,12 +24,15 @@ module key_summaries
   output head_t head_o,
   output logic [7:0] fingerprint_o,
 
-  // windows of keys, valid two cycles after the read
-  output logic key_read_o,
-  output logic [PlaceBits-1:0] key_index_o,
-  output logic key_upper_o,
-  output key_length_t key_byte_o,
-  input line_t key_window_i
+  // see head_and_fingerprint
+  output logic read_valid_o,
+  output logic [PlaceBits-1:0] read_index_o,
+  output logic read_upper_o,
+  output head_read_t read_o,
+  output logic read_last_o,
+  input logic read_head_valid_i,
+  input head_t read_head_i,
+  input logic read_head_last_i
 );
 
   logic is_taken, is_started_q, is_done;
@@ -57,7 +61,7 @@ module key_summaries
     else is_started_q <= is_taken && !is_done;
   end
 
-  logic fingerprint_valid;
+  logic summary_done;
 
   head_and_fingerprint u_summary (
     .clk_i,
@@ -65,18 +69,20 @@ module key_summaries
     .start_i(is_taken && !is_started_q),
     .first_i(suffix.first),
     .last_i(suffix.last),
-    .key_read_o,
-    .key_byte_o,
-    .key_window_i,
-    .head_valid_o(),
+    .read_valid_o,
+    .read_o,
+    .read_last_o,
+    .head_valid_i(read_head_valid_i),
+    .head_i(read_head_i),
+    .head_last_i(read_head_last_i),
+    .done_o(summary_done),
     .head_o,
-    .fingerprint_valid_o(fingerprint_valid),
     .fingerprint_o
   );
 
-  assign is_done = is_started_q && fingerprint_valid;
-  assign key_index_o = place;
-  assign key_upper_o = suffix.by_upper;
+  assign is_done = is_started_q && summary_done;
+  assign read_index_o = place;
+  assign read_upper_o = suffix.by_upper;
 
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_done
     assign done_o[slot] = is_done && place == PlaceBits'(slot);

@@ -1,6 +1,6 @@
-// Stores the lines of one leaf in order of arrival: first header and samples, then the lines that are
-// requested. It outputs pairs of lines, from which windows are cut, and fetches the lines of a window that
-// are missing. It also passes the lines of overflow values through.
+// Fetches the lines of one leaf: first header and samples, then the lines that are requested, and the lines
+// of a window that are missing. It knows which lines are stored; the memory is shared with other leaves. It
+// also passes the lines of overflow values through.
 
 `default_nettype none
 
@@ -11,7 +11,9 @@ module leaf_buffer
   import accelerator_pkg::*;
 #(
   // size of the largest node
-  parameter int unsigned NodeBytes = NodeBytesDefault
+  parameter int unsigned NodeBytes = NodeBytesDefault,
+  localparam int unsigned Lines = NodeBytes / LineBytes,
+  localparam int unsigned LineIndexWidth = $clog2(Lines)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -24,8 +26,13 @@ module leaf_buffer
   input bus_address_t begin_address_i,
   input line_count_t begin_count_i,
 
-  // the first lines and the lines of watched fetches in order of arrival, for leaf_search; a line is stored
-  // when it is accepted
+  // A line to store, in the next cycle if it is accepted. A memory accepts one leaf's line in each cycle.
+  output logic store_valid_o,
+  input logic store_ready_i,
+  output logic [LineIndexWidth-1:0] store_line_o,
+  output line_t store_data_o,
+
+  // the first lines and the lines of watched fetches in order of arrival, for leaf_search
   output logic watched_valid_o,
   input logic watched_ready_i,
   output line_t watched_o,
@@ -41,16 +48,15 @@ module leaf_buffer
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
 
-  // The two lines of the window at an offset; see line_pairs. No byte at or beyond the limit is needed.
+  // Whether the two lines of the window at an offset are stored. No byte at or beyond the limit is needed.
   // If the lines are missing, LinesAhead lines are fetched, but none beyond the limit. After a read that
-  // failed the lines are valid but undefined, so that no unit waits forever. window_ahead_i: no lines are
+  // failed the window is ready but undefined, so that no unit waits forever. window_ahead_i: no lines are
   // fetched.
   input logic window_valid_i,
   input logic window_ahead_i,
   output logic window_ready_o,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
-  output logic [2*LineBits-1:0] window_pair_o,
 
   // Reads lines of an overflow value. After a read that failed, lines are returned but undefined, as for
   // windows.
@@ -70,9 +76,7 @@ module leaf_buffer
   input line_beat_t beat_i
 );
 
-  localparam int unsigned Lines = NodeBytes / LineBytes;
   localparam int unsigned LinesAhead = 4;
-  localparam int unsigned LineIndexWidth = $clog2(Lines);
 
   typedef logic [LineIndexWidth-1:0] line_index_t;
 
@@ -101,7 +105,13 @@ module leaf_buffer
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
+  // A line of the window is missing, and the lines to fetch; registers, so a fetch begins one cycle later.
+  logic wants_line_q;
+  line_count_t missing_q, missing_count_q;
+  // The lines that are stored, and the one that is stored in this cycle.
   logic [Lines-1:0] there_q;
+  logic stores_q;
+  line_index_t stored_q;
   // known_q: the first read has ended. has_address_q: a line has arrived, so the address of the buffer
   // is known.
   logic failed_q, known_q, has_address_q;
@@ -173,8 +183,8 @@ module leaf_buffer
           is_value_d = 1'b1;
           read_d = read_of(value_address_i, '0, value_count_i);
           if (value_ready_o) state_d = Offer;
-        end else if (wants_line) begin
-          read_d = read_of(address_q, missing, missing_count);
+        end else if (wants_line_q && window_valid_i) begin
+          read_d = read_of(address_q, missing_q, missing_count_q);
           state_d = Offer;
         end
       end
@@ -205,23 +215,24 @@ module leaf_buffer
 
   // ---- lines from memory
 
-  logic takes_line, is_watched, is_given_up, is_value;
+  logic takes_line, is_watched, is_given_up, is_value, may_take;
 
   assign line = flight.first + came_q;
   assign is_value = flies && flight.is_value;
   // Remaining lines of a node are discarded when the next node begins.
   assign is_given_up = begin_valid_i || beat_i.error;
   assign is_watched = flies && flight.watched;
-  assign watched_valid_o = is_watched && beat_valid_i && !is_given_up;
+  assign may_take = flies && !is_value && (!is_watched || watched_ready_i || is_given_up);
+  assign store_valid_o = may_take && beat_valid_i;
+  assign store_line_o = line_index_t'(line);
+  assign store_data_o = beat_i.data;
+  assign watched_valid_o = is_watched && beat_valid_i && !is_given_up && store_ready_i;
   assign watched_o = beat_i.data;
-  assign takes_line = flies && !is_value && beat_valid_i && beat_ready_o;
+  assign takes_line = store_valid_o && store_ready_i;
   assign value_line_valid_o = is_value ? beat_valid_i : failed_q;
   assign value_line_o = beat_i.data;
 
-  always_comb begin
-    beat_ready_o = flies && (!is_watched || watched_ready_i || is_given_up);
-    if (is_value) beat_ready_o = value_line_ready_i;
-  end
+  assign beat_ready_o = is_value ? value_line_ready_i : may_take && store_ready_i;
 
   always_ff @(posedge clk_i) begin
     if (state_q == Choose) begin
@@ -230,6 +241,7 @@ module leaf_buffer
     end
     if (!flies || ends) came_q <= '0;
     else if (takes_line) came_q <= came_q + 1'b1;
+    stored_q <= line_index_t'(line);
     if (begins) address_q <= begin_address_i;
     else if (takes_line) address_q <= beat_i.address;
   end
@@ -239,12 +251,14 @@ module leaf_buffer
     else state_q <= state_d;
     if (rst_i || begins) begin
       there_q <= '0;
+      stores_q <= 1'b0;
       known_q <= 1'b0;
       has_address_q <= 1'b0;
       failed_q <= 1'b0;
-    end else if (beat_valid_i && beat_ready_o) begin
-      if (beat_i.error) failed_q <= 1'b1;
-      else if (takes_line) there_q[line_index_t'(line)] <= 1'b1;
+    end else begin
+      if (beat_valid_i && beat_ready_o && beat_i.error) failed_q <= 1'b1;
+      stores_q <= takes_line && !beat_i.error;
+      if (stores_q) there_q[stored_q] <= 1'b1;
       if (takes_line && beat_i.last) known_q <= 1'b1;
       if (takes_line) has_address_q <= 1'b1;
     end
@@ -263,7 +277,8 @@ module leaf_buffer
   assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
   assign window_ready_o = (has_first && has_second) || failed_q;
   // A read in flight may return the line.
-  assign wants_line = window_valid_i && !window_ahead_i && !window_ready_o && known_q && !flies && !failed_q;
+  assign wants_line = window_valid_i && !window_ahead_i && !window_ready_o && known_q && !flies &&
+      !stores_q && !failed_q;
   assign missing = has_first ? window_line + 1'b1 : window_line;
 
   always_comb begin
@@ -272,18 +287,11 @@ module leaf_buffer
     if (missing_count == '0) missing_count = 1;
   end
 
-  line_pairs #(
-    .Lines(Lines)
-  ) u_lines (
-    .clk_i,
-    .rst_i,
-    .write_i(takes_line),
-    .write_line_i(line_index_t'(line)),
-    .write_data_i(beat_i.data),
-    .read_i(window_valid_i && window_ready_o),
-    .read_line_i(line_index_t'(window_line)),
-    .pair_o(window_pair_o)
-  );
+  always_ff @(posedge clk_i) begin
+    // No other read begins in between.
+    wants_line_q <= wants_line && state_d == Choose && !rst_i;
+    {missing_q, missing_count_q} <= {missing, missing_count};
+  end
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
   `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)

@@ -129,7 +129,7 @@ module leaf_cursor
       end
       StateItem: if (part_ready_i) begin
         sorted_d = step_back_i ? item_before : sorted_q + 1'b1;
-        state_d = StateDone;
+        state_d = StateChoose;
       end
       default: state_d = StateChoose;
     endcase
@@ -163,7 +163,7 @@ module leaf_cursor
   end
 
   assign part_valid_o = state_q inside {StateEntry, StateItem};
-  assign step_ready_o = state_q == StateDone;
+  assign step_ready_o = state_q == StateDone || (state_q == StateItem && part_ready_i);
   assign found_o = found_q;
   // A scan does not report versions of pairs.
   assign item_o = found_item(part_i, '0);

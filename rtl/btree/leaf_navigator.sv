@@ -22,9 +22,8 @@ module leaf_navigator
   // constant until the next begin_i
   input task_t request_i,
 
-  // continues with a sibling of the open leaf; accepted when the sibling is next
-  input logic go_valid_i,
-  output logic go_ready_o,
+  // continues with a sibling of the open leaf
+  input logic go_i,
   input logic go_left_i,
   input lid_t sibling_i,
   input fences_t fences_i,
@@ -44,9 +43,6 @@ module leaf_navigator
   output lid_t lid_o,
   output bus_address_t address_o,
   input logic too_new_i,
-
-  output logic fence_valid_o,
-  input logic fence_ready_i,
 
   output logic repeated_valid_o,
   input logic repeated_ready_i,
@@ -85,7 +81,7 @@ module leaf_navigator
       address_q <= leaf_i.address;
       is_first_q <= 1'b1;
       is_sibling_q <= 1'b0;
-    end else if (go_ready_o) begin
+    end else if (go_i) begin
       lid_q <= sibling_i;
       address_q <= '0;
       is_first_q <= 1'b0;
@@ -103,9 +99,6 @@ module leaf_navigator
     if (rst_i) state_q <= Leaf;
     else state_q <= state_d;
   end
-
-  assign fence_valid_o = go_valid_i;
-  assign go_ready_o = go_valid_i && fence_ready_i;
 
   assign leaf_valid_o = open_valid_i && state_q == Leaf;
   assign lid_o = lid_q;
@@ -128,7 +121,7 @@ module leaf_navigator
     else repeated_o.request.lower_length = fence_length_q;
   end
 
-  `ASSERT(SiblingExists, !go_valid_i || sibling_i != '0)
+  `ASSERT(SiblingExists, !go_i || sibling_i != '0)
   `ASSERT(LeafBelongsToRequest, !repeated_leaf_valid_i || !repeated_leaf_ready_o ||
       (repeated_leaf_i.repeated && repeated_leaf_i.request.slot == request_i.slot))
   `ASSERT_OFFER_STAYS(RepeatedStays, repeated_valid_o, repeated_ready_i, repeated_o)

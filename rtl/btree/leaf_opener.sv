@@ -195,12 +195,19 @@ module leaf_opener
 
   // ---- prefetches
 
+  logic log_may_have, log_may_have_q;
+
   always_comb begin
-    log_may_have_o = state.log_count > 8'(NodeHeaderTagsCount);
+    log_may_have = state.log_count > 8'(NodeHeaderTagsCount);
     for (int unsigned i = 0; i < NodeHeaderTagsCount; i++) begin
-      if (i < 32'(state.log_count) && header_o.tags[i] == fingerprint_o) log_may_have_o = 1'b1;
+      if (i < 32'(state.log_count) && header_o.tags[i] == fingerprint_o) log_may_have = 1'b1;
     end
   end
+
+  // The samples are searched in between.
+  always_ff @(posedge clk_i) log_may_have_q <= log_may_have;
+
+  assign log_may_have_o = log_may_have_q;
 
   leaf_prefetcher u_prefetcher (
     .clk_i,

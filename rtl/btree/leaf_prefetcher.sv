@@ -72,7 +72,8 @@ module leaf_prefetcher
   number_t count, position;
   // The offset at which a fetch begins and ends; registered, so a fetch is offered one cycle later.
   offset_t offset_d, limit_d, offset_q, limit_q, bytes_q, item_bytes, sorted_end, log_bytes, size;
-  logic [23:0] bytes;
+  // Bytes of the pairs of a scan: at most 257 pairs.
+  logic [18:0] product_q;
   logic offers_q, watched_d, watched_q;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
@@ -153,7 +154,7 @@ module leaf_prefetcher
 
   // A state ends when its fetch is a register, or is not wanted.
   logic advances;
-  assign advances = !offers_q || fetch_ready_i;
+  assign advances = !fetch_valid_o || fetch_ready_i;
 
   always_comb begin
     state_d = state_q;
@@ -181,18 +182,18 @@ module leaf_prefetcher
     if (rst_i) state_q <= StateWait;
     else state_q <= state_d;
     if (rst_i || start_i) offers_q <= 1'b0;
-    else if (advances) offers_q <= is_wanted && offset_d < limit_d;
+    else if (advances) offers_q <= is_wanted;
     if (advances) {watched_q, offset_q, limit_q} <= {watched_d, offset_d, limit_d};
   end
 
   // ---- ranges. Without a stride, they assume one line for each pair.
 
   assign item_bytes = has_stride ? offset_t'(columns_i.stride) : offset_t'(LineBytes);
-  assign bytes = open_i.is_get ? 24'(item_bytes) : 24'(open_i.pairs) * 24'(item_bytes);
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateWait) has_groups_q <= groups_valid_i;
     if (groups_valid_i) groups_q <= groups_i;
+    product_q <= open_i.is_get ? 19'(item_bytes) : 19'(open_i.pairs[8:0]) * 19'(item_bytes[9:0]);
     if (state_q == StateFound) begin
       pairs_q.first <= open_i.backward && position > open_i.pairs ? position - open_i.pairs : '0;
       if (!open_i.backward) pairs_q.first <= position;
@@ -200,7 +201,7 @@ module leaf_prefetcher
       if (!open_i.backward) pairs_q.last <= count - position > open_i.pairs ? position + open_i.pairs : count;
     end
     if (state_q == StateRange) begin
-      bytes_q <= 32'(bytes) > NodeBytesMax ? offset_t'(NodeBytesMax) : offset_t'(bytes);
+      bytes_q <= 32'(product_q) > NodeBytesMax ? offset_t'(NodeBytesMax) : offset_t'(product_q);
       more_q <= pairs_q;
       if (has_groups_q && !open_i.backward && pairs_q.first < groups_q.last) more_q.first <= groups_q.last;
       if (has_groups_q && open_i.backward && pairs_q.last > groups_q.first) more_q.last <= groups_q.first;
@@ -209,14 +210,15 @@ module leaf_prefetcher
     end
   end
 
-  assign done_o = state_q == StateDone && !offers_q;
-  assign fetch_valid_o = offers_q;
+  assign done_o = state_q == StateDone && !fetch_valid_o;
+  assign fetch_valid_o = offers_q && offset_q < limit_q;
   assign fetch_watched_o = watched_q;
   assign fetch_offset_o = offset_q;
   assign fetch_limit_o = limit_q;
 
   `ASSERT_STAYS(FetchStays, fetch_valid_o && !fetch_ready_i && !start_i, 1'b0,
       {fetch_valid_o, fetch_watched_o, fetch_offset_o, fetch_limit_o})
+  `ASSERT(ProductFits, 32'(open_i.pairs) < 512 && 32'(item_bytes) < 1024)
   `ASSERT(GroupsAreAwaited, !groups_valid_i || state_q == StateWait)
   `COVER(MoreHeads, state_q == StateMoreHeads && is_wanted && advances)
   `COVER(MoreOffsets, state_q == StateMoreOffsets && is_wanted && advances)

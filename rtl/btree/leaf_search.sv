@@ -61,6 +61,8 @@ module leaf_search
     StateOffset,
     StateOffsetLines,
     StateProduct,
+    // the result becomes a register
+    StateResult,
     StateFound
   } state_e;
 
@@ -72,7 +74,8 @@ module leaf_search
   // verilator lint_on UNUSEDSIGNAL
   leaf_columns_t columns_q;
   number_t count, first_q, last_q, less_q, not_greater_q, left_q, low, low_q, edge_q;
-  group_t low_group, group, last_group;
+  group_t low_group, group, last_group_q;
+  indexes_t equal_q;
   logic [2:0] group_bits;
   logic take, searches, counts_lines, counts_valid, is_edge_q, is_last_line;
   column_line_t counted_line;
@@ -82,6 +85,7 @@ module leaf_search
   // Lines whose counts are not added yet.
   logic [1:0] pending_q;
   offset_t offset_place, first_offset_line, last_offset_line, wanted_line_q, item_offset_q, product_q;
+  offset_t found_offset_q;
   logic [4:0] offset_index;
 
   assign count = number_t'(header_q.sorted_count);
@@ -94,14 +98,15 @@ module leaf_search
     unique case (state_q)
       StateHeader: if (take) state_d = StateFirstSamples;
       StateFirstSamples: if (take) state_d = StateLastSamples;
-      StateLastSamples: if (take) state_d = searches ? StateGroups : StateFound;
+      StateLastSamples: if (take) state_d = searches ? StateGroups : StateResult;
       StateGroups: if (pending_q == '0) state_d = StateRequest;
       StateRequest: state_d = StateHeads;
       StateHeads: if (take && is_last_line) state_d = StateCounted;
       StateCounted: if (pending_q == '0) state_d = StateOffset;
       StateOffset: state_d = columns_q.stride == '0 ? StateOffsetLines : StateProduct;
       StateOffsetLines: if (take && left_q == '0) state_d = StateProduct;
-      StateProduct: state_d = StateFound;
+      StateProduct: state_d = StateResult;
+      StateResult: state_d = StateFound;
       default: ;
     endcase
     if (start_i) state_d = StateHeader;
@@ -183,14 +188,14 @@ module leaf_search
 
   // ---- groups. Samples of missing groups can equal the head.
 
-  assign last_group = group_t'((count - 1'b1) >> group_bits);
   assign low_group = group_t'(less_q);
-  assign group = not_greater_q > number_t'(last_group) ? last_group : group_t'(not_greater_q);
+  assign group = not_greater_q > number_t'(last_group_q) ? last_group_q : group_t'(not_greater_q);
 
   always_ff @(posedge clk_i) begin
+    last_group_q <= group_t'((count - 1'b1) >> group_bits);
     if (state_q == StateGroups) begin
       first_q <= number_t'(low_group) << group_bits;
-      last_q <= group == last_group ? count : (number_t'(group) + 1'b1) << group_bits;
+      last_q <= group == last_group_q ? count : (number_t'(group) + 1'b1) << group_bits;
     end
   end
 
@@ -237,13 +242,18 @@ module leaf_search
   assign columns_o = columns_q;
   assign found_o = state_q == StateFound;
 
-  always_comb begin
-    equal_o = '{first: less_q, last: not_greater_q};
-    if (is_edge_q) equal_o = '{first: low, last: low};
-    item_offset_o = item_offset_q;
-    if (low == '0) item_offset_o = columns_q.items_start;
-    if (low == count) item_offset_o = offset_t'(header_q.sorted_end);
+  always_ff @(posedge clk_i) begin
+    if (state_q == StateResult) begin
+      equal_q <= '{first: less_q, last: not_greater_q};
+      if (is_edge_q) equal_q <= '{first: low, last: low};
+      found_offset_q <= item_offset_q;
+      if (low == '0) found_offset_q <= columns_q.items_start;
+      if (low == count) found_offset_q <= offset_t'(header_q.sorted_end);
+    end
   end
+
+  assign equal_o = equal_q;
+  assign item_offset_o = found_offset_q;
 
   `ASSERT(CountsOfThisLeaf, !start_i || pending_q == '0)
   `ASSERT(RangeIsOrdered, !found_o || equal_o.first <= equal_o.last)

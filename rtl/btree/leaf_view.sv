@@ -39,6 +39,7 @@ module leaf_view
 
   // A window for the answers, while no part is read. bytes_held_i: it must stay, so no item is prepared.
   input logic bytes_valid_i,
+  output logic bytes_ready_o,
   input logic bytes_held_i,
   output logic bytes_fresh_o,
   input offset_t bytes_offset_i,
@@ -57,7 +58,7 @@ module leaf_view
   input line_t key_window_i
 );
 
-  logic bounds_part_valid, reader_valid, reader_ahead, accepts_bytes, bytes_coming_q, bytes_fresh_q;
+  logic bounds_part_valid, reader_valid, reader_ahead, is_for_bytes_q, bytes_coming_q, bytes_fresh_q;
   part_read_t bounds_part;
   offset_t reader_offset, reader_limit;
 
@@ -90,11 +91,11 @@ module leaf_view
     .read_i(bounds_part_valid ? bounds_part : part_read_i),
     .part_o,
     .hold_i(part_hold_i),
-    .window_valid_o(reader_valid), .window_ready_i(window_ready_i && !bytes_valid_i && !bytes_held_i),
+    .window_valid_o(reader_valid), .window_ready_i(window_ready_i && !is_for_bytes_q),
     .window_ahead_o(reader_ahead),
     .window_offset_o(reader_offset),
     .window_limit_o(reader_limit),
-    .other_window_i(accepts_bytes),
+    .other_window_i(bytes_ready_o),
     .window_i,
     .key_read_o,
     .key_upper_o,
@@ -107,13 +108,15 @@ module leaf_view
   assign window_offset_o = bytes_valid_i ? bytes_offset_i : reader_offset;
   assign window_limit_o = bytes_valid_i ? bytes_limit_i : reader_limit;
 
-  // A window for the answers takes precedence over that of a prepared item, and follows after two cycles.
-  assign accepts_bytes = bytes_valid_i && window_ready_i;
+  // A window for the answers takes precedence over that of a prepared item, and follows after two cycles. A
+  // request that is accepted is that of the cycle before.
+  assign bytes_ready_o = window_ready_i && is_for_bytes_q;
   assign bytes_fresh_o = bytes_fresh_q;
 
   always_ff @(posedge clk_i) begin
+    is_for_bytes_q <= bytes_valid_i;
     if (rst_i) {bytes_coming_q, bytes_fresh_q} <= '0;
-    else {bytes_coming_q, bytes_fresh_q} <= {accepts_bytes, bytes_coming_q};
+    else {bytes_coming_q, bytes_fresh_q} <= {bytes_ready_o, bytes_coming_q};
   end
 
   `ASSERT(OnePart, !(part_valid_i && bounds_part_valid))

@@ -35,7 +35,7 @@ module log_sorter
   output sorted_entry_t entry_o,
   output logic hidden_o,
 
-  // the number of entries with a smaller back pointer
+  // the number of entries with a smaller back pointer, one cycle later
   input number_t position_i,
   output logic [CountBits-1:0] before_o
 );
@@ -67,12 +67,14 @@ module log_sorter
     end
   end
 
-  always_comb begin
-    before_o = '0;
-    for (int unsigned i = 0; i < EntriesMax; i++) begin
-      before_o += CountBits'(i < 32'(count_q) && entries_q[i].back_pointer < position_i);
-    end
+  logic [EntriesMax-1:0] is_before_q;
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < EntriesMax; i++)
+      is_before_q[i] <= i < 32'(count_q) && entries_q[i].back_pointer < position_i;
   end
+
+  assign before_o = CountBits'($countones(is_before_q));
 
   always_comb begin
     entry_o = entries_q[IndexBits'(index_i)];

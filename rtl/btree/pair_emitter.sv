@@ -25,9 +25,10 @@ module pair_emitter
   input logic emit_valid_i,
   output logic emit_ready_o,
   input item_result_t emit_i,
-  // valid then: bytes of the value. answered_o: an overflow value of a get was sent as an answer, so the
-  // request is finished.
+  // valid then: bytes of the value, and of key and value. answered_o: an overflow value of a get was sent as
+  // an answer, so the request is finished.
   output logic [31:0] value_bytes_o,
+  output logic [31:0] bytes_o,
   output logic answered_o,
 
   // the prefix of the leaf: its first bytes, its length, and its offset
@@ -68,6 +69,7 @@ module pair_emitter
 );
 
   localparam int unsigned BytesMax = LinesMax * LineBytes;
+  localparam int unsigned BytesBits = $clog2(BytesMax + 1);
   // The longest pair whose value is in its item.
   localparam int unsigned PairBytesMax = CompletionPairSize + KeyBytesMax + InlineValueBytesMax;
 
@@ -83,29 +85,37 @@ module pair_emitter
     Value
   } state_e;
 
+  typedef logic [$clog2(BytesMax/CompletionPairSize+1)-1:0] pair_count_t;
+  typedef logic [BytesBits-1:0] byte_count_t;
+
   state_e state_q, state_d;
-  logic [21:0] pairs_q, pairs_d;
-  logic [31:0] bytes_q, bytes_d;
+  pair_count_t pairs_q, pairs_d;
+  byte_count_t bytes_q, bytes_d;
+  // is_sized: the sizes are those of the pair.
+  pair_sizes_t sizes;
+  logic is_sized;
 
   // ---- parts of the pair
 
-  logic value_valid, is_overflow, is_get, moves_get, has_prefix_rest, is_whole, is_full, begins_pair;
+  logic is_overflow, is_get, moves_get, has_prefix_rest, is_full, begins_pair;
   bus_address_t value_address;
-  key_length_t key_length;
   offset_t value_offset;
-  logic [31:0] pair_bytes, bytes_moved;
-  logic [LineIndexBits:0] first_bytes;
+  byte_count_t pair_bytes;
+  logic exceeds;
 
   assign is_get = !request_i.is_scan;
+  assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
 
-  value_finder u_value (
-    .clk_i,
-    .rst_i,
-    .find_valid_i(emit_valid_i), .find_ready_o(value_valid),
-    .find_i(emit_i),
+  pair_measurer #(
+    .BytesMax(BytesMax)
+  ) u_measurer (
+    .clk_i, .rst_i, .is_get_i(is_get), .keys_only_i(request_i.keys_only), .prefix_length_i,
+    .answer_bytes_i(bytes_q), .emit_valid_i, .emit_i,
     .consume_i(emit_ready_o),
-    .keys_only_i(request_i.keys_only),
-    .bytes_o(value_bytes_o),
+    .valid_o(is_sized),
+    .sizes_o(sizes),
+    .pair_bytes_o(pair_bytes),
+    .exceeds_o(exceeds),
     .is_overflow_o(is_overflow),
     .address_o(value_address),
     .value_offset_o(value_offset),
@@ -114,31 +124,16 @@ module pair_emitter
     .part_i
   );
 
-  assign key_length = prefix_length_i + key_length_t'(emit_i.word.suffix_length);
-  assign pair_bytes = 32'(CompletionPairSize) + 32'(key_length) + value_bytes_o;
-  assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
-
-  // The first bytes are the head, and the bytes after it if they were read. Others are moved: the value of
-  // a get, or the rest of the key with or without the value.
-  assign is_whole = emit_i.has_all && !is_overflow;
-
-  always_comb begin
-    bytes_moved = is_get ? '0 : 32'(rest_bytes(emit_i.word));
-    if (!is_overflow) bytes_moved += value_bytes_o;
-    first_bytes = (LineIndexBits+1)'(head_length(emit_i.word));
-    if (is_whole) first_bytes += (LineIndexBits+1)'(bytes_moved);
-  end
-
   // ---- sequence
 
   // If a pair does not fit into the open answer, that answer is ended first.
-  assign is_full = pairs_q != '0 && (is_overflow || bytes_q + pair_bytes > BytesMax);
-  assign begins_pair = state_q == Choose && emit_valid_i && !is_get && !is_full && !is_overflow;
+  assign is_full = pairs_q != '0 && (is_overflow || exceeds);
+  assign begins_pair = state_q == Choose && is_sized && !is_get && !is_full && !is_overflow;
 
   state_e after_head, after_prefix, after_first, after_rest;
   assign after_rest = is_overflow ? Value : Choose;
-  assign after_first = !is_whole && bytes_moved != '0 ? Rest : after_rest;
-  assign after_prefix = first_bytes != '0 ? First : after_first;
+  assign after_first = !sizes.is_whole && sizes.moved != '0 ? Rest : after_rest;
+  assign after_prefix = sizes.first != '0 ? First : after_first;
   assign after_head = has_prefix_rest ? Prefix : after_prefix;
 
   always_comb begin
@@ -150,11 +145,11 @@ module pair_emitter
 
     unique case (state_q)
       Choose: begin
-        if (emit_valid_i && !value_valid) begin
+        if (emit_valid_i && !is_sized) begin
           // After a failure the reference is undefined and is not followed.
-          emit_ready_o = failed_i && part_ready_i;
+          emit_ready_o = failed_i && part_valid_o && part_ready_i;
         end else if (emit_valid_i && is_get && !is_overflow) begin
-          bytes_d = value_bytes_o;
+          bytes_d = byte_count_t'(sizes.value);
           state_d = moves_get ? Rest : Choose;
           emit_ready_o = state_d == Choose;
         end else if (emit_valid_i && is_full) begin
@@ -216,24 +211,27 @@ module pair_emitter
 
   // ---- outcomes
 
+  assign value_bytes_o = sizes.value;
+  assign bytes_o = 32'(sizes.key) + sizes.value;
+
   always_comb begin
     outcome_first_o = emit_valid_i && is_overflow && !is_full;
     outcome_valid_o = state_q == Choose && finish_valid_i;
-    if (emit_valid_i) outcome_valid_o = state_q == Choose && value_valid && (is_full || is_overflow);
+    if (emit_valid_i) outcome_valid_o = state_q == Choose && is_sized && (is_full || is_overflow);
   end
 
   always_comb begin
     outcome_o = '0;
     outcome_o.slot = request_i.slot;
     outcome_o.status = 8'(StatusFound);
-    outcome_o.pairs = pairs_q;
-    outcome_o.bytes = bytes_q;
+    outcome_o.pairs = 22'(pairs_q);
+    outcome_o.bytes = 32'(bytes_q);
     // Another pair follows.
     outcome_o.continued = emit_valid_i && !is_get;
     outcome_o.pair_version = is_get ? emit_i.version : '0;
     if (outcome_first_o) begin
       outcome_o.pairs = 22'(!is_get);
-      outcome_o.bytes = is_get ? value_bytes_o : pair_bytes;
+      outcome_o.bytes = is_get ? sizes.value : 32'(CompletionPairSize) + bytes_o;
     end
     if (!emit_valid_i && finish_status_i != 8'(StatusFound)) begin
       outcome_o.status = finish_status_i;
@@ -252,7 +250,7 @@ module pair_emitter
 
   assign answered_o = is_get && state_q == Value;
 
-  assign moves_get = emit_valid_i && is_get && !is_overflow && bytes_moved != '0;
+  assign moves_get = is_sized && is_get && !is_overflow && sizes.moved != '0;
   assign move_valid_o = state_q inside {Prefix, Rest, Value} || (state_q == Choose && moves_get);
 
   always_comb begin
@@ -265,11 +263,11 @@ module pair_emitter
       end
       Value: begin
         move_o.is_value = 1'b1;
-        move_o.bytes = value_bytes_o;
+        move_o.bytes = sizes.value;
       end
       default: begin
         move_o.offset = is_get ? value_offset : emit_i.rest;
-        move_o.bytes = bytes_moved;
+        move_o.bytes = sizes.moved;
       end
     endcase
   end
@@ -278,15 +276,15 @@ module pair_emitter
 
   always_comb begin
     pair_header = '0;
-    pair_header.value_length = value_bytes_o;
-    pair_header.key_length = 16'(key_length);
+    pair_header.value_length = sizes.value;
+    pair_header.key_length = 16'(sizes.key);
     chunk_o = move_chunk_i;
     chunk_valid_o = move_chunk_valid_i;
     chunk_last_o = move_chunk_last_i && state_q == Value;
     move_chunk_ready_o = chunk_ready_i;
     if (state_q == First) begin
-      chunk_o.count = first_bytes;
-      chunk_o.bytes = is_whole ? part_i.bytes : line_t'(head_bytes(emit_i.head, 4'(HeadBytes)));
+      chunk_o.count = sizes.first;
+      chunk_o.bytes = sizes.is_whole ? part_i.bytes : line_t'(head_bytes(emit_i.head, 4'(HeadBytes)));
       chunk_valid_o = 1'b1;
       chunk_last_o = 1'b0;
       move_chunk_ready_o = 1'b0;
@@ -302,7 +300,7 @@ module pair_emitter
 
   `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
   `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
-  `ASSERT(OpenAnswerFits, bytes_q <= BytesMax)
+  `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)
 
 endmodule
 

@@ -46,8 +46,9 @@ module part_fetcher
   output head_t head_o,
   input logic take_i,
 
-  // A window follows its request after two cycles, and is stable until that of another request, which may be
-  // of another unit (other_window_i). ahead_o: the window is not needed yet.
+  // A window follows two cycles after its request was accepted, and is stable until that of another request,
+  // which may be of another unit (other_window_i). The request that is accepted is that of the cycle before,
+  // so there is none in a cycle before another part. ahead_o: the window is not needed yet.
   output logic window_valid_o,
   input logic window_ready_i,
   output logic window_ahead_o,
@@ -156,7 +157,7 @@ module part_fetcher
     endcase
   end
 
-  assign window_valid_o = asks != None;
+  assign window_valid_o = asks != None && !restarts && !forget_i;
   assign window_ahead_o = ahead_q;
 
   always_ff @(posedge clk_i) begin

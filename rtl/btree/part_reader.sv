@@ -1,8 +1,8 @@
 // Reads a part of a leaf: decodes its lengths, and compares its bytes with a key, window by window, until the
-// order is known. part_fetcher finds the windows. A read takes three cycles if the fetcher has prepared the
-// item, up to eight otherwise, and three more if it compares.
+// order is known. part_fetcher finds the windows. A read takes four cycles if the fetcher has prepared the
+// item, up to twelve otherwise, and three more if it compares.
 //
-//   request | window ... | masks | words | order | done
+//   request | start | window ... | masks | words | order | done, or next: another window
 
 `default_nettype none
 
@@ -57,12 +57,15 @@ module part_reader
 
   typedef enum logic [2:0] {
     StateIdle,
+    StateStart,
     // waits for a window
     StateWindow,
     // numbers of bytes to compare, their words, their order
     StateMasks,
     StateCompare,
     StateOrder,
+    // the window does not decide
+    StateNext,
     StateDone
   } state_e;
 
@@ -81,11 +84,12 @@ module part_reader
   offset_t place, place_q, limit, limit_q;
   // bytes that were compared
   offset_t compared_q;
-  logic is_first_q, decides, less, equal;
+  // is_last_q: the window has the last bytes of part and key, so it decides
+  logic is_first_q, is_last_q, less, equal;
 
   assign has_stride = columns_i.stride != '0;
   assign is_item = read_q.part == PartItem;
-  assign is_known = has_item_q && read_i.part == PartItem && read_i.index == item_q;
+  assign is_known = has_item_q && read_q.part == PartItem && read_q.index == item_q;
 
   part_fetcher u_fetcher (
     .clk_i,
@@ -94,9 +98,9 @@ module part_reader
     .columns_i,
     .header_i,
     .steps_i, .backward_i,
-    .start_i(state_q == StateIdle && read_valid_i && !is_known),
-    .part_i(read_i),
-    .continue_i(state_q == StateOrder && !decides),
+    .start_i(state_q == StateStart && !is_known),
+    .part_i(read_q),
+    .continue_i(state_q == StateNext && part_q.equal),
     // The next window.
     .offset_i((is_first_q && read_q.part != PartBytes ? part_q.rest : place_q) + window_bytes()),
     .limit_i(limit_q),
@@ -117,19 +121,21 @@ module part_reader
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StateIdle: if (read_valid_i) state_d = StateWindow;
+      StateIdle: if (read_valid_i) state_d = StateStart;
+      StateStart: state_d = StateWindow;
       StateWindow: if (take || is_known_q) state_d = read_q.compares ? StateMasks : StateDone;
       StateMasks: state_d = StateCompare;
       StateCompare: state_d = StateOrder;
-      StateOrder: state_d = decides ? StateDone : StateWindow;
+      StateOrder: state_d = is_last_q ? StateDone : StateNext;
+      StateNext: state_d = part_q.equal ? StateWindow : StateDone;
       default: state_d = StateIdle;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) read_q <= read_i;
-    is_known_q <= state_q == StateIdle && is_known;
-    begins_window_q <= state_q inside {StateIdle, StateOrder};
+    is_known_q <= state_q == StateStart && is_known;
+    begins_window_q <= state_q inside {StateStart, StateNext};
     if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
   end
 
@@ -178,7 +184,7 @@ module part_reader
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) is_first_q <= 1'b1;
-    else if (state_q == StateOrder) is_first_q <= 1'b0;
+    else if (state_q == StateNext) is_first_q <= 1'b0;
     if (take && is_first_q && read_q.part != PartBytes) begin
       part_q.word <= word;
       part_q.head <= head;
@@ -196,7 +202,6 @@ module part_reader
 
   offset_t whole_bytes, part_bytes, key_bytes;
   window_count_t room, part_count_q, key_count_q;
-  logic is_last_q;
 
   function automatic window_count_t at_most(window_count_t most, offset_t bytes);
     return bytes < offset_t'(most) ? window_count_t'(bytes) : most;
@@ -210,7 +215,7 @@ module part_reader
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) compared_q <= '0;
-    else if (state_q == StateOrder) compared_q <= compared_q + offset_t'(room);
+    else if (state_q == StateNext) compared_q <= compared_q + offset_t'(room);
     part_count_q <= at_most(room, part_bytes);
     key_count_q <= at_most(room, key_bytes);
     is_last_q <= part_bytes <= offset_t'(room) && key_bytes <= offset_t'(room);
@@ -226,8 +231,6 @@ module part_reader
     .equal_o(equal)
   );
 
-  assign decides = !equal || is_last_q;
-
   assign read_ready_o = state_q == StateDone;
   assign part_o = part_q;
   assign key_read_o = state_q == StateWindow && begins_window_q && read_q.compares;
@@ -237,10 +240,11 @@ module part_reader
   `ASSERT(KeyBytesAreInOrder, !read_valid_i || !read_i.compares || read_i.key_first <= read_i.key_last)
   `ASSERT(WaitsForItsReader, state_q == StateIdle || read_valid_i)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
-  `ASSERT(WaitsOnlyForWindows, !hold_i || !read_valid_i || state_q inside {StateIdle, StateWindow})
-  `COVER(IsKnown, state_q == StateIdle && read_valid_i && is_known)
+  `ASSERT(WaitsOnlyForWindows,
+      !hold_i || !read_valid_i || state_q inside {StateIdle, StateStart, StateWindow})
+  `COVER(IsKnown, state_q == StateStart && is_known)
   `COVER(IsHeld, there && hold_i)
-  `COVER(SecondWindow, state_q == StateOrder && !decides)
+  `COVER(SecondWindow, state_q == StateNext && part_q.equal)
 
 endmodule
 

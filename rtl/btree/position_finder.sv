@@ -40,10 +40,8 @@ module position_finder
 
   input logic [CountBits-1:0] log_count_i,
   output logic [CountBits-1:0] log_index_o,
-  // verilator lint_off UNUSEDSIGNAL
   input sorted_entry_t log_entry_i,
-  // verilator lint_on UNUSEDSIGNAL
-  // the number of entries with a smaller back pointer than sorted_o
+  // the number of entries with a smaller back pointer than sorted_o had in the cycle before
   input logic [CountBits-1:0] log_before_i,
 
   output logic part_valid_o,
@@ -60,7 +58,9 @@ module position_finder
     StateItem,
     // the number of entries with a smaller back pointer
     StateRank,
+    StateCount,
     // compares the next entry, if its back pointer is the position
+    StateLook,
     StateEntry,
     StateCompare,
     StateDone
@@ -70,6 +70,9 @@ module position_finder
   // The position is in this range.
   number_t low_q, low_d, high_q, high_d, middle_q;
   logic [CountBits-1:0] log_q, log_d;
+  // verilator lint_off UNUSEDSIGNAL
+  sorted_entry_t entry_q;
+  // verilator lint_on UNUSEDSIGNAL
   logic found_q, found_d, is_before, is_empty, has_entry;
   item_result_t found_item_q;
   // verilator lint_off UNUSEDSIGNAL
@@ -80,7 +83,7 @@ module position_finder
   // The part that was read precedes the position.
   assign is_before = part_i.less || (part_i.equal && after_i);
   // Entries with a smaller back pointer precede the position, entries with a greater one follow it.
-  assign has_entry = log_q != log_count_i && log_entry_i.back_pointer == low_q;
+  assign has_entry = log_q != log_count_i && entry_q.back_pointer == low_q;
 
   always_comb begin
     {low_d, high_d} = {low_q, high_q};
@@ -111,13 +114,18 @@ module position_finder
         if (part_i.equal && !is_scan_i) state_d = StateDone;
       end
       StateRank: begin
-        log_d = log_before_i;
-        state_d = log_count_i == '0 ? StateDone : StateEntry;
+        log_d = '0;
+        state_d = log_count_i == '0 ? StateDone : StateCount;
       end
+      StateCount: begin
+        log_d = log_before_i;
+        state_d = StateLook;
+      end
+      StateLook: state_d = StateEntry;
       StateEntry: state_d = has_entry ? StateCompare : StateDone;
       StateCompare: if (part_ready_i) begin
         log_d = log_q + CountBits'(is_before);
-        state_d = is_before ? StateEntry : StateDone;
+        state_d = is_before ? StateLook : StateDone;
       end
       default: state_d = StateIdle;
     endcase
@@ -127,6 +135,7 @@ module position_finder
     {low_q, high_q} <= {low_d, high_d};
     middle_q <= number_t'((NumberBits+1)'({1'b0, low_d} + {1'b0, high_d}) >> 1);
     log_q <= log_d;
+    if (state_q == StateLook) entry_q <= log_entry_i;
     found_q <= found_d;
     if (state_q == StateItem && part_ready_i && part_i.equal)
       found_item_q <= found_item(part_i, header_i.node_version);
@@ -141,7 +150,7 @@ module position_finder
     part_read_o = '0;
     part_read_o.part = state_q == StateItem ? PartItem : PartEntry;
     part_read_o.index = state_q == StateItem ? middle_q : low_q;
-    part_read_o.offset = log_entry_i.entry;
+    part_read_o.offset = entry_q.entry;
     part_read_o.limit = offset_t'(state.size);
     part_read_o.compares = 1'b1;
     part_read_o.by_upper = by_upper_i;
@@ -158,7 +167,7 @@ module position_finder
   assign found_item_o = found_item_q;
 
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
-  `ASSERT(RangeIsOrdered, low_d <= high_d)
+  `ASSERT(RangeIsOrdered, (state_q == StateIdle && !find_valid_i) || low_d <= high_d)
   `COVER(HalvesEqualHeads, state_q == StateItem && high_q - low_q > 2)
   `COVER(AfterAnEntry, state_q == StateCompare && log_d != log_q)
   `COVER(NoItemHasTheHead, state_q == StateIdle && find_valid_i && low_d == high_d)

@@ -84,7 +84,7 @@ module range_scan_unit
   logic part_ready, part_hold, forget, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;
   part_t part;
-  logic window_valid, window_ready, window_ahead, bytes_valid, bytes_held, bytes_fresh;
+  logic window_valid, window_ready, window_ahead, bytes_valid, bytes_ready, bytes_held, bytes_fresh;
   logic compare_read, compare_upper;
   logic value_valid, value_ready, value_line_valid, value_line_ready;
   offset_t window_offset, window_limit, bytes_offset, bytes_limit;
@@ -93,7 +93,7 @@ module range_scan_unit
   bus_address_t value_address;
   line_count_t value_count;
   logic emit_valid, emit_ready, answered, finish_valid, finish_ready, finish_more;
-  logic [31:0] value_bytes;
+  logic [31:0] value_bytes, emitted_bytes;
   logic [7:0] finish_status;
   prefix_t prefix;
   logic fence_valid, fence_ready;
@@ -152,7 +152,7 @@ module range_scan_unit
     .rst_i,
     .granted_i(granted_o), .grant_begins_o(grant_begins), .grant_ends_o(grant_ends),
     .request_i(leaf.request),
-    .descent_failed_i(leaf.descent_failed),
+    .descent_failed_i(leaf.descent_failed), .none_i(leaf.none),
     .open_valid_o(open_valid), .open_ready_i(open_ready),
     .open_o(open),
     .open_none_i(open_none), .open_failed_i(open_failed),
@@ -179,7 +179,7 @@ module range_scan_unit
     .part_i(part), .part_hold_o(part_hold), .forget_o(forget),
     .emit_valid_o(emit_valid), .emit_ready_i(emit_ready),
     .emit_o(emit),
-    .emit_value_bytes_i(value_bytes),
+    .emit_bytes_i(emitted_bytes),
     .emit_answered_i(answered),
     .finish_valid_o(finish_valid), .finish_ready_i(finish_ready),
     .finish_status_o(finish_status), .finish_more_o(finish_more)
@@ -199,7 +199,8 @@ module range_scan_unit
     .part_read_i(writer_part_valid ? writer_part : pairs_part),
     .part_o(part),
     .part_hold_i(part_hold),
-    .bytes_valid_i(bytes_valid), .bytes_held_i(bytes_held), .bytes_fresh_o(bytes_fresh),
+    .bytes_valid_i(bytes_valid), .bytes_ready_o(bytes_ready),
+    .bytes_held_i(bytes_held), .bytes_fresh_o(bytes_fresh),
     .bytes_offset_i(bytes_offset), .bytes_limit_i(bytes_limit),
     .window_valid_o(window_valid), .window_ready_i(window_ready),
     .window_offset_o(window_offset), .window_limit_o(window_limit),
@@ -218,7 +219,7 @@ module range_scan_unit
     .geometry_i,
     .header_i(leaf.header),
     .equal_i(leaf.equal),
-    .clear_i(open_valid),
+    .clear_i(open_valid || grant_ends),
     .failed_i(failed),
     .overflow_o(overflow),
     .walk_valid_i(walk_valid), .walk_ready_o(walk_ready),
@@ -250,7 +251,7 @@ module range_scan_unit
     .prefix_length_i(key_length_t'(leaf.header.prefix_length)),
     .emit_valid_i(emit_valid), .emit_ready_o(emit_ready),
     .emit_i(emit),
-    .value_bytes_o(value_bytes),
+    .value_bytes_o(value_bytes), .bytes_o(emitted_bytes),
     .answered_o(answered),
     .finish_valid_i(finish_valid), .finish_ready_o(finish_ready),
     .finish_status_i(finish_status), .finish_more_i(finish_more),
@@ -259,7 +260,7 @@ module range_scan_unit
     .part_valid_o(writer_part_valid), .part_ready_i(part_ready),
     .part_read_o(writer_part),
     .part_i(part),
-    .window_valid_o(bytes_valid), .window_ready_i(window_ready),
+    .window_valid_o(bytes_valid), .window_ready_i(bytes_ready),
     .window_offset_o(bytes_offset), .window_limit_o(bytes_limit),
     .window_held_o(bytes_held), .window_fresh_i(bytes_fresh), .window_i(window),
     .value_valid_o(value_valid), .value_ready_i(value_ready),

@@ -23,8 +23,9 @@ module scan_control
   // verilator lint_off UNUSEDSIGNAL
   input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
-  // its descent failed
+  // its descent failed, or its leaf does not exist at the read version; otherwise that leaf is open
   input logic descent_failed_i,
+  input logic none_i,
 
   // see leaf_navigator
   output logic open_valid_o,
@@ -85,7 +86,8 @@ module scan_control
   output logic emit_valid_o,
   input logic emit_ready_i,
   output item_result_t emit_o,
-  input logic [31:0] emit_value_bytes_i,
+  // bytes of key and value
+  input logic [31:0] emit_bytes_i,
   // the value was sent as a separate answer
   input logic emit_answered_i,
   output logic finish_valid_o,
@@ -119,6 +121,7 @@ module scan_control
   logic emits_q, emits_d, is_short_q, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
+  state_e first_state;
 
   // ---- request
 
@@ -132,12 +135,13 @@ module scan_control
       request_i.lower_excluded || request_i.floor_start;
   assign goes_left = backward || seeks_floor_q;
   assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
+  assign first_state = is_get ? (log_may_have_i ? Walk : FindKey) : has_log ? Walk : EnterLeaf;
   assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
 
   // ---- results of the parts
 
   logic is_beyond, is_limited, is_equal_in;
-  logic [31:0] emitted_bytes, pairs_left;
+  logic [31:0] pairs_left;
 
   scan_limits u_limits (
     .clk_i,
@@ -145,7 +149,7 @@ module scan_control
     .pairs_max_i(request_i.pairs_max),
     .bytes_max_i(request_i.bytes_max),
     .pair_i(emits_q && emit_ready_i),
-    .bytes_i(emitted_bytes),
+    .bytes_i(emit_bytes_i),
     .pairs_left_o(pairs_left),
     .is_over_o(is_limited)
   );
@@ -156,7 +160,6 @@ module scan_control
       (bound_has_prefix_i && !is_equal_in && !(backward ? !part_i.less && !part_i.equal : part_i.less));
   assign is_short = step_item_i.has_all && !step_item_i.word.overflow &&
       32'(header_i.prefix_length) <= PrefixBytes;
-  assign emitted_bytes = 32'(header_i.prefix_length) + 32'(found_q.word.suffix_length) + emit_value_bytes_i;
 
   always_comb begin
     state_d = state_q;
@@ -171,17 +174,11 @@ module scan_control
         seeks_floor_d = seeks_floor(request_i);
         status_d = request_i.is_scan ? 8'(StatusFound) : 8'(StatusAbsent);
         more_d = 1'b0;
-        if (granted_i) state_d = descent_failed_i ? Finish : Open;
+        if (granted_i) state_d = descent_failed_i || none_i ? Finish : first_state;
         if (descent_failed_i) status_d = 8'(StatusFault);
       end
 
-      Open: begin
-        if (open_ready_i) begin
-          if (open_none_i) state_d = Finish;
-          else if (is_get) state_d = log_may_have_i ? Walk : FindKey;
-          else state_d = has_log ? Walk : EnterLeaf;
-        end
-      end
+      Open: if (open_ready_i) state_d = open_none_i ? Finish : first_state;
       Walk: begin
         found_d = walk_item_i;
         if (walk_ready_i) begin
@@ -231,7 +228,7 @@ module scan_control
 
     // After a failure, the results since the beginning of the leaf are undefined.
     if ((failed_i || open_failed_i) && (state_d != state_q || (emits_d && !emits_q)) &&
-        !(state_q inside {Idle, Finish}) && state_d != Idle) begin
+        state_q != Finish && state_d != Idle) begin
       state_d = Finish;
       emits_d = 1'b0;
       status_d = 8'(StatusFault);
@@ -255,7 +252,8 @@ module scan_control
   // ---- requests to the parts
 
   assign grant_begins_o = state_q == Idle && granted_i;
-  assign grant_ends_o = state_q != Idle && state_d == Idle;
+  assign grant_ends_o = (state_q == Finish && finish_ready_i) ||
+      (state_q == EmitValue && emit_ready_i && emit_answered_i);
   assign open_o = opening(request_i, is_first_i, goes_left, pairs_left);
 
   assign walk_valid_o = state_q == Walk;
@@ -286,7 +284,8 @@ module scan_control
 
   `ASSERT(OnePairIsEmitted, !emits_q || state_q == Step)
   `ASSERT(StepsAfterThePair, !(emits_q && step_valid_o && step_ready_i))
-  `COVER(GetSkipsLog, state_q == Open && open_ready_i && is_get && has_log && !log_may_have_i)
+  `ASSERT(GrantEndsWithTheRequest, grant_ends_o == (state_q != Idle && state_d == Idle))
+  `COVER(GetSkipsLog, grant_begins_o && state_d == FindKey && has_log)
   `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
   `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
   `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)

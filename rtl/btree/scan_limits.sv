@@ -18,11 +18,12 @@ module scan_limits
   input logic [31:0] bytes_i,
 
   output logic [31:0] pairs_left_o,
-  // a limit is reached
+  // a limit is reached; valid two cycles after a pair
   output logic is_over_o
 );
 
   logic [31:0] pairs_q, bytes_q;
+  logic is_over_q;
 
   always_ff @(posedge clk_i) begin
     if (start_i) begin
@@ -32,10 +33,11 @@ module scan_limits
       pairs_q <= pairs_q - 1'b1;
       bytes_q <= bytes_q < bytes_i ? '0 : bytes_q - bytes_i;
     end
+    is_over_q <= pairs_q == '0 || bytes_q == '0;
   end
 
   assign pairs_left_o = pairs_q;
-  assign is_over_o = pairs_q == '0 || bytes_q == '0;
+  assign is_over_o = is_over_q;
 
 endmodule
 

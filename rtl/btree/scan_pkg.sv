@@ -115,6 +115,8 @@ package scan_pkg;
     task_t request;
     // the descent failed
     logic descent_failed;
+    // the leaf of the descent does not exist at the read version
+    logic none;
     // a read of the leaf has failed, or the leaf is too large
     logic failed;
     // the leaf is the first one of the request
@@ -138,6 +140,18 @@ package scan_pkg;
     version_t version;
     logic has_all;
   } item_result_t;
+
+  // The sizes of a pair to emit.
+  typedef struct packed {
+    // the bytes of key and value
+    key_length_t key;
+    logic [31:0] value;
+    // the bytes that are in the first window after the header of the pair, and whether no others are moved
+    logic [LineIndexBits:0] first;
+    logic is_whole;
+    // the bytes to move: of a get those of the value; of a scan those after the head
+    logic [31:0] moved;
+  } pair_sizes_t;
 
   // A chunk of an answer: the first bytes of a line.
   typedef struct packed {

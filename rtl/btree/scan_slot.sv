@@ -1,6 +1,6 @@
 // A request of a range scan unit, and its leaf. The slot opens the leaf of the descent and waits for the
 // lines that a get or scan is likely to read. Then it requests the grant of the unit. While it has the
-// grant, scan_control opens siblings and requests missing lines.
+// grant, scan_control opens siblings and requests missing lines. A request to open goes through a register.
 //
 //   begin_i | first lines | heads, log, items | waits for the grant | grant: ... | grant_ends_i
 
@@ -14,7 +14,8 @@ module scan_slot
   import scan_pkg::*;
 #(
   // size of the largest node
-  parameter int unsigned NodeBytes = NodeBytesDefault
+  parameter int unsigned NodeBytes = NodeBytesDefault,
+  localparam int unsigned LineIndexWidth = $clog2(NodeBytes / LineBytes)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -44,21 +45,18 @@ module scan_slot
 
   // ---- during the grant
 
-  // see leaf_navigator
+  // see leaf_navigator; the leaf of the descent is open already
   input logic open_valid_i,
   output logic open_ready_o,
   input open_t open_i,
   output logic open_none_o,
   output logic open_failed_o,
-  input logic go_valid_i,
-  output logic go_ready_o,
+  input logic go_i,
   input logic go_left_i,
   input lid_t sibling_i,
   // verilator lint_off UNUSEDSIGNAL
   input fences_t fences_i,
   // verilator lint_on UNUSEDSIGNAL
-  output logic fence_valid_o,
-  input logic fence_ready_i,
   output logic repeated_valid_o,
   input logic repeated_ready_i,
   output descent_t repeated_o,
@@ -72,7 +70,6 @@ module scan_slot
   input logic window_ahead_i,
   input offset_t window_offset_i,
   input offset_t window_limit_i,
-  output logic [2*LineBits-1:0] window_pair_o,
   input logic value_valid_i,
   output logic value_ready_o,
   input bus_address_t value_address_i,
@@ -80,6 +77,10 @@ module scan_slot
   output logic value_line_valid_o,
   input logic value_line_ready_i,
   output line_t value_line_o,
+  output logic store_valid_o,
+  input logic store_ready_i,
+  output logic [LineIndexWidth-1:0] store_line_o,
+  output line_t store_data_o,
 
   output logic read_valid_o,
   input logic read_ready_i,
@@ -95,16 +96,16 @@ module scan_slot
     // waits for the lines that the opener has requested
     Fetch,
     Ready,
-    // the result of opening is not yet reported
-    Report,
     Granted
   } state_e;
 
   state_e state_q, state_d;
   task_t request_q;
   logic descent_failed_q, none_q;
+  open_t open_q;
 
-  logic way_valid, way_ready, way_none, way_failed, opens, is_open, too_new, has_failed, too_long, settled;
+  logic opens_leaf, way_valid_q, way_ready, way_none, way_failed, opens, is_open, too_new;
+  logic has_failed, too_long, settled;
   open_t own, open;
   lid_t leaf_lid;
   bus_address_t leaf_address;
@@ -121,10 +122,9 @@ module scan_slot
     unique case (state_q)
       Idle: if (begin_i) state_d = leaf_i.failed ? Ready : Open;
       // A leaf that does not exist at the read version may have lines in flight.
-      Open: if (way_ready) state_d = way_none ? Ready : Fetch;
+      Open: if (opened_o) state_d = way_none ? Ready : Fetch;
       Fetch: if (settled) state_d = Ready;
-      Ready: if (grant_ready_i) state_d = Report;
-      Report: if (open_valid_i) state_d = Granted;
+      Ready: if (grant_ready_i) state_d = Granted;
       default: ;
     endcase
     if (grant_ends_i) state_d = Idle;
@@ -136,26 +136,28 @@ module scan_slot
       descent_failed_q <= leaf_i.failed;
     end
     if (state_q == Open) none_q <= way_none;
+    if (!way_valid_q) open_q <= state_q == Granted ? open_i : own;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Idle;
-    else state_q <= state_d;
+    if (rst_i) {state_q, way_valid_q} <= {Idle, 1'b0};
+    else {state_q, way_valid_q} <= {state_d, opens_leaf && !(way_valid_q && way_ready)};
   end
 
   assign busy_o = state_q != Idle;
   assign grant_valid_o = state_q == Ready;
   assign leaf_o.request = request_q;
   assign leaf_o.descent_failed = descent_failed_q;
+  assign leaf_o.none = none_q;
   assign leaf_o.failed = has_failed || too_long;
 
   // ---- the leaf
 
-  assign way_valid = state_q == Open || (state_q == Granted && open_valid_i);
-  assign open_ready_o = state_q == Report || way_ready;
-  assign open_none_o = state_q == Report ? none_q : way_none;
-  assign open_failed_o = state_q == Granted && way_failed;
-  assign opened_o = way_valid && way_ready;
+  assign opens_leaf = state_q == Open || (state_q == Granted && open_valid_i);
+  assign open_ready_o = way_valid_q && way_ready;
+  assign open_none_o = way_none;
+  assign open_failed_o = way_failed;
+  assign opened_o = open_ready_o;
 
   leaf_navigator u_navigator (
     .clk_i,
@@ -163,11 +165,11 @@ module scan_slot
     .begin_i,
     .leaf_i,
     .request_i(request_q),
-    .go_valid_i, .go_ready_o,
+    .go_i,
     .go_left_i,
     .sibling_i,
     .fences_i,
-    .open_valid_i(way_valid), .open_ready_o(way_ready),
+    .open_valid_i(way_valid_q), .open_ready_o(way_ready),
     .none_o(way_none),
     .failed_o(way_failed),
     .is_first_o(leaf_o.is_first),
@@ -175,7 +177,6 @@ module scan_slot
     .lid_o(leaf_lid),
     .address_o(leaf_address),
     .too_new_i(too_new),
-    .fence_valid_o, .fence_ready_i,
     .repeated_valid_o, .repeated_ready_i,
     .repeated_o,
     .repeated_leaf_valid_i, .repeated_leaf_ready_o,
@@ -185,7 +186,7 @@ module scan_slot
   assign own = opening(request_q, 1'b1, request_q.backward || seeks_floor(request_q), request_q.pairs_max);
 
   always_comb begin
-    open = state_q == Granted ? open_i : own;
+    open = open_q;
     open.lid = leaf_lid;
     open.address = leaf_address;
   end
@@ -239,6 +240,8 @@ module scan_slot
     .begin_count_i(begin_count),
     .watched_valid_o(watched_valid), .watched_ready_i(watched_ready),
     .watched_o(watched_line),
+    .store_valid_o, .store_ready_i,
+    .store_line_o, .store_data_o,
     .failed_o(has_failed),
     .settled_o(settled),
     .fetch_valid_i(fetch_valid), .fetch_ready_o(fetch_ready),
@@ -249,7 +252,6 @@ module scan_slot
     .window_ahead_i,
     .window_offset_i,
     .window_limit_i,
-    .window_pair_o,
     .value_valid_i, .value_ready_o,
     .value_address_i,
     .value_count_i,
@@ -262,9 +264,9 @@ module scan_slot
   );
 
   `ASSERT(BeginsWhenIdle, !begin_i || !busy_o)
-  `ASSERT(RequestedWithGrant, !(open_valid_i || go_valid_i || window_valid_i || value_valid_i) ||
-      state_q inside {Report, Granted})
-  `ASSERT(GrantEndsOnce, !grant_ends_i || state_q inside {Report, Granted})
+  `ASSERT(RequestedWithGrant, !(open_valid_i || go_i || window_valid_i || value_valid_i) ||
+      state_q == Granted)
+  `ASSERT(GrantEndsOnce, !grant_ends_i || state_q == Granted)
   `COVER(FailsBeforeGrant, state_q == Fetch && has_failed)
 
 endmodule

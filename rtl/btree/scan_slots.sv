@@ -1,5 +1,6 @@
 // The requests of a range scan unit: while one has the grant, the leaves of the others arrive. Ports
-// without an index belong to the request that has the grant; see scan_slot.
+// without an index belong to the request that has the grant; see scan_slot. Its state, the requests to it and
+// the answers to them go through registers.
 
 `default_nettype none
 
@@ -8,12 +9,14 @@
 module scan_slots
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   parameter int unsigned Slots = 4,
   // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault,
-  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
+  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1,
+  localparam int unsigned LineIndexWidth = $clog2(NodeBytes / LineBytes)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -43,6 +46,7 @@ module scan_slots
   input logic go_left_i,
   input lid_t sibling_i,
   input fences_t fences_i,
+  // a fence key is written before the request continues with a sibling
   output logic fence_valid_o,
   input logic fence_ready_i,
   output logic repeated_valid_o,
@@ -52,7 +56,8 @@ module scan_slots
   output logic repeated_leaf_ready_o,
   input leaf_t repeated_leaf_i,
 
-  // a window of the open leaf; it follows its request after two cycles
+  // A window of the open leaf, two cycles after its request was accepted. A request is accepted one cycle
+  // after it was offered at the earliest, and is the one that was offered in the cycle before.
   input logic window_valid_i,
   output logic window_ready_o,
   input logic window_ahead_i,
@@ -111,25 +116,37 @@ module scan_slots
 
   // ---- grants ----
 
-  logic [Slots-1:0] grant_valid, grant_ready, has_grant;
-  place_t holder;
+  logic [Slots-1:0] grant_valid, grant_ready, has_grant_q;
+  logic granted, granted_q;
+  place_t holder, holder_q;
+  open_leaf_t [Slots-1:0] leaf;
+  open_leaf_t leaf_q;
 
   arbiter #(
     .T(logic),
     .Count(Slots)
   ) u_grants (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(grant_valid),
-    .in_ready_o(grant_ready),
-    .in_i('0),
-    .in_last_i('1),
-    .out_valid_o(granted_o),
-    .out_ready_i(grant_ends_i),
-    .out_o(),
-    .out_last_o(),
+    .clk_i, .rst_i, .in_valid_i(grant_valid), .in_ready_o(grant_ready), .in_i('0), .in_last_i('1),
+    .out_valid_o(granted), .out_ready_i(grant_ends_i), .out_o(), .out_last_o(),
     .out_index_o(holder)
   );
+
+  always_ff @(posedge clk_i) begin
+    holder_q <= holder;
+    leaf_q <= leaf[holder];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {granted_q, has_grant_q} <= '0;
+    else begin
+      granted_q <= granted && !grant_ends_i;
+      for (int unsigned index = 0; index < Slots; index++)
+        has_grant_q[index] <= granted && !grant_ends_i && holder == place_t'(index);
+    end
+  end
+
+  assign granted_o = granted_q;
+  assign leaf_o = leaf_q;
 
   // ---- keys ----
 
@@ -137,110 +154,102 @@ module scan_slots
   suffix_t [Slots-1:0] suffix;
   head_t summary_head;
   logic [7:0] summary_fingerprint;
-  logic summary_read, summary_upper;
+  logic summary_read_valid, summary_upper, summary_last, summary_head_valid, summary_head_last;
   place_t summary_index;
-  key_length_t summary_byte;
-  line_t summary_window;
+  head_read_t summary_read;
+  head_t summary_bytes;
 
   key_copies #(
     .Slots(Slots)
   ) u_keys (
-    .clk_i,
-    .rst_i,
-    .begin_i(begins),
-    .place_i(place),
-    .slot_i(leaf_i.request.slot),
-    .lower_length_i(leaf_i.request.lower_length),
-    .upper_length_i(leaf_i.request.upper_length),
-    .ready_o(keys_ready),
-    .summary_read_i(summary_read),
-    .summary_index_i(summary_index),
-    .summary_upper_i(summary_upper),
-    .summary_byte_i(summary_byte),
-    .summary_window_o(summary_window),
-    .compare_read_i,
-    .compare_index_i(holder),
-    .compare_upper_i,
-    .compare_byte_i,
-    .compare_window_o,
-    .key_valid_o, .key_ready_i,
-    .key_o,
-    .key_line_valid_i,
+    .clk_i, .rst_i, .begin_i(begins), .place_i(place), .slot_i(leaf_i.request.slot),
+    .lower_length_i(leaf_i.request.lower_length), .upper_length_i(leaf_i.request.upper_length),
+    .ready_o(keys_ready), .summary_read_valid_i(summary_read_valid),
+    .summary_index_i(summary_index), .summary_upper_i(summary_upper), .summary_read_i(summary_read),
+    .summary_last_i(summary_last), .summary_head_valid_o(summary_head_valid),
+    .summary_head_o(summary_bytes), .summary_head_last_o(summary_head_last), .compare_read_i,
+    .compare_index_i(holder_q), .compare_upper_i, .compare_byte_i, .compare_window_o,
+    .key_valid_o, .key_ready_i, .key_o, .key_line_valid_i,
     .key_line_i
   );
 
   key_summaries #(
     .Slots(Slots)
   ) u_summaries (
-    .clk_i,
-    .rst_i,
-    .suffix_valid_i(suffix_valid), .suffix_ready_o(suffix_ready),
-    .suffix_i(suffix),
-    .done_o(summary_done),
-    .head_o(summary_head),
-    .fingerprint_o(summary_fingerprint),
-    .key_read_o(summary_read),
-    .key_index_o(summary_index),
-    .key_upper_o(summary_upper),
-    .key_byte_o(summary_byte),
-    .key_window_i(summary_window)
+    .clk_i, .rst_i, .suffix_valid_i(suffix_valid), .suffix_ready_o(suffix_ready), .suffix_i(suffix),
+    .done_o(summary_done), .head_o(summary_head), .fingerprint_o(summary_fingerprint),
+    .read_valid_o(summary_read_valid), .read_index_o(summary_index), .read_upper_o(summary_upper),
+    .read_o(summary_read), .read_last_o(summary_last), .read_head_valid_i(summary_head_valid),
+    .read_head_i(summary_bytes),
+    .read_head_last_i(summary_head_last)
   );
 
   // ---- slots ----
 
-  open_leaf_t [Slots-1:0] leaf;
-  logic [Slots-1:0] opened, open_ready, open_none, open_failed, go_ready, fence_valid;
+  typedef struct packed {
+    logic ahead;
+    offset_t offset;
+    offset_t limit;
+  } window_read_t;
+
+  logic [Slots-1:0] opened, open_ready, open_none, open_failed, store_valid, store_ready;
   logic [Slots-1:0] repeated_valid, repeated_leaf_ready, window_ready, value_ready, value_line_valid;
   descent_t [Slots-1:0] repeated;
-  line_t [Slots-1:0] value_line;
-  logic [Slots-1:0][2*LineBits-1:0] pair;
+  line_t [Slots-1:0] value_line, store_data;
+  logic [Slots-1:0][LineIndexWidth-1:0] store_line;
+  logic open_ready_q, open_none_q, open_failed_q, go_ready_q, goes, asks_q;
+  window_read_t window_q;
+
+  assign goes = fence_valid_o && fence_ready_i;
+  assign fence_valid_o = go_valid_i && !go_ready_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {open_ready_q, go_ready_q, asks_q} <= '0;
+    else begin
+      open_ready_q <= |(open_ready & has_grant_q);
+      go_ready_q <= goes;
+      asks_q <= window_valid_i && !window_ready_o;
+    end
+    open_none_q <= |(open_none & has_grant_q);
+    open_failed_q <= |(open_failed & has_grant_q);
+    window_q <= '{ahead: window_ahead_i, offset: window_offset_i, limit: window_limit_i};
+  end
 
   for (genvar index = 0; index < Slots; index++) begin : gen_slots
-    assign has_grant[index] = granted_o && holder == place_t'(index);
-
     scan_slot #(
       .NodeBytes(NodeBytes)
     ) u_slot (
-      .clk_i,
-      .rst_i,
-      .geometry_i,
-      .begin_i(begins && place == place_t'(index)),
-      .leaf_i,
-      .busy_o(busy_o[index]),
-      .leaf_o(leaf[index]),
-      .opened_o(opened[index]),
+      .clk_i, .rst_i, .geometry_i, .begin_i(begins && place == place_t'(index)), .leaf_i,
+      .busy_o(busy_o[index]), .leaf_o(leaf[index]), .opened_o(opened[index]),
       .keys_ready_i(keys_ready[index]),
       .suffix_valid_o(suffix_valid[index]), .suffix_ready_i(suffix_ready[index]),
-      .suffix_o(suffix[index]),
-      .summary_done_i(summary_done[index]),
-      .summary_head_i(summary_head),
+      .suffix_o(suffix[index]), .summary_done_i(summary_done[index]), .summary_head_i(summary_head),
       .summary_fingerprint_i(summary_fingerprint),
       .grant_valid_o(grant_valid[index]), .grant_ready_i(grant_ready[index]),
-      .grant_ends_i(grant_ends_i && has_grant[index]),
-      .open_valid_i(open_valid_i && has_grant[index]), .open_ready_o(open_ready[index]),
-      .open_i,
-      .open_none_o(open_none[index]),
-      .open_failed_o(open_failed[index]),
-      .go_valid_i(go_valid_i && has_grant[index]), .go_ready_o(go_ready[index]),
+      .grant_ends_i(grant_ends_i && has_grant_q[index]),
+      .open_valid_i(open_valid_i && !open_ready_q && has_grant_q[index]), .open_ready_o(open_ready[index]),
+      .open_i, .open_none_o(open_none[index]), .open_failed_o(open_failed[index]),
+      .go_i(goes && has_grant_q[index]),
       .go_left_i,
       .sibling_i,
       .fences_i,
-      .fence_valid_o(fence_valid[index]), .fence_ready_i,
-      .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready_i && has_grant[index]),
+      .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready_i && has_grant_q[index]),
       .repeated_o(repeated[index]),
-      .repeated_leaf_valid_i(repeated_leaf_valid_i && has_grant[index]),
+      .repeated_leaf_valid_i(repeated_leaf_valid_i && has_grant_q[index]),
       .repeated_leaf_ready_o(repeated_leaf_ready[index]),
       .repeated_leaf_i,
-      .window_valid_i(window_valid_i && has_grant[index]), .window_ready_o(window_ready[index]),
-      .window_ahead_i,
-      .window_offset_i,
-      .window_limit_i,
-      .window_pair_o(pair[index]),
-      .value_valid_i(value_valid_i && has_grant[index]), .value_ready_o(value_ready[index]),
+      .window_valid_i(asks_q && has_grant_q[index]), .window_ready_o(window_ready[index]),
+      .window_ahead_i(window_q.ahead),
+      .window_offset_i(window_q.offset),
+      .window_limit_i(window_q.limit),
+      .store_valid_o(store_valid[index]), .store_ready_i(store_ready[index]),
+      .store_line_o(store_line[index]),
+      .store_data_o(store_data[index]),
+      .value_valid_i(value_valid_i && has_grant_q[index]), .value_ready_o(value_ready[index]),
       .value_address_i,
       .value_count_i,
       .value_line_valid_o(value_line_valid[index]),
-      .value_line_ready_i(value_line_ready_i && has_grant[index]),
+      .value_line_ready_i(value_line_ready_i && has_grant_q[index]),
       .value_line_o(value_line[index]),
       .read_valid_o(read_valid_o[index]), .read_ready_i(read_ready_i[index]),
       .read_o(read_o[index]),
@@ -253,41 +262,44 @@ module scan_slots
       .leaf_i,
       .opened_i(opened[index]),
       .open_leaf_i(leaf[index]),
-      .has_grant_i(has_grant[index]),
+      .has_grant_i(has_grant_q[index]),
       .event_i,
       .event_o(events_o[index])
     );
   end
 
-  assign leaf_o = leaf[holder];
-  assign open_ready_o = open_ready[holder];
-  assign open_none_o = open_none[holder];
-  assign open_failed_o = open_failed[holder];
-  assign go_ready_o = go_ready[holder];
-  assign fence_valid_o = fence_valid[holder];
-  assign repeated_valid_o = repeated_valid[holder];
-  assign repeated_o = repeated[holder];
-  assign repeated_leaf_ready_o = repeated_leaf_ready[holder];
-  assign window_ready_o = window_ready[holder];
-  assign value_ready_o = value_ready[holder];
-  assign value_line_valid_o = value_line_valid[holder];
-  assign value_line_o = value_line[holder];
+  assign open_ready_o = open_ready_q;
+  assign open_none_o = open_none_q;
+  assign open_failed_o = open_failed_q;
+  assign go_ready_o = go_ready_q;
+  assign repeated_valid_o = |(repeated_valid & has_grant_q);
+  assign repeated_o = repeated[holder_q];
+  assign repeated_leaf_ready_o = |(repeated_leaf_ready & has_grant_q);
+  assign window_ready_o = asks_q && |(window_ready & has_grant_q);
+  assign value_ready_o = |(value_ready & has_grant_q);
+  assign value_line_valid_o = |(value_line_valid & has_grant_q);
+  assign value_line_o = value_line[holder_q];
 
-  window_cutter u_cutter (
+  leaf_lines #(
+    .Slots(Slots),
+    .NodeBytes(NodeBytes)
+  ) u_lines (
     .clk_i,
     .rst_i,
-    .read_i(window_valid_i && window_ready_o),
-    .skip_i(window_offset_i[LineIndexBits-1:0]),
-    .pair_i(pair[holder]),
-    .fresh_o(),
+    .store_valid_i(store_valid), .store_ready_o(store_ready),
+    .store_line_i(store_line),
+    .store_data_i(store_data),
+    .read_i(window_ready_o),
+    .read_slot_i(holder_q),
+    .read_offset_i(window_q.offset),
     .window_o
   );
 
-  `ASSERT(OneGrant, $onehot0(has_grant))
+  `ASSERT(OneGrant, $onehot0(has_grant_q))
   `ASSERT(RequestsWithGrant,
       granted_o || !(open_valid_i || go_valid_i || window_valid_i || value_valid_i))
-  `ASSERT(RepeatedWithGrant, (repeated_valid & ~has_grant) == '0 && (!repeated_leaf_valid_i || granted_o))
-  `COVER(WaitsForGrant, granted_o && (grant_valid & ~has_grant) != '0)
+  `ASSERT(RepeatedWithGrant, (repeated_valid & ~has_grant_q) == '0 && (!repeated_leaf_valid_i || granted_o))
+  `COVER(WaitsForGrant, granted_o && (grant_valid & ~has_grant_q) != '0)
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 
 endmodule

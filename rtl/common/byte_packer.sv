@@ -1,5 +1,5 @@
 // Packs chunks of up to 64 bytes into lines. The chunk with in_last_i ends a packet: zeros fill its line, and
-// the next packet begins with a new line.
+// the next packet begins with a new line. A chunk is rotated to its place in one cycle and added in the next.
 
 `default_nettype none
 
@@ -30,46 +30,79 @@ module byte_packer
     line_t data;
   } element_t;
 
-  // The bytes of an incomplete line, followed by zeros, and their number. ends_q: they end a packet, so the
-  // line is sent before the next chunk is accepted.
+  // ---- rotation: the bytes of a chunk follow those of the incomplete line; its last ones may belong to the
+  // next line
+
+  // A chunk: its place in the line, and the place of its end, counted from the beginning of the line.
+  typedef struct packed {
+    logic last;
+    logic [LineIndexBits-1:0] first;
+    logic [7:0] limit;
+    line_t bytes;
+  } placed_chunk_t;
+
+  placed_chunk_t chunk_d, chunk_q;
+  logic has_chunk_q, takes_chunk, adds_chunk;
+  // the place of the next chunk
+  logic [LineIndexBits-1:0] place_q;
+
+  assign in_ready_o = !has_chunk_q || adds_chunk;
+  assign takes_chunk = in_valid_i && in_ready_o;
+
+  always_comb begin
+    chunk_d.last = in_last_i;
+    chunk_d.first = place_q;
+    chunk_d.limit = 8'(place_q) + 8'(in_count_i);
+    chunk_d.bytes = in_bytes_i;
+    for (int unsigned i = 0; i < LineIndexBits; i++) begin
+      if (place_q[i]) chunk_d.bytes = chunk_d.bytes << (8 << i) | chunk_d.bytes >> (LineBits - (8 << i));
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (in_ready_o) chunk_q <= chunk_d;
+    if (rst_i) has_chunk_q <= 1'b0;
+    else has_chunk_q <= takes_chunk || (has_chunk_q && !adds_chunk);
+    if (rst_i) place_q <= '0;
+    else if (takes_chunk) place_q <= in_last_i ? '0 : chunk_d.limit[LineIndexBits-1:0];
+  end
+
+  // ---- lines
+
+  // The bytes of an incomplete line, followed by zeros. ends_q: they end a packet, so the line is sent before
+  // the next chunk is added.
   line_t partial_q;
-  logic [LineIndexBits-1:0] count_q;
   logic ends_q;
 
-  line_t chunk;
-  logic [2*LineBits-1:0] packed_bytes;
-  logic [7:0] packed_count;
-  logic accepts, is_full, ends, offers_line, ready;
+  // the incomplete line with the chunk, and the bytes after it
+  line_t line, next_line;
+  logic is_full, ends, offers_line, ready;
   element_t element, out;
 
-  for (genvar index = 0; index < LineBytes; index++) begin : gen_chunk
-    assign chunk[8*index+:8] = in_count_i > 7'(index) ? in_bytes_i[8*index+:8] : '0;
+  for (genvar index = 0; index < LineBytes; index++) begin : gen_line
+    assign line[8*index+:8] = LineIndexBits'(index) < chunk_q.first ? partial_q[8*index+:8]
+        : 8'(index) < chunk_q.limit ? chunk_q.bytes[8*index+:8] : '0;
+    assign next_line[8*index+:8] = 8'(LineBytes + index) < chunk_q.limit ? chunk_q.bytes[8*index+:8] : '0;
   end
-  assign packed_bytes = {LineBits'(0), partial_q} | ({LineBits'(0), chunk} << {count_q, 3'b0});
-  assign packed_count = 8'(count_q) + 8'(in_count_i);
 
-  assign in_ready_o = ready && !ends_q;
-  assign accepts = in_valid_i && in_ready_o;
-  assign is_full = packed_count >= 8'(LineBytes);
-  assign ends = in_last_i && packed_count <= 8'(LineBytes);
+  assign adds_chunk = has_chunk_q && ready && !ends_q;
+  assign is_full = chunk_q.limit >= 8'(LineBytes);
+  assign ends = chunk_q.last && chunk_q.limit <= 8'(LineBytes);
 
   // The offer to the skid buffer does not depend on its ready signal.
-  assign offers_line = ends_q || (in_valid_i && (is_full || ends));
-  assign element.data = ends_q ? partial_q : packed_bytes[LineBits-1:0];
+  assign offers_line = ends_q || (has_chunk_q && (is_full || ends));
+  assign element.data = ends_q ? partial_q : line;
   assign element.last = ends_q || ends;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       partial_q <= '0;
-      count_q <= '0;
       ends_q <= 1'b0;
-    end else if (accepts) begin
-      partial_q <= ends ? '0 : is_full ? packed_bytes[2*LineBits-1:LineBits] : packed_bytes[LineBits-1:0];
-      count_q <= ends ? '0 : packed_count[LineIndexBits-1:0];
-      ends_q <= in_last_i && !ends;
+    end else if (adds_chunk) begin
+      partial_q <= ends ? '0 : is_full ? next_line : line;
+      ends_q <= chunk_q.last && !ends;
     end else if (ends_q && ready) begin
       partial_q <= '0;
-      count_q <= '0;
       ends_q <= 1'b0;
     end
   end

@@ -1,5 +1,5 @@
 // Compares two byte strings of up to 64 bytes, as memcmp does for their common length; a proper prefix is
-// less. The order follows the strings after one cycle, which compares eight bytes each; then the first
+// less. The order follows the strings after one cycle, which compares four bytes each; then the first
 // difference decides.
 
 `default_nettype none
@@ -19,24 +19,31 @@ module key_compare
   output logic equal_o
 );
 
-  localparam int unsigned WordBytes = 8;
+  localparam int unsigned WordBytes = 4;
   localparam int unsigned Words = LineBytes / WordBytes;
 
   logic [Words-1:0] less, equal, less_q, equal_q;
   logic shorter_q, same_length_q;
 
-  // Words as big-endian numbers, with zeros after the count. The order of these numbers is the order of the
-  // strings, except that zeros at the end of a string do not count.
+  // Bytes, with zeros after the count. Their order is the order of the strings, except that zeros at the end
+  // of a string do not count.
   for (genvar word = 0; word < Words; word++) begin : gen_words
-    logic [8*WordBytes-1:0] a, b;
+    logic [WordBytes-1:0] less_bytes, equal_bytes;
     for (genvar at = 0; at < WordBytes; at++) begin : gen_bytes
       localparam int unsigned Index = WordBytes * word + at;
-      localparam int unsigned To = 8 * (WordBytes - 1 - at);
-      assign a[To+:8] = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
-      assign b[To+:8] = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+      logic [7:0] a, b;
+      assign a = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
+      assign b = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+      assign less_bytes[at] = a < b;
+      assign equal_bytes[at] = a == b;
     end
-    assign less[word] = a < b;
-    assign equal[word] = a == b;
+    always_comb begin
+      less[word] = 1'b0;
+      for (int unsigned after = 1; after <= WordBytes; after++) begin
+        if (!equal_bytes[WordBytes-after]) less[word] = less_bytes[WordBytes-after];
+      end
+    end
+    assign equal[word] = &equal_bytes;
   end
 
   always_comb begin

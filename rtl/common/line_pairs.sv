@@ -23,8 +23,10 @@ module line_pairs
   input logic read_i,
   // the first of the two lines; line 0 follows the last line
   input logic [LineIndexWidth-1:0] read_line_i,
-  // stable until the next read
-  output logic [2*LineBits-1:0] pair_o
+  // stable until the next read; is_odd_o: the odd line is the first of the two
+  output line_t even_o,
+  output line_t odd_o,
+  output logic is_odd_o
 );
 
   if (Lines < 4 || (Lines & (Lines - 1)) != 0) $fatal(1, "Lines must be a power of two and at least 4");
@@ -32,7 +34,6 @@ module line_pairs
   localparam int unsigned RowWidth = LineIndexWidth - 1;
 
   logic [RowWidth-1:0] even_row, odd_row;
-  line_t even_data, odd_data;
   logic is_odd_q;
 
   assign odd_row = read_line_i[LineIndexWidth-1:1];
@@ -49,7 +50,7 @@ module line_pairs
     .write_data_i,
     .read_i,
     .read_address_i(even_row),
-    .read_data_o(even_data)
+    .read_data_o(even_o)
   );
 
   ram #(
@@ -63,14 +64,14 @@ module line_pairs
     .write_data_i,
     .read_i,
     .read_address_i(odd_row),
-    .read_data_o(odd_data)
+    .read_data_o(odd_o)
   );
 
   always_ff @(posedge clk_i) begin
     if (read_i) is_odd_q <= read_line_i[0];
   end
 
-  assign pair_o = is_odd_q ? {even_data, odd_data} : {odd_data, even_data};
+  assign is_odd_o = is_odd_q;
 
 endmodule
 

@@ -15,7 +15,10 @@ module window_cutter
   input logic read_i,
   // bytes of the first line before the window
   input logic [LineIndexBits-1:0] skip_i,
-  input logic [2*LineBits-1:0] pair_i,
+  // see line_pairs
+  input line_t even_i,
+  input line_t odd_i,
+  input logic is_odd_i,
 
   // high in the first cycle of a window, which is stable until the next one
   output logic  fresh_o,
@@ -24,11 +27,26 @@ module window_cutter
 
   logic is_read_q, fresh_q;
   logic [LineIndexBits-1:0] skip_q;
-  line_t window_q;
+  line_t chosen, rotated, window_q;
+
+  // Each byte comes from one of the lines, from the second one if it is before the window; then they are
+  // rotated.
+  for (genvar index = 0; index < LineBytes; index++) begin : gen_bytes
+    logic takes_odd;
+    assign takes_odd = is_odd_i == (LineIndexBits'(index) >= skip_q);
+    assign chosen[8*index+:8] = takes_odd ? odd_i[8*index+:8] : even_i[8*index+:8];
+  end
+
+  always_comb begin
+    rotated = chosen;
+    for (int unsigned i = 0; i < LineIndexBits; i++) begin
+      if (skip_q[i]) rotated = rotated >> (8 << i) | rotated << (LineBits - (8 << i));
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (read_i) skip_q <= skip_i;
-    if (is_read_q) window_q <= LineBits'(pair_i >> {skip_q, 3'b000});
+    if (is_read_q) window_q <= rotated;
   end
 
   always_ff @(posedge clk_i) begin

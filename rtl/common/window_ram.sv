@@ -26,7 +26,8 @@ module window_ram
   output line_t window_o
 );
 
-  logic [2*LineBits-1:0] pair;
+  line_t even, odd;
+  logic is_odd;
 
   line_pairs #(
     .Lines(Lines)
@@ -38,7 +39,9 @@ module window_ram
     .write_data_i,
     .read_i,
     .read_line_i(read_byte_i[ByteIndexWidth-1:LineIndexBits]),
-    .pair_o(pair)
+    .even_o(even),
+    .odd_o(odd),
+    .is_odd_o(is_odd)
   );
 
   window_cutter u_cutter (
@@ -46,7 +49,9 @@ module window_ram
     .rst_i,
     .read_i,
     .skip_i(read_byte_i[LineIndexBits-1:0]),
-    .pair_i(pair),
+    .even_i(even),
+    .odd_i(odd),
+    .is_odd_i(is_odd),
     .fresh_o(window_fresh_o),
     .window_o
   );

@@ -27,7 +27,7 @@ module prove_log_sorter
   // Key and flag of each entry in order of arrival, the number of entries, and whether an entry was lost.
   logic [Entries-1:0][1:0] keys_q;
   logic [Entries-1:0] repeats_q;
-  logic [2:0] count_q;
+  logic [2:0] count_q, less_q;
   logic lost_q;
 
   neighbours u_neighbours (
@@ -90,6 +90,10 @@ module prove_log_sorter
     end
   end
 
+  // The number that was requested, unless in reset.
+  logic rst_q;
+  always_ff @(posedge clk_i) {rst_q, less_q} <= {rst, count_less(offset_i, count_q)};
+
   logic is_entry, is_hidden;
   assign is_entry = index_i < count_q;
   always_comb begin
@@ -105,7 +109,7 @@ module prove_log_sorter
       CountIsCorrect : assert (count == count_q && overflow == lost_q);
       EntryIsSelected : assert (!is_entry || entry == u_log_sorter.entries_q[index_i[1:0]]);
       HiddenByNewerEntry : assert (!is_entry || hidden == is_hidden);
-      BeforeIsCorrect : assert (smaller == count_less(offset_i, count_q));
+      BeforeIsCorrect : assert (rst_q || smaller == less_q);
     end
   end
 

@@ -29,6 +29,9 @@ def measure(name: str):
     newest, today = max(RESULTS.glob("*/synthesis.json")).parent, RESULTS / date.today().isoformat()
     engines = json.loads((newest / "synthesis.json").read_text())
     engines[name] = numbers(report(name, parameters)) | {"alms": alms(synthesize(name, parameters, INTEL))}
+    luts, *_, delay, levels = engines[name]["total"]
+    sizes = f"{luts} lookup tables, {engines[name]['alms']} ALMs"
+    print(f"{name}: {sizes}, {delay} ns, {levels} levels", flush=True)
     prose = (newest / "synthesis.md").read_text().partition(BEGIN)[0]
     today.mkdir(exist_ok=True)
     (today / "synthesis.json").write_text(json.dumps(engines, indent=1, sort_keys=True) + "\n")

@@ -34,6 +34,7 @@ async def check(dut, model: Model):
         assert ENTRY.unpack(int(dut.entry_o.value)) == entry
         hidden = index > 0 and model.entries[index - 1]["repeats"]
         assert int(dut.hidden_o.value) == hidden
+        await RisingEdge(dut.clk_i)
         before = sum(other["back_pointer"] < entry["back_pointer"] for other in model.entries)
         assert int(dut.before_o.value) == before
 
