@@ -20,10 +20,6 @@ impl DirectGets for SoftwareAccelerator {
         let (mut group, mut index) = (Group::new(), 0);
         loop {
             let begun = self.begin(&reader, gets, &mut group);
-            if group.len() == 1 {
-                // A descent alone prefetches more at once.
-                group = group.into_iter().map(Descent::descend).collect();
-            }
             descend_together(&mut group);
             for descent in &group {
                 found(index, descent.get().map(|found| (found.value, found.version)));

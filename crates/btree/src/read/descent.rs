@@ -158,6 +158,9 @@ impl<'r> Reader<'r> {
 /// computation of the others. Afterwards all descents are complete.
 #[inline]
 pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
+    if let [alone] = &mut *descents {
+        alone.is_alone = true;
+    }
     match descents.first() {
         Some(first) if first.reader.access_stats().is_some() => heads::vectorized(Together::<true>(descents)),
         _ => heads::vectorized(Together::<false>(descents)),
@@ -188,7 +191,6 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[must_use]
     #[inline]
     pub fn descend(mut self) -> Self {
-        self.is_alone = true;
         descend_together(std::slice::from_mut(&mut self));
         self
     }
