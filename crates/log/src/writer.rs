@@ -141,6 +141,12 @@ impl LogWriter {
         self.spares.is_empty().then_some(MissingSpare { storage, bytes })
     }
 
+    /// Whether less than half of the current file is left for records.
+    #[must_use]
+    pub fn is_half_full(&self) -> bool {
+        self.file.end() * 2 > self.file.bytes
+    }
+
     /// Adds a spare file.
     ///
     /// # Errors

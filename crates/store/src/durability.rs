@@ -22,6 +22,7 @@ mod recent;
 mod recovery;
 mod run;
 mod runs;
+pub(crate) mod spare;
 mod spare_thread;
 pub(crate) mod start;
 pub(crate) mod state;

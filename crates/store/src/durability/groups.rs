@@ -13,6 +13,7 @@ use honeycomb_memory::sync::Ordering;
 use super::config::SyncPolicy;
 use super::log_state::{Health, LogState};
 use super::recent::RecentRecord;
+use super::spare::Spare;
 
 /// The time between two syncs of [`SyncPolicy::EverySecond`].
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
@@ -95,15 +96,16 @@ impl Groups {
             let time = state.clock.now().saturating_sub(start);
             state.counters.record(&writer, group.records, time, syncs);
         }
-        let lacks_spare = writer.missing_spare().is_some();
+        let misses_spare = writer.missing_spare().is_some();
+        let waits = misses_spare && writer.is_half_full();
         drop(writer);
+        if misses_spare {
+            request_spare(state, waits);
+        }
         self.written = self.written.max(visible);
         self.state_written(state, syncs, group.records);
-        if lacks_spare {
-            state.wake_spare_thread();
-        }
-        // Relaxed: if the spare thread finds a full disk now, it states so again.
-        if !state.lacks_spare.load(Ordering::Relaxed) {
+        // If the spare thread finds a full disk now, it states so again.
+        if state.spare.load() != Spare::NoRoom {
             state.set_health(Health::Good);
         }
         Ok(())
@@ -158,5 +160,16 @@ impl Groups {
                 SyncPolicy::EverySecond => elapsed >= SYNC_INTERVAL,
                 SyncPolicy::Never => false,
             }
+    }
+}
+
+/// Makes the spare thread create a file. `waits`: until it has created one, or found that the disk is full,
+/// so that the store refuses writes while the current file has room for those in progress. Otherwise they
+/// would wait for room, and all replies with them.
+fn request_spare(state: &LogState, waits: bool) {
+    state.spare.miss();
+    state.wake_spare_thread();
+    if waits {
+        state.wait_for_spare();
     }
 }

@@ -15,8 +15,8 @@
 //!    files, and the spare thread while it adds a file.
 //! 7. `groups`: a thread locks it while it takes records from the queue and writes them. It locks `writer`
 //!    meanwhile.
-//! 8. `lacks_spare`: the spare thread states whether the disk has no room for a spare file, relaxed; a
-//!    thread that has written a group reads it before it ends the state in which the disk is full.
+//! 8. `spare`: a thread that has written a group states that it misses a spare file; the spare thread states
+//!    whether there is one, or no room for one.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
@@ -33,6 +33,7 @@ use super::groups::Groups;
 use super::newest_writes::NewestWrites;
 use super::queue::Queue;
 use super::recent::{Recent, RecentRecord};
+use super::spare::{Spare, SpareState};
 use super::statistics::{LogCounters, LogPosition};
 use super::table_ids::TableIds;
 use crate::clock::Clock;
@@ -60,7 +61,7 @@ pub(crate) struct LogState {
     pub(crate) stop: AtomicBool,
     pub(crate) thread: OnceLock<Thread>,
     pub(crate) spare_thread: OnceLock<Thread>,
-    pub(crate) lacks_spare: AtomicBool,
+    pub(crate) spare: SpareState,
     pub(crate) writer: Mutex<LogWriter>,
     groups: Mutex<Groups>,
     health: Mutex<Health>,
@@ -115,7 +116,7 @@ impl LogState {
             stop: AtomicBool::new(false),
             thread: OnceLock::new(),
             spare_thread: OnceLock::new(),
-            lacks_spare: AtomicBool::new(false),
+            spare: SpareState::new(),
             writer: Mutex::new(writer),
             groups,
             health: Mutex::new(Health::Good),
@@ -290,6 +291,19 @@ impl LogState {
         }
     }
 
+    /// Returns when the spare thread has looked for the missing spare file.
+    pub(crate) fn wait_for_spare(&self) {
+        while self.spare.load() == Spare::Missing && !self.stop.load(Ordering::Acquire) {
+            let health = self.lock_health();
+            if matches!(*health, Health::Failed(_)) {
+                return;
+            }
+            if self.spare.load() == Spare::Missing {
+                drop(self.changed.wait_timeout(health, WAIT));
+            }
+        }
+    }
+
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, LogWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -302,11 +316,16 @@ impl LogState {
         })
     }
 
-    /// Wakes all threads that wait, and calls the callbacks.
-    pub(crate) fn notify(&self) {
+    /// Wakes all threads that wait.
+    pub(crate) fn wake_waiting(&self) {
         // The lock makes sure that a thread that has just checked its condition is waiting.
         drop(self.lock_health());
         self.changed.notify_all();
+    }
+
+    /// Wakes all threads that wait, and calls the callbacks.
+    pub(crate) fn notify(&self) {
+        self.wake_waiting();
         let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).clone();
         callbacks.iter().for_each(|callback| callback());
     }

@@ -9,6 +9,7 @@ use honeycomb_log::LogError;
 use honeycomb_memory::sync::Ordering;
 
 use super::log_state::{Health, LogState};
+use super::spare::Spare;
 
 /// The time between two attempts to create a file on a full disk.
 const FULL_INTERVAL: Duration = Duration::from_millis(50);
@@ -19,9 +20,10 @@ pub(crate) fn run(state: &LogState) {
         match prepare(state) {
             Ok(()) => thread::park(),
             Err(error) if error.is_full() => {
-                state.lacks_spare.store(true, Ordering::Relaxed);
                 // Now, while the current file has room for the records of writes in progress.
                 state.set_health(Health::Full);
+                state.spare.set(Spare::NoRoom);
+                state.wake_waiting();
                 thread::park_timeout(FULL_INTERVAL);
             }
             Err(error) => return state.fail(&error),
@@ -36,8 +38,9 @@ fn prepare(state: &LogState) -> Result<(), LogError> {
         let created = missing.create()?;
         state.lock_writer().add_spare(created)?;
     }
-    if state.lacks_spare.swap(false, Ordering::Relaxed) {
+    if state.spare.set(Spare::Present) == Spare::NoRoom {
         state.set_health(Health::Good);
     }
+    state.wake_waiting();
     Ok(())
 }

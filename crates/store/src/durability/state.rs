@@ -86,7 +86,9 @@ impl Drop for Durability {
             handle.thread().unpark();
             let _ = handle.join();
         }
-        if let Some(handle) = self.spare_thread.take() {
+        // A callback of the spare thread may have dropped it as well.
+        let is_other = |handle: &JoinHandle<()>| handle.thread().id() != thread::current().id();
+        if let Some(handle) = self.spare_thread.take().filter(is_other) {
             let _ = handle.join();
         }
     }

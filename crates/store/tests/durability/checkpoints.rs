@@ -1,17 +1,15 @@
 //! Checkpoints while other threads write, and what they remove.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use honeycomb_log::{CheckpointWriter, MANIFEST_FILE, Manifest};
-use honeycomb_store::{
-    Batch, Config, DurabilityConfig, Error, Storage, StorageFile, Store, SyncPolicy, UnorderedConfig,
-};
+use honeycomb_store::{Batch, Config, DurabilityConfig, Error, Storage, Store, SyncPolicy, UnorderedConfig};
 use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
 
+use crate::slow_disk::SlowDisk;
 use crate::workload::{config, contents};
 
 #[test]
@@ -333,44 +331,12 @@ fn full_files_of_an_earlier_start_cause_no_checkpoint() {
     assert_eq!(store.durability_statistics().unwrap().bytes_since_checkpoint, 0);
 }
 
-/// A disk on which it takes a while to create the file of a checkpoint.
-struct SlowDisk(SimulatedDisk);
-
-impl Storage for SlowDisk {
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.0.list()
-    }
-
-    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
-        if name.ends_with(".checkpoint") {
-            std::thread::sleep(Duration::from_millis(300));
-        }
-        self.0.create(name, bytes)
-    }
-
-    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        self.0.open(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.0.remove(name)
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        self.0.sync_directory()
-    }
-}
-
 /// Nobody uses the files of a store after the drop of its last handle, also if that interrupts a checkpoint.
 #[test]
 fn a_drop_waits_for_the_end_of_a_checkpoint() {
     let disk = SimulatedDisk::default();
     let mut config = config(&disk, SyncPolicy::Never);
-    let storage: Arc<dyn Storage> = Arc::new(SlowDisk(disk));
+    let storage: Arc<dyn Storage> = Arc::new(SlowDisk { disk, slow: ".checkpoint" });
     config.durability.as_mut().unwrap().storage = storage.clone();
     let store = Store::open(config).unwrap();
     store.table("t").unwrap().put(b"key", b"value").unwrap();

@@ -2,12 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_store::{Error, Store, SyncPolicy, Table};
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
+use crate::slow_disk::SlowDisk;
 use crate::workload::{config, contents};
+
+/// The name of a spare log file until it is complete.
+const NEW_SPARE_FILE: &str = "spare.new";
 
 #[test]
 fn a_full_disk_refuses_writes_until_it_has_room() {
@@ -29,6 +35,27 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
     let (found, after) = (contents(&store), disk.after_power_cut(Kept::Nothing));
     let recovered = Store::open(config(&after, SyncPolicy::Always)).unwrap();
     assert!(contents(&recovered) == found);
+}
+
+/// The thread that creates spare files is late, so the current log file could fill before the store knows
+/// that the disk is full. An accepted write would then wait for room.
+#[test]
+fn writes_are_refused_before_one_has_no_room() {
+    let disk = SimulatedDisk::default();
+    let mut config = config(&disk, SyncPolicy::Always);
+    let storage = SlowDisk { disk: disk.clone(), slow: NEW_SPARE_FILE };
+    config.durability.as_mut().unwrap().storage = Arc::new(storage);
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    put(&table, 0);
+    wait_until(|| disk.files().iter().any(|(name, _)| name.ends_with(".spare")));
+    disk.fail(calls_at_rest(&disk), DiskFault::Full);
+    let (sender, receiver) = mpsc::channel();
+    let writer = thread::spawn(move || sender.send((1..).find_map(|number| try_put(&table, number).err())));
+    let refused = receiver.recv_timeout(Duration::from_secs(20));
+    disk.add_room();
+    writer.join().unwrap().unwrap();
+    assert!(matches!(refused, Ok(Some(Error::DiskFull))), "{refused:?}");
 }
 
 #[test]

@@ -6,4 +6,5 @@ mod checkpoints;
 mod crashes;
 mod faults;
 mod files;
+mod slow_disk;
 mod workload;
