@@ -139,17 +139,19 @@ unit-tests:
 short-histories:
 	cargo test --quiet --test history
 
+# The programs as the tests of the workspace build them: other features would build most crates once more.
+programs = cargo test --workspace --features honeycomb-cli/rtl
+
 python-tests: setup
 	$(call install,$(call lacks,redis-server --version,redis-server) $(call lacks,memcached -V,memcached))
 	python3 layout/generate.py --check
 	$(python) -m unittest discover -s layout/test
-	cargo build -p honeycomb-cli
+	$(programs) --no-run
 	HONEYCOMB=target/debug/honeycomb $(python) -m unittest discover -s python
 	$(python) -m unittest discover -s tools
 
 rust-tests: setup
-	cargo test --workspace
-	cargo test -p honeycomb-cli --features rtl --test rtl
+	$(programs)
 
 loom-tests:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom \
@@ -184,18 +186,19 @@ rtl-mutants: setup
 rtl-check: setup
 	$(python) -m unittest discover -s rtl/synth
 	$(python) rtl/synth/synthesize.py --check $(call share,3)
-	$(python) tools/rtl_mutants.py $(call share,7)
+	$(python) tools/rtl_mutants.py $(call share,14)
 
 some-mutants:
-	python3 tools/mutants.py $(call share,8)
+	python3 tools/mutants.py $(call share,16)
 
 smoke: setup
-	cargo run --release -p honeycomb-lab -- run --smoke --out out/smoke
+	$(programs) --no-run
+	target/debug/honeycomb-bench run --smoke --out out/smoke
 	$(python) -m honeycomb_plots bench out/smoke/bench.json
-	cargo run --release -p honeycomb-lab -- figure all --smoke --out out/smoke/figures
+	target/debug/honeycomb-bench figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
-	cargo run --release -p honeycomb-lab -- unordered --pairs 20000 --rounds 1 --seconds 0.002
-	cargo run --release -p honeycomb-lab -- durability --dir out/smoke/durability --pairs 20000 --rounds 1
+	target/debug/honeycomb-bench unordered --pairs 20000 --rounds 1 --seconds 0.002
+	target/debug/honeycomb-bench durability --dir out/smoke/durability --pairs 20000 --rounds 1
 
 .venv/installed: requirements.txt
 	$(call install,$(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \
