@@ -78,10 +78,7 @@ impl Forest {
         self.transact(|transaction| {
             Ok(match transaction.delete_range(root, lower, upper)? {
                 0 => End::RollBack(0),
-                count => {
-                    transaction.log_range(root, lower, upper);
-                    End::Commit(count)
-                }
+                count => End::Commit(count),
             })
         })
     }
@@ -302,7 +299,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Returns the bytes of an item's value, inline or overflow.
     #[inline]
-    fn value_of<'a>(&'a self, item: Item<'a>) -> &'a [u8] {
+    pub(crate) fn value_of<'a>(&'a self, item: Item<'a>) -> &'a [u8] {
         item.reference().map_or(item.value(), |reference| self.value(reference))
     }
 

@@ -174,9 +174,7 @@ impl WriteTransaction<'_> {
                 }
                 BatchEntry::Unchanged { .. } => Outcome::Unchanged,
                 BatchEntry::DeleteRange(TreeRange { root, lower, upper }) => {
-                    let pairs = self.delete_range(root, lower, upper)?;
-                    self.log_range(root, lower, upper);
-                    Outcome::RangeDeleted { pairs }
+                    Outcome::RangeDeleted { pairs: self.delete_range(root, lower, upper)? }
                 }
             };
             outcomes[index] = outcome;

@@ -13,12 +13,39 @@ use honeycomb_memory::Version;
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
+use crate::node::suffix::KeyParts;
 use crate::write::operation::{Operation, Outcome};
 use crate::write::transaction::{End, WriteTransaction};
 
 thread_local! {
     /// The memory of earlier changes of this thread that the journal has copied, for later ones.
     static SPARE: Cell<Changes> = const { Cell::new(Changes::new()) };
+}
+
+/// Bytes of deleted pairs above which the journal gets only the range: a record is in memory as a whole.
+const REMOVED_BYTES_MAX: usize = 64 << 20;
+
+/// The deletions of the pairs of a range, with their old values.
+#[derive(Default)]
+pub(crate) struct RemovedPairs {
+    changes: Changes,
+    is_too_long: bool,
+}
+
+impl RemovedPairs {
+    pub(crate) fn add(&mut self, root: Root, key: KeyParts<'_>, value: &[u8]) {
+        let (tree, key) = (root.lid().get(), key.bytes().collect::<Vec<_>>());
+        self.is_too_long |= self.changes.bytes().len() + key.len() + value.len() > REMOVED_BYTES_MAX;
+        if !self.is_too_long {
+            self.changes.old(tree, &key, value);
+            self.changes.delete(tree, &key);
+        }
+    }
+
+    /// Returns the changes, or `None` if they are too long.
+    fn into_changes(self) -> Option<Changes> {
+        (!self.is_too_long).then_some(self.changes)
+    }
 }
 
 impl Forest {
@@ -63,10 +90,19 @@ impl WriteTransaction<'_> {
         }
     }
 
-    /// Adds the deletion of a range.
-    pub(crate) fn log_range(&mut self, root: Root, lower: Bound<&[u8]>, upper: Bound<&[u8]>) {
-        if self.forest.journal().is_some() {
-            self.changes.delete_range(root.lid().get(), lower, upper);
+    /// Adds the deletion of a range: that of each pair with its old value, if `removed` has them.
+    pub(crate) fn log_range(
+        &mut self,
+        root: Root,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        removed: Option<RemovedPairs>,
+    ) {
+        match removed.and_then(RemovedPairs::into_changes) {
+            Some(changes) => self.changes.extend(changes.bytes()),
+            None if self.forest.journal().is_some() => {
+                self.changes.delete_range(root.lid().get(), lower, upper);
+            }
+            None => {}
         }
     }
 

@@ -242,7 +242,7 @@ impl WriteTransaction<'_> {
     /// Locks the root of a tree without pairs and removes all nodes below it.
     fn lock_empty_tree(&mut self, root: Root) -> Result<NodeIndex, Abort> {
         let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
-        if self.delete_range(root, all.lower, all.upper)? > 0 {
+        if self.remove_range(root, all, &mut None)? > 0 {
             return Err(Error::NotEmpty.into());
         }
         let top = self.lock(root.lid())?;

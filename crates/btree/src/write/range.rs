@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use crate::node::consolidation::leaf_items;
-use crate::node::item::ValueReference;
+use crate::node::item::Item;
 use crate::node::item_run::{ItemRun, Items};
 use crate::node::suffix::KeyParts;
 use crate::node::view::View;
@@ -78,15 +78,15 @@ impl<'a> KeyRange<'a> {
         outside
     }
 
-    /// Returns the number of a leaf's items inside the range, and their overflow values.
-    pub(crate) fn inside(self, leaf: View<'_>) -> (u64, Vec<ValueReference>) {
-        let (mut count, mut values) = (0, Vec::new());
+    /// Passes the items of a leaf inside the range to a function, with their keys.
+    pub(crate) fn each_inside<'v>(self, leaf: View<'v>, mut each: impl FnMut(KeyParts<'_>, Item<'v>)) {
         for item_run in leaf_items(leaf, None).item_runs {
-            for item in item_run.items().filter(|&item| self.contains(item_run.key(item))) {
-                count += 1;
-                values.extend(item.reference());
+            for item in item_run.items() {
+                let key = item_run.key(item);
+                if self.contains(key) {
+                    each(key, item);
+                }
             }
         }
-        (count, values)
     }
 }

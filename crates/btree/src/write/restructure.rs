@@ -25,6 +25,7 @@ use crate::node::view::View;
 use crate::read::reader::LeafPosition;
 use crate::write::children::Children;
 use crate::write::divide::{Distribution, NodeContents, NodeRun, divide, fits, log_room};
+use crate::write::journal::RemovedPairs;
 use crate::write::range::KeyRange;
 use crate::write::transaction::{Abort, NodeIndex, WriteTransaction};
 
@@ -559,21 +560,34 @@ impl<'f> WriteTransaction<'f> {
 
     /// Removes a tree with all its nodes.
     pub(crate) fn drop_tree(&mut self, root: Root) -> Result<(), Abort> {
-        self.delete_range(root, Bound::Unbounded, Bound::Unbounded)?;
+        self.remove_range(root, KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded }, &mut None)?;
         self.remove_subtree(root.0)?;
         // No leaf is left to compact.
         self.take_shrunk();
         Ok(())
     }
 
-    /// Deletes the pairs of a range and returns their number.
+    /// Deletes the pairs of a range and returns their number. Adds the deletion to the changes for the
+    /// journal.
     pub(crate) fn delete_range(
         &mut self,
         root: Root,
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
     ) -> Result<u64, Abort> {
-        let range = KeyRange { lower, upper };
+        let mut removed = self.forest.logs_old_values().then(RemovedPairs::default);
+        let count = self.remove_range(root, KeyRange { lower, upper }, &mut removed)?;
+        self.log_range(root, (lower, upper), removed);
+        Ok(count)
+    }
+
+    /// Removes the pairs of a range and returns their number. Copies them to `removed`.
+    pub(crate) fn remove_range(
+        &mut self,
+        root: Root,
+        range: KeyRange<'_>,
+        removed: &mut Option<RemovedPairs>,
+    ) -> Result<u64, Abort> {
         if range.is_empty() {
             return Ok(0);
         }
@@ -581,8 +595,14 @@ impl<'f> WriteTransaction<'f> {
         let last = self.lock_leaf(root, range.last_leaf())?;
         let (mut leaf, mut count) = (first, 0);
         loop {
-            let (removed, values) = range.inside(self.view(leaf));
-            count += removed;
+            let mut values = Vec::new();
+            range.each_inside(self.view(leaf), |key, item| {
+                count += 1;
+                values.extend(item.reference());
+                if let Some(removed) = removed {
+                    removed.add(root, key, self.value_of(item));
+                }
+            });
             for value in values {
                 self.retire(Retired::Value(value.address, value.length));
             }

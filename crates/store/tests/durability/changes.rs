@@ -56,9 +56,10 @@ fn a_stream_has_old_values_on_request() {
         let mut changes = stream.wait(Duration::from_millis(100)).unwrap();
         changes.retain(|change| change.version <= last);
         for change in changes {
-            if let TableChangeKind::Put { key, .. } | TableChangeKind::Delete { key } = &change.kind {
-                assert_eq!(change.old.as_ref(), model.get(key), "seed {seed}, {change:?}");
-            }
+            let (TableChangeKind::Put { key, .. } | TableChangeKind::Delete { key }) = &change.kind else {
+                panic!("seed {seed}: a range is deleted pair by pair, {change:?}");
+            };
+            assert_eq!(change.old.as_ref(), model.get(key), "seed {seed}, {change:?}");
             apply(&mut model, &mut 0, vec![change]);
         }
         after = stream.version();
@@ -66,6 +67,26 @@ fn a_stream_has_old_values_on_request() {
     assert!(model == expected, "seed {seed}");
     let changes = stream.wait(Duration::from_millis(100)).unwrap();
     assert!(changes.iter().all(|change| change.old.is_none()));
+}
+
+/// The old values of a range are one record, which is in memory as a whole.
+#[test]
+fn a_long_deleted_range_has_no_old_values() {
+    let disk = SimulatedDisk::default();
+    let mut config = Config { memory_bytes: 256 << 20, ..config(&disk, SyncPolicy::Never) };
+    config.durability.as_mut().unwrap().old_values = true;
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    let value = vec![7; 1 << 20];
+    for (pairs, has_old_values) in [(63_u8, true), (64, false)] {
+        (0..pairs).for_each(|number| table.put(&[number], &value).unwrap());
+        let mut stream = store.changes::<[u8]>(&table, .., store.read_version()).unwrap();
+        assert_eq!(table.delete_range::<[u8]>(..).unwrap(), u64::from(pairs));
+        let changes = stream.wait(Duration::from_secs(10)).unwrap();
+        let deletes = changes.iter().filter(|change| change.old.as_ref() == Some(&value)).count();
+        let is_range = matches!(changes[0].kind, TableChangeKind::DeleteRange { .. });
+        assert_eq!((is_range, deletes), (!has_old_values, if has_old_values { 63 } else { 0 }));
+    }
 }
 
 /// Applies changes, whose versions must ascend from `after` on.
