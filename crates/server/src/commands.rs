@@ -49,6 +49,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxBuildHasher;
 
 use crate::command::{Command, CommandRef, word};
+use crate::letters::Letters;
 use crate::server_state::CommandTable;
 
 /// All commands, sorted by name. The index of a command is its number.
@@ -113,7 +114,7 @@ pub(crate) fn find(name: &[u8]) -> Option<CommandRef> {
 /// The last lookup of a client. Clients repeat commands, so most lookups are compared with it only.
 #[derive(Debug, Default)]
 pub(crate) struct LastLookup {
-    word: u128,
+    letters: Letters,
     length: usize,
     found: Option<CommandRef>,
 }
@@ -122,9 +123,9 @@ impl LastLookup {
     /// Returns the command with this name, like [`find`].
     #[inline]
     pub(crate) fn find(&mut self, name: &[u8]) -> Option<CommandRef> {
-        let word = word(name)?;
-        if (word, name.len()) != (self.word, self.length) {
-            *self = Self { word, length: name.len(), found: find(name) };
+        let letters = Letters::of(name)?;
+        if (letters, name.len()) != (self.letters, self.length) {
+            *self = Self { letters, length: name.len(), found: find(name) };
         }
         self.found
     }

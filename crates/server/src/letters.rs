@@ -4,7 +4,7 @@
 pub(crate) const LETTERS_MAX: usize = 16;
 
 /// The bytes of a word, padded with zeros.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Letters(u128);
 
 impl Letters {

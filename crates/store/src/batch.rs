@@ -132,6 +132,7 @@ impl Batch {
         value: [&[u8]; N],
     ) -> &mut Self {
         let start = self.bytes.len();
+        self.bytes.reserve(key.len() + value.iter().map(|part| part.len()).sum::<usize>());
         value.iter().for_each(|part| self.bytes.extend_from_slice(part));
         self.write(table, key, StoredOperation::Put(start..self.bytes.len()))
     }

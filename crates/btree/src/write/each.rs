@@ -14,8 +14,7 @@ use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::forest::Forest;
-use crate::read::descent::{Descent, Target, descend_together};
-use crate::read::reader::Reader;
+use crate::read::descent::{Target, descend_together};
 use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
 use crate::write::transaction::{Abort, WriteTransaction};
@@ -58,7 +57,10 @@ impl Forest {
         done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
-        let descents = descents(&reader, operations);
+        let begun = operations.iter().map(|one| reader.descend_to_write(one.root, one.key));
+        let mut descents = SmallVec::<[_; AHEAD]>::new();
+        descents.extend(begun);
+        descend_together(&mut descents);
         let mut group = WriteGroup::new(self, reader.pin(), done);
         for (operation, descent) in operations.iter().zip(&descents) {
             // There is no target when the tree is newer than the reader.
@@ -138,15 +140,4 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
         (self.done)(self.reported, result);
         self.reported += 1;
     }
-}
-
-/// Descends to the leaves of the keys and prefetches them.
-fn descents<'r, 'k>(
-    reader: &'r Reader<'r>,
-    operations: &[BatchOperation<'k>],
-) -> SmallVec<[Descent<'r, 'k>; AHEAD]> {
-    let descents = operations.iter().map(|one| reader.descend_to_write(one.root, one.key));
-    let mut descents: SmallVec<[_; AHEAD]> = descents.collect();
-    descend_together(&mut descents);
-    descents
 }

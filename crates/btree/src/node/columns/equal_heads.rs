@@ -97,7 +97,7 @@ impl<'a> Columns<'a> {
 
 /// Returns the number of elements of a column of ascending numbers that are not greater than `bound`.
 #[inline(always)]
-fn rank(vectors: impl Vectors, column: &[[u8; HEAD_BYTES]], bound: u64) -> usize {
+pub(super) fn rank(vectors: impl Vectors, column: &[[u8; HEAD_BYTES]], bound: u64) -> usize {
     let is_greater = |number: &[u8; HEAD_BYTES]| u64::from_le_bytes(*number) > bound;
     let (mut start, mut groups) = (0, column.len() / GROUP);
     while groups > 0 {

@@ -9,8 +9,9 @@ use honeycomb_memory::heads::{self, Vectors};
 use honeycomb_memory::{Lid, Node};
 
 use crate::node::columns::Columns;
+use crate::node::columns::equal_heads::rank;
 use crate::node::item::{Item, ItemHeader};
-use crate::node::key::SearchKey;
+use crate::node::key::{SearchKey, head};
 use crate::node::suffix::HEAD_BYTES;
 
 impl Columns<'_> {
@@ -102,7 +103,16 @@ impl Columns<'_> {
         search_key: &SearchKey<'_>,
         last: usize,
     ) -> usize {
+        // A head that determines its separator is followed by no bytes.
+        if !self.has_separator_items() {
+            return last + 1;
+        }
         let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
+        let next = head(search_key.rest());
+        let end = equal.start + rank(vectors, &self.next_heads()[equal.clone()], next);
+        if end == equal.start || self.next_head(end - 1) != next {
+            return end;
+        }
         let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
         index + usize::from(is_equal)
     }
