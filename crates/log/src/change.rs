@@ -160,19 +160,19 @@ impl Changes {
         &self.0
     }
 
-    /// Returns the encoded changes, without a copy.
-    #[must_use]
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.0
-    }
-
     /// Returns whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Removes all changes.
+    /// Returns the bytes of memory for changes.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// Removes all changes, and keeps their memory.
     pub fn clear(&mut self) {
         self.0.clear();
     }

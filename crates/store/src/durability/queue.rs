@@ -6,7 +6,8 @@
 //!
 //! 1. A writer stores a long record into `long[slot of v]` before it puts the mark of v into the ring, and
 //!    only when the slot of v in the ring is free.
-//! 2. The thread that takes records removes it after it has found the mark.
+//! 2. The thread that takes records removes it after it has found the mark, and keeps its memory for a later
+//!    one in `spare`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,15 +18,22 @@ use honeycomb_memory::{RECORD_RING, RING_RECORD_BYTES_MAX, RecordRing};
 
 pub(crate) struct Queue {
     ring: RecordRing,
-    long: Box<[Mutex<Vec<u8>>]>,
+    long: Box<[Mutex<Changes>]>,
     long_bytes: AtomicU64,
+    /// Empty records, whose memory later long records use.
+    spare: Mutex<Vec<Changes>>,
 }
+
+/// Maximum number of spare records, and of the bytes of their memory each.
+const SPARES_MAX: usize = 256;
+const SPARE_BYTES_MAX: usize = 16 << 10;
 
 impl Queue {
     /// The queue of the records after a version.
     pub(crate) fn new(version: Version) -> Self {
         let long = (0..RECORD_RING).map(|_| Mutex::default()).collect();
-        Self { ring: RecordRing::new(version), long, long_bytes: AtomicU64::new(0) }
+        let (ring, long_bytes) = (RecordRing::new(version), AtomicU64::new(0));
+        Self { ring, long, long_bytes, spare: Mutex::default() }
     }
 
     /// Takes the record of a version that is not released yet, and leaves no changes.
@@ -33,17 +41,31 @@ impl Queue {
     pub(crate) fn put(&self, version: Version, changes: &mut Changes) {
         self.ring.wait_for_slot(version);
         if changes.bytes().len() > RING_RECORD_BYTES_MAX {
-            return self.put_long(version, std::mem::take(changes).into_bytes());
+            let spare = locked(&self.spare).pop().unwrap_or_default();
+            return self.put_long(version, std::mem::replace(changes, spare));
         }
         self.ring.put(version, Some(changes.bytes()));
         changes.clear();
     }
 
-    fn put_long(&self, version: Version, record: Vec<u8>) {
+    fn put_long(&self, version: Version, record: Changes) {
         // Relaxed: the number only limits the memory.
-        self.long_bytes.fetch_add(record.len() as u64, Ordering::Relaxed);
+        self.long_bytes.fetch_add(record.bytes().len() as u64, Ordering::Relaxed);
         *self.lock(version) = record;
         self.ring.put(version, None);
+    }
+
+    /// Removes a long record.
+    fn remove(&self, record: &mut Changes) {
+        self.long_bytes.fetch_sub(record.bytes().len() as u64, Ordering::Relaxed);
+        let mut record = std::mem::take(record);
+        record.clear();
+        if record.capacity() <= SPARE_BYTES_MAX {
+            let mut spare = locked(&self.spare);
+            if spare.len() < SPARES_MAX {
+                spare.push(record);
+            }
+        }
     }
 
     /// Passes the records after those that were taken, up to a read version, to `use_record`. A record with
@@ -57,9 +79,8 @@ impl Queue {
             Some(record) => use_record(version, record),
             None => {
                 let mut long = self.lock(version);
-                use_record(version, &long)?;
-                self.long_bytes.fetch_sub(long.len() as u64, Ordering::Relaxed);
-                *long = Vec::new();
+                use_record(version, long.bytes())?;
+                self.remove(&mut long);
                 Ok(())
             }
         })
@@ -81,9 +102,13 @@ impl Queue {
         self.long_bytes() + version.saturating_sub(self.taken()) * RING_RECORD_BYTES_MAX as u64
     }
 
-    fn lock(&self, version: Version) -> MutexGuard<'_, Vec<u8>> {
-        self.long[RecordRing::slot(version)].lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, version: Version) -> MutexGuard<'_, Changes> {
+        locked(&self.long[RecordRing::slot(version)])
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -123,6 +148,22 @@ mod tests {
         assert_eq!(queue.long_bytes(), long_bytes as u64);
         assert_eq!(take(&queue, 30), [3, 4, 5, 6].map(expected));
         assert_eq!((queue.bytes(30), queue.taken()), (0, 30));
+    }
+
+    #[test]
+    fn later_records_use_the_memory_of_earlier_ones() {
+        let queue = Queue::new(0);
+        let lengths = [1000, 3000, SPARE_BYTES_MAX];
+        lengths.iter().zip(1..).for_each(|(bytes, version)| queue.put(version, &mut changes(version, *bytes)));
+        assert_eq!(take(&queue, 3).len(), 3);
+        let mut last = changes(4, 1000);
+        let empty = [4, 5, 6].map(|version| {
+            queue.put(version, &mut last);
+            let (is_empty, capacity) = (last.is_empty(), last.capacity());
+            last = changes(version, 1000);
+            (is_empty, capacity > 0)
+        });
+        assert_eq!(empty, [(true, true), (true, true), (true, false)], "the longest one was freed");
     }
 
     #[test]
