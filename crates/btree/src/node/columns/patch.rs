@@ -5,10 +5,12 @@
 use honeycomb_layout::node_header;
 
 use crate::node::columns::Columns;
+use crate::node::columns::encoding::{Stride, WORD_BYTES};
 use crate::node::consolidation::Change;
 use crate::node::header::write_header;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::shape::BLOCK_START;
+use crate::node::suffix::HEAD_BYTES;
 use crate::node::view::View;
 
 /// A leaf with its log block and one more change. Each entry and the change replace a sorted item of the same
@@ -24,7 +26,8 @@ impl<'a> Patch<'a> {
     /// Returns `None` when an item would move.
     pub(crate) fn of(leaf: View<'a>, change: &'a Change<'a>) -> Option<Self> {
         let patch = Self { leaf, columns: leaf.columns(), change };
-        patch.changes().all(|(index, item)| patch.fits(index, item.header)).then_some(patch)
+        let common = patch.columns.stride().map(Stride::header);
+        patch.changes().all(|(index, item)| patch.fits(index, item.header, common)).then_some(patch)
     }
 
     /// Returns the bytes of the sorted block.
@@ -37,9 +40,11 @@ impl<'a> Patch<'a> {
         let (leaf, end) = (self.leaf, self.leaf.sorted_end());
         let body = node_header::SIZE..end;
         buffer[body.clone()].copy_from_slice(leaf.bytes(body));
+        let word = if self.columns.stride_bytes() == 0 { WORD_BYTES } else { 0 };
         for (index, item) in self.changes() {
-            let value = self.columns.value_range(index);
-            buffer[value].copy_from_slice(item.value());
+            let rest_bytes = item.header.suffix_bytes().saturating_sub(HEAD_BYTES);
+            let start = self.columns.item_offset(index) + word + rest_bytes;
+            buffer[start..start + item.header.value_bytes()].copy_from_slice(item.value());
         }
         write_header(buffer, end, [leaf.left(), leaf.right()], leaf.counts().0);
     }
@@ -50,9 +55,12 @@ impl<'a> Patch<'a> {
         self.leaf.log_entries().map(|entry| (entry.place.back_pointer, entry.item)).chain([last])
     }
 
-    /// Returns whether an item replaces the sorted item at `index` and has the same lengths.
-    fn fits(&self, index: usize, header: ItemHeader) -> bool {
+    /// Returns whether an item replaces the sorted item at `index` and has the same lengths, which are
+    /// `common` if all sorted items have them.
+    #[inline]
+    fn fits(&self, index: usize, header: ItemHeader, common: Option<ItemHeader>) -> bool {
+        let sorted = || common.unwrap_or_else(|| self.columns.item_header(index));
         // A tombstone has a flag that no sorted item has.
-        header.replaces() && self.columns.item_header(index) == header.without_log_flags()
+        header.replaces() && sorted() == header.without_log_flags()
     }
 }
