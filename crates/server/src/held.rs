@@ -77,7 +77,7 @@ impl Hold {
 
 impl Held {
     /// Records a reply to gets from byte `before` to byte `after` of the unsent bytes, which depends on
-    /// `version`.
+    /// `version`; 0 for a reply that depends on no pairs.
     pub(crate) fn got(&mut self, (before, after): (usize, usize), version: Version) {
         let (start, end) = (self.sent + before as u64, self.sent + after as u64);
         let marked = self.marked();

@@ -198,6 +198,7 @@ fn no_reply_leaves_before_it_is_durable() {
     assert!(is_silent(&mut writer));
     // The pair is visible, but a power cut may take it back.
     reader.send(&[b"GET", b"a"]);
+    // Replies stay in order.
     reader.send(&[b"MULTI"]);
     assert!(is_silent(&mut reader));
     disk.open_gate();
@@ -227,6 +228,7 @@ fn a_transaction_with_a_swap_is_one_record() {
 fn a_get_waits_only_for_writes_to_its_keys() {
     let disk = GatedDisk::default();
     let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let _opened = OpenAtTheEnd(disk.clone());
     let mut writer = Client::connect(&running);
     let writes: [&[u8]; 3] = [b"SET a 2", b"SWAPDB 0 1", b"RI.DELRANGE - +"];
     for write in writes {
@@ -235,6 +237,9 @@ fn a_get_waits_only_for_writes_to_its_keys() {
         writer.send(&write.split(|byte| *byte == b' ').collect::<Vec<_>>());
         assert!(is_silent(&mut writer));
         let mut reader = Client::connect(&running);
+        // Replies that depend on no pairs wait for nothing.
+        assert_eq!(reader.reply_text("PING"), "PONG");
+        assert!(reader.reply_text("INFO persistence").contains("aof_last_write_status:ok"));
         reader.send(&[b"GET", b"b"]);
         // A swap and a range deletion concern all keys.
         let concerns_all = write != writes[0];

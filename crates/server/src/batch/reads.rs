@@ -9,6 +9,7 @@ use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
 use crate::budget::has_many_arguments;
 use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands;
+use crate::commands::categories::is_about_the_server;
 use crate::commands::query::Page;
 use crate::connection::{Connection, PendingRequest};
 use crate::datagrams::Datagrams;
@@ -245,11 +246,12 @@ impl Command {
     fn note_keys(&self, round: &Round<'_>, before: usize, connection: &mut Connection) {
         let What::Keys(_) = self.what else { return };
         let arguments = connection.requests.arguments(&self.found);
-        let keys = commands::by_number(self.number).keys(&arguments);
+        let command = commands::by_number(self.number);
+        let keys = command.keys(&arguments);
         let number = connection.session.database;
         let newest_write = |key: &[u8]| round.shared.databases.newest_write(number, key);
         let newest = keys.and_then(|keys| keys.iter().map(newest_write).max());
-        if let Some(version) = newest {
+        if let Some(version) = newest.or_else(|| is_about_the_server(&command).then_some(0)) {
             connection.held.got((before, connection.unsent()), version);
         }
     }

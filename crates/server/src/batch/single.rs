@@ -6,7 +6,8 @@ use crate::arguments::Arguments;
 use crate::batch::round::Round;
 use crate::budget::Budget;
 use crate::command::CommandRef;
-use crate::commands::categories::allocates_memory;
+use crate::commands::by_number;
+use crate::commands::categories::{allocates_memory, is_about_the_server};
 use crate::commands::subscribe;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
@@ -93,6 +94,11 @@ pub(super) fn execute(
         Ok(None) => Ok(()),
         Err(failure) => Err(failure),
     };
+    let depends_on_pairs = match &served {
+        Ok(()) => !number.is_some_and(|number| is_about_the_server(&by_number(number))),
+        // The command did nothing.
+        Err(failure) => !matches!(failure, Failure::Refused(_)),
+    };
     let mut lap = stopwatch.lap(1);
     match number {
         Some(number) => {
@@ -110,6 +116,9 @@ pub(super) fn execute(
         connection.replies.truncate(before);
     }
     connection.bound_replies(before, round.config.reply_bytes_max);
+    if !depends_on_pairs {
+        connection.held.got((before, connection.unsent()), 0);
+    }
     true
 }
 

@@ -72,6 +72,19 @@ const ADMIN: &[&str] = &[
 /// Further commands that are dangerous if a client uses them carelessly.
 const DANGEROUS: &[&str] = &["flushall", "flushdb", "info", "keys", "restore", "swapdb"];
 
+/// Commands whose replies are about the server or the client itself. `CONFIG SET appendfsync always` waits
+/// until the earlier writes are durable.
+const ABOUT_THE_SERVER: &[&str] = &[
+    "acl", "auth", "client", "command", "echo", "hello", "info", "lastsave", "latency", "lolwut", "multi",
+    "ping", "quit", "reset", "role", "select", "slowlog", "time",
+];
+
+/// Returns whether the replies of a command depend on no pairs, so that they wait for no write of the log. The
+/// counts of `INFO` may include writes that are not durable.
+pub(crate) fn is_about_the_server(command: &Command) -> bool {
+    ABOUT_THE_SERVER.contains(&command.name)
+}
+
 /// Returns whether a command administers the server. `MONITOR` omits such commands.
 pub(crate) fn is_administrative(name: &[u8]) -> bool {
     ADMIN.iter().any(|admin| crate::arguments::is(name, admin))

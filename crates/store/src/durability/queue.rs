@@ -154,7 +154,10 @@ mod tests {
     fn later_records_use_the_memory_of_earlier_ones() {
         let queue = Queue::new(0);
         let lengths = [1000, 3000, SPARE_BYTES_MAX];
-        lengths.iter().zip(1..).for_each(|(bytes, version)| queue.put(version, &mut changes(version, *bytes)));
+        lengths
+            .iter()
+            .zip(1..)
+            .for_each(|(bytes, version)| queue.put(version, &mut changes(version, *bytes)));
         assert_eq!(take(&queue, 3).len(), 3);
         let mut last = changes(4, 1000);
         let empty = [4, 5, 6].map(|version| {
