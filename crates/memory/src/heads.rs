@@ -33,13 +33,6 @@ pub fn count_not_greater(heads: &[u8], head: u64) -> usize {
     plain(heads, head)
 }
 
-/// Counts the heads that are less than `head`, in the same way.
-#[must_use]
-#[inline]
-pub fn count_less(heads: &[u8], head: u64) -> usize {
-    head.checked_sub(1).map_or(0, |less| count_not_greater(heads, less))
-}
-
 /// Heads of a group, which [`Vectors::rank_in_group`] compares at once.
 pub const GROUP: usize = 16;
 /// Bytes of a group.
