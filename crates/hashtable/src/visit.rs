@@ -117,36 +117,58 @@ impl<M: Deref<Target = Memory>> Table<M> {
     }
 }
 
+/// The gets of a window, whose first one has the index `first`.
+struct Stage<'k, 'a, K> {
+    first: usize,
+    keys: &'k [K],
+    window: Window<'a>,
+    results: Results,
+}
+
+impl<K: AsRef<[u8]>> Stage<'_, '_, K> {
+    fn new() -> Self {
+        Self { first: 0, keys: &[], window: Window::default(), results: Results::default() }
+    }
+
+    #[inline(always)]
+    fn key(&self, at: usize) -> HashedKey<'_> {
+        HashedKey::with_hash(self.window[at].hash, self.keys[at].as_ref())
+    }
+}
+
 impl Index {
+    /// While a window is in its second step, the buckets of the next one are on their way, and what the gets
+    /// of the previous one wait for.
     fn get_many<K: AsRef<[u8]>>(
         &self,
         access: Access<'_>,
         keys: &[K],
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) {
-        let (state, mut buffer, mut results) = (self.directory.state(), Vec::new(), Results::default());
-        let (mut current, mut next) = (&mut Window::default(), &mut Window::default());
-        let mut coming = keys.chunks(WINDOW);
+        let (state, mut buffer, mut coming) = (self.directory.state(), Vec::new(), keys.chunks(WINDOW));
+        let (mut next, mut current, mut previous) = (&mut Stage::new(), &mut Stage::new(), &mut Stage::new());
         self.begin(access, state, current, coming.next());
-        for (number, keys) in keys.chunks(WINDOW).enumerate() {
+        while !current.keys.is_empty() {
             self.begin(access, state, next, coming.next());
-            self.search(state, current, keys, &mut results);
-            let Results { gets, found, waiting } = &mut results;
-            let key_of = |at: usize| HashedKey::with_hash(current[at].hash, keys[at].as_ref());
-            for at in waiting.iter() {
-                gets[at].pending = self.beyond(access, gets[at].number, current[at].bucket, &key_of(at));
+            next.first = current.first + WINDOW;
+            self.search(state, current);
+            self.prefetch_rest(access, current);
+            for at in current.results.found.iter() {
+                visit(current.first + at, Some(current.results.gets[at].value.bytes()));
             }
-            for at in found.iter() {
-                visit(number * WINDOW + at, Some(gets[at].value.bytes()));
-            }
-            for at in waiting.iter() {
-                let mut visit = |value: Option<&[u8]>| visit(number * WINDOW + at, value);
-                match gets[at].pending {
-                    Some(pending) => self.finish(access, pending, &key_of(at), &mut buffer, visit),
-                    None => visit(None),
-                }
-            }
-            std::mem::swap(&mut current, &mut next);
+            self.finish(access, previous, &mut buffer, &mut visit);
+            (previous, current, next) = (current, next, previous);
+        }
+        self.finish(access, previous, &mut buffer, &mut visit);
+    }
+
+    /// Prefetches what the gets that wait read after the second step.
+    #[inline(always)]
+    fn prefetch_rest<K: AsRef<[u8]>>(&self, access: Access<'_>, stage: &mut Stage<'_, '_, K>) {
+        for place in 0..stage.results.waiting.count.min(WINDOW) {
+            let at = usize::from(stage.results.waiting.places[place]) % WINDOW;
+            let (key, number) = (stage.key(at), stage.results.gets[at].number);
+            stage.results.gets[at].pending = self.beyond(access, number, stage.window[at].bucket, &key);
         }
     }
 
@@ -163,34 +185,42 @@ impl Index {
         begin_beyond(access, &self.stripe(key.hash).lock, number, &bucket, key)
     }
 
-    /// The third step of a get.
+    /// The third step of a window.
     #[inline(always)]
-    fn finish(
+    fn finish<K: AsRef<[u8]>>(
         &self,
         access: Access<'_>,
-        pending: Pending,
-        key: &HashedKey<'_>,
+        stage: &Stage<'_, '_, K>,
         buffer: &mut Vec<u8>,
-        mut visit: impl FnMut(Option<&[u8]>),
+        visit: &mut impl FnMut(usize, Option<&[u8]>),
     ) {
-        let mut value = ShortValue::default();
-        if self.finish_short(access, pending, key, &mut value) {
-            return visit(Some(value.bytes()));
+        for at in stage.results.waiting.iter() {
+            let (key, mut value) = (stage.key(at), ShortValue::default());
+            let mut visit = |value: Option<&[u8]>| visit(stage.first + at, value);
+            match stage.results.gets[at].pending {
+                None => visit(None),
+                Some(pending) if self.finish_short(access, pending, &key, &mut value) => {
+                    visit(Some(value.bytes()));
+                }
+                Some(pending) => {
+                    let is_found = self.copy_value(access, pending, &key, buffer);
+                    visit(is_found.then_some(&buffer[..]));
+                }
+            }
         }
-        let is_found = self.copy_value(access, pending, key, buffer);
-        visit(is_found.then_some(&buffer[..]));
     }
 
     /// The first step of a window.
     #[inline(always)]
-    fn begin<'a, K: AsRef<[u8]>>(
+    fn begin<'k, 'a, K: AsRef<[u8]>>(
         &self,
         access: Access<'a>,
         state: u64,
-        window: &mut Window<'a>,
-        keys: Option<&[K]>,
+        stage: &mut Stage<'k, 'a, K>,
+        keys: Option<&'k [K]>,
     ) {
-        for (coming, key) in window.iter_mut().zip(keys.unwrap_or_default()) {
+        stage.keys = keys.unwrap_or_default();
+        for (coming, key) in stage.window.iter_mut().zip(stage.keys) {
             coming.hash = hash(self.config.seed, key.as_ref());
             coming.bucket = self.choose(access, state, coming.hash);
         }
@@ -198,10 +228,10 @@ impl Index {
 
     /// The second step of a window.
     #[inline(always)]
-    fn search<K: AsRef<[u8]>>(&self, state: u64, window: &Window<'_>, keys: &[K], results: &mut Results) {
-        let Results { gets, found, waiting } = results;
+    fn search<K: AsRef<[u8]>>(&self, state: u64, stage: &mut Stage<'_, '_, K>) {
+        let Stage { window, keys, results: Results { gets, found, waiting }, .. } = stage;
         let mut counts = (0, 0);
-        for (at, ((Coming { hash, bucket }, key), get)) in window.iter().zip(keys).zip(gets).enumerate() {
+        for (at, ((Coming { hash, bucket }, key), get)) in window.iter().zip(*keys).zip(gets).enumerate() {
             let key = HashedKey::with_hash(*hash, key.as_ref());
             let mut has_ended = false;
             get.number = 1;
