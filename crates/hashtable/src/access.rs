@@ -1,7 +1,7 @@
 //! Loads and stores of buckets and slabs, under a pin.
 
 use honeycomb_layout::bucket;
-use honeycomb_memory::{LineWords, Memory, PageWords, Pages, Pin};
+use honeycomb_memory::{LineOffset, LineWords, Memory, PageWords, Pages, Pin};
 
 use crate::bucket::{Bucket, SlabSlot, Words, WordsMut};
 use crate::record::{Record, Reference, class_bytes};
@@ -30,12 +30,17 @@ impl Words for LineWords<'_> {
     fn word(&self, index: usize) -> u64 {
         self.load(index)
     }
+
+    #[inline(always)]
+    fn word_at(&self, offset: LineOffset) -> u64 {
+        self.load_at(offset)
+    }
 }
 
 impl WordsMut for LineWords<'_> {
     #[inline(always)]
-    fn set_word(&mut self, index: usize, value: u64) {
-        self.store(index, value);
+    fn set_word_at(&mut self, offset: LineOffset, value: u64) {
+        self.store_at(offset, value);
     }
 }
 

@@ -12,10 +12,11 @@
 
 use crate::access::Access;
 use crate::error::Error;
-use crate::gets::are_gets;
 use crate::hash::HashedKey;
+use crate::in_order::need_no_station;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request, Scratch};
+use crate::read::prefetch_next;
 use crate::station::{Group, STATION, Station};
 
 /// Groups of a window.
@@ -83,7 +84,7 @@ impl Answers {
         self.bytes.capacity()
     }
 
-    fn set(&mut self, index: usize, result: Result<Outcome, Error>) {
+    pub(crate) fn set(&mut self, index: usize, result: Result<Outcome, Error>) {
         match result {
             Ok(outcome) => self.outcomes[index] = outcome,
             Err(error) => self.errors.push((index, error)),
@@ -104,9 +105,8 @@ impl Index {
         answers.outcomes.resize(requests.len(), Outcome::Absent);
         for (number, requests) in requests.chunks(STATION).enumerate() {
             let first = number * STATION;
-            if are_gets(requests) {
-                let outcomes = &mut answers.outcomes[first..][..requests.len()];
-                self.execute_gets(access, requests, outcomes, &mut answers.bytes);
+            if need_no_station(requests) {
+                self.execute_in_order(access, requests, first, answers);
             } else {
                 StationRun { index: self, access, requests, first }.execute(answers);
             }
@@ -130,10 +130,10 @@ impl<'r> StationRun<'r> {
         let mut groups = self.group(state, answers);
         let mut windows = groups.chunks_mut(WINDOW);
         let mut window = windows.next();
-        self.prefetch(window.as_deref());
+        prefetch(window.as_deref());
         while let Some(current) = window {
             window = windows.next();
-            self.prefetch(window.as_deref());
+            prefetch(window.as_deref());
             // A bit for each group that waits for the third step.
             let mut waiting = 0_u32;
             for (at, group) in current.iter_mut().enumerate() {
@@ -146,14 +146,6 @@ impl<'r> StationRun<'r> {
         }
     }
 
-    /// Prefetches the buckets of groups.
-    #[inline]
-    fn prefetch(&self, groups: Option<&[Group<'_>]>) {
-        for group in groups.into_iter().flatten() {
-            self.access.memory.prefetch_slab(group.bucket);
-        }
-    }
-
     /// Groups the valid operations by key. Invalid operations end here.
     fn group(&self, state: u64, answers: &mut Answers) -> Vec<Group<'r>> {
         let mut groups = Vec::with_capacity(self.requests.len());
@@ -163,7 +155,7 @@ impl<'r> StationRun<'r> {
             match self.check(request, &mut checked) {
                 Ok(()) => {
                     let key = HashedKey::new(self.index.config.seed, request.key);
-                    let bucket = || self.index.directory.address_in(state, key.hash);
+                    let bucket = || self.access.try_bucket(self.index.directory.address_in(state, key.hash));
                     answers.station.add(&mut groups, slots, key, bucket, index, &request.operation);
                 }
                 Err(error) => answers.set(self.first + index, Err(error)),
@@ -200,7 +192,8 @@ impl<'r> StationRun<'r> {
             return self.begin_write(state, group, answers);
         }
         let Answers { outcomes, bytes, .. } = answers;
-        match self.index.begin_get(self.access, (group.bucket, state), &group.key, bytes) {
+        let first = self.index.first_of(group.bucket, state, group.key.hash);
+        match self.index.begin_get(self.access, first, &group.key, bytes) {
             Ok(found) => {
                 let index = self.first + usize::from(group.first);
                 outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
@@ -219,12 +212,12 @@ impl<'r> StationRun<'r> {
     fn begin_write(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) -> bool {
         let operation = &self.requests[usize::from(group.first)].operation;
         if group.count > 1 || !group.writes {
-            self.index.prefetch_slab(self.access, group.bucket, &group.key);
+            group.bucket.map(|bucket| prefetch_next(self.access, &bucket, &group.key));
             return false;
         }
         let Answers { outcomes, bytes, scratch, .. } = answers;
-        let place = (group.bucket, state);
-        match self.index.write_in_place(self.access, place, &group.key, operation, scratch, bytes) {
+        let first = self.index.first_of(group.bucket, state, group.key.hash);
+        match self.index.write_in_place(self.access, first, &group.key, operation, scratch, bytes) {
             Ok(outcome) => {
                 outcomes[self.first + usize::from(group.first)] = outcome;
                 true
@@ -239,12 +232,9 @@ impl<'r> StationRun<'r> {
     /// Executes a single operation, of which the second step has found the place.
     fn finish_one(&self, group: &Group<'_>, answers: &mut Answers) {
         let index = usize::from(group.first);
-        let Answers { outcomes, bytes, scratch, .. } = answers;
-        let (key, operation) = (&group.key, &self.requests[index].operation);
-        match self.index.write_in_chain(self.access, group.pending, key, operation, scratch, bytes) {
-            Some(outcome) => outcomes[self.first + index] = outcome,
-            None => self.execute_one(key, index, answers),
-        }
+        let operation = &self.requests[index].operation;
+        let result = self.index.finish_write(self.access, group.pending, &group.key, operation, answers);
+        answers.set(self.first + index, result);
     }
 
     fn execute_group(&self, group: &Group<'_>, answers: &mut Answers) {
@@ -277,4 +267,10 @@ impl<'r> StationRun<'r> {
         };
         answers.set(self.first + index, result);
     }
+}
+
+/// Prefetches the buckets of groups.
+#[inline]
+fn prefetch(groups: Option<&[Group<'_>]>) {
+    groups.into_iter().flatten().filter_map(|group| group.bucket).for_each(|bucket| bucket.0.prefetch());
 }

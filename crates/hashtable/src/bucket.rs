@@ -6,8 +6,10 @@
 use std::hint::select_unpredictable;
 
 use honeycomb_layout::{
-    BUCKET_SLOTS, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket, bucket_slot, bucket_state,
+    BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket,
+    bucket_slot, bucket_state,
 };
+use honeycomb_memory::LineOffset;
 
 use crate::hash::{HashedKey, word_at};
 
@@ -22,18 +24,18 @@ const TYPE_BITS: usize = 3;
 /// The bit after the types of all slots.
 const AFTER_TYPES: usize = TYPE_BITS * BUCKET_SLOTS;
 /// The offset of the slot whose type begins at a bit.
-const OFFSETS: [u8; 32] = {
-    let (mut offsets, mut bit) = ([0; 32], 0);
+const OFFSETS: [LineOffset; 32] = {
+    let (mut offsets, mut bit) = ([LineOffset::new(0); 32], 0);
     while bit <= AFTER_TYPES {
-        offsets[bit] = (bit / TYPE_BITS * SLOT) as u8;
+        offsets[bit] = LineOffset::new(bit / TYPE_BITS * SLOT);
         bit += 1;
     }
     offsets
 };
 
 #[inline(always)]
-fn offset_of(bit: usize) -> usize {
-    usize::from(OFFSETS[bit % OFFSETS.len()])
+fn offset_of(bit: usize) -> LineOffset {
+    OFFSETS[bit % OFFSETS.len()]
 }
 
 const MARKS_LOW_BITS: usize = 8 * bucket::MARKS_BYTES;
@@ -41,21 +43,29 @@ const _: () =
     assert!(bucket::MARKS_OFFSET == BUCKET_SLOTS * SLOT && bucket::STATE_OFFSET + 8 == bucket::SIZE);
 
 /// The words of a bucket.
-pub(crate) trait Words {
+pub(crate) trait Words: Copy {
     /// The word at an index modulo 8.
     fn word(&self, index: usize) -> u64;
+    /// The eight bytes at an offset, little-endian.
+    fn word_at(&self, offset: LineOffset) -> u64;
 }
 
 /// Words that the caller may change: its image, or those of a stripe that it has locked.
 pub(crate) trait WordsMut: Words {
-    /// Replaces the word at an index modulo 8.
-    fn set_word(&mut self, index: usize, value: u64);
+    /// Replaces the eight bytes at an offset.
+    fn set_word_at(&mut self, offset: LineOffset, value: u64);
 }
 
 impl WordsMut for [u64; WORDS] {
     #[inline(always)]
-    fn set_word(&mut self, index: usize, value: u64) {
-        self[index % WORDS] = value;
+    fn set_word_at(&mut self, offset: LineOffset, value: u64) {
+        let (word, shift) = (offset.get() / 8, offset.get() % 8 * 8);
+        let mut replace = |index: usize, mask: u64, bits: u64| {
+            self[index % WORDS] = self[index % WORDS] & !mask | bits & mask;
+        };
+        replace(word, u64::MAX << shift, value << shift);
+        // No bits of the next word if the value fills a word: a branch would be predicted wrongly.
+        replace(word + 1, u64::MAX >> 1 >> (63 - shift), value >> 1 >> (63 - shift));
     }
 }
 
@@ -63,6 +73,13 @@ impl Words for [u64; WORDS] {
     #[inline(always)]
     fn word(&self, index: usize) -> u64 {
         self[index % WORDS]
+    }
+
+    #[inline(always)]
+    fn word_at(&self, offset: LineOffset) -> u64 {
+        let (word, shift) = (offset.get() / 8, offset.get() % 8 * 8);
+        let both = u128::from(self.word(word)) | u128::from(self.word(word + 1)) << 64;
+        (both >> shift) as u64
     }
 }
 
@@ -75,20 +92,30 @@ pub(crate) struct Bucket<W = [u64; WORDS]>(pub(crate) W);
 pub(crate) struct InlinePair {
     /// Offset of its first slot.
     pub(crate) offset: usize,
-    /// Offset after its last slot.
-    end: usize,
     /// Offset of the value in the bucket.
     pub(crate) value: usize,
     pub(crate) value_length: usize,
 }
 
 impl InlinePair {
+    /// No pair.
+    const NONE: Self = Self { offset: 0, value: 0, value_length: 0 };
+
+    /// The pair if no slot follows those of the key, which have room for `room` more bytes. If the first mark
+    /// after the key is not there, it is that of a later pair, and the value is empty.
+    #[cold]
+    #[inline(never)]
+    fn in_slots_of_key(mut self, room: usize) -> Self {
+        self.value_length *= usize::from(self.value_length <= room);
+        self
+    }
+
     pub(crate) fn slot(&self) -> usize {
         self.offset / SLOT
     }
 
     pub(crate) fn slots(&self) -> usize {
-        (self.end - self.offset) / SLOT
+        inline_slots(self.value - self.offset + self.value_length)
     }
 }
 
@@ -168,31 +195,38 @@ impl Shape {
         let continued = self.types >> 2 & self.types >> 1 & self.types;
         // The first slot after it that is not continued, or the end of the slots.
         let after = (!continued & TYPES_LOW | 1 << AFTER_TYPES) & u32::MAX << 1 << bit;
-        offset_of(after.trailing_zeros() as usize)
+        offset_of(after.trailing_zeros() as usize).get()
     }
 
-    /// As [`inline_at`](Self::inline_at), but `None` if the key has another length.
+    /// Whether the key of the inline pair whose first slot has its type at a bit has this length. The first
+    /// mark is that of the last byte of the key.
     #[inline(always)]
-    fn inline_with_key(&self, bit: usize, key_length: usize) -> Option<InlinePair> {
-        let (offset, end) = (offset_of(bit), self.inline_end(bit));
-        let (value, marks) = (offset + key_length, self.marks);
-        if value > end {
-            return None;
+    fn has_length(&self, bit: usize, key_length: usize) -> bool {
+        let (marks, length) = (self.marks >> offset_of(bit).get(), key_length % 64);
+        marks & !(u64::MAX << length) == 1 << length >> 1 && key_length <= INLINE_PAIR_BYTES_MAX
+    }
+
+    /// The inline pair whose first slot has its type at a bit, with a key of `key_length` bytes.
+    #[inline(always)]
+    fn inline_with_key(&self, bit: usize, key_length: usize) -> InlinePair {
+        let (offset, length) = (offset_of(bit).get(), key_length % 64);
+        let marks_after = self.marks >> offset >> length | 1 << 63;
+        let value_length = (marks_after.trailing_zeros() as usize + 1) % 64;
+        let key_slots = inline_slots(length);
+        let next_type = self.types >> bit >> (TYPE_BITS * key_slots % 32) & 7;
+        let pair = InlinePair { offset, value: offset + length, value_length };
+        if next_type == SLOT_CONTINUED as u32 {
+            pair
+        } else {
+            pair.in_slots_of_key(key_slots * SLOT - length)
         }
-        // The first mark is that of the last byte of the key, which has 1 to 50 bytes.
-        if marks >> offset << (u64::BITS as usize - key_length) != 1 << 63 {
-            return None;
-        }
-        let value_marks = (marks & ((1 << end) - 1)) >> value | 1 << 63;
-        let value_length = (value_marks.trailing_zeros() as usize + 1) % 64;
-        Some(InlinePair { offset, end, value, value_length })
     }
 
     /// The inline pair whose first slot has its type at a bit, if the bytes are valid, and the length of
     /// its key.
     #[inline(always)]
     fn inline_at(&self, bit: usize) -> Option<(InlinePair, usize)> {
-        let (offset, end) = (offset_of(bit), self.inline_end(bit));
+        let (offset, end) = (offset_of(bit).get(), self.inline_end(bit));
         let marks = (self.marks & ((1 << end) - 1)) >> offset;
         if marks == 0 {
             return None;
@@ -200,7 +234,7 @@ impl Shape {
         let key_length = marks.trailing_zeros() as usize + 1;
         let value_marks = marks >> key_length;
         let value_length = if value_marks == 0 { 0 } else { value_marks.trailing_zeros() as usize + 1 };
-        Some((InlinePair { offset, end, value: offset + key_length, value_length }, key_length))
+        Some((InlinePair { offset, value: offset + key_length, value_length }, key_length))
     }
 }
 
@@ -226,12 +260,10 @@ impl<W: Words> Bucket<W> {
         self.shape().marks
     }
 
-    /// The eight bytes at an offset, which is below 56.
-    #[inline]
+    /// The eight bytes at an offset of at most 56. Those of another offset are any bytes.
+    #[inline(always)]
     pub(crate) fn word_at(&self, offset: usize) -> u64 {
-        let (word, shift) = (offset / 8, offset % 8 * 8);
-        let both = u128::from(self.0.word(word)) | u128::from(self.0.word(word + 1)) << 64;
-        (both >> shift) as u64
+        self.0.word_at(LineOffset::new(offset))
     }
 
     /// The address of the next bucket of the chain.
@@ -256,10 +288,9 @@ impl<W: Words> Bucket<W> {
     /// The types and marks, loaded once.
     #[inline(always)]
     fn shape(&self) -> Shape {
-        let state = self.state();
-        let marks = self.0.word(STATE - 1) >> (64 - MARKS_LOW_BITS)
-            | bucket_state::marks_high(state) << MARKS_LOW_BITS;
-        Shape { types: bucket_state::types(state) as u32, marks }
+        // The eight bytes from the marks on end with the lowest bits of the state, which are marks.
+        let marks = self.word_at(bucket::MARKS_OFFSET) & marks_below(BUCKET_SLOTS);
+        Shape { types: self.types(), marks }
     }
 
     #[inline]
@@ -268,54 +299,69 @@ impl<W: Words> Bucket<W> {
         (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
     }
 
-    /// Finds the inline pair of a key.
+    /// Finds the inline pair of a key. The code for keys of eight bytes, the commonest ones, stays small
+    /// because it does not contain that for others.
     #[inline(always)]
     pub(crate) fn find_inline(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
-        if key.bytes.len() > 8 {
-            return self.find_long(key);
-        }
-        self.find_with(key, |_| true)
+        let Ok(bytes) = <&[u8; 8]>::try_from(key.bytes) else { return self.find_other(key) };
+        let (pair, is_found) = self.search(&HashedKey { bytes, ..*key });
+        is_found.then_some(pair)
     }
 
-    /// As [`find_inline`](Self::find_inline), for a key of more than eight bytes. The code for short keys
-    /// stays small because it does not contain this one.
     #[inline(never)]
-    fn find_long(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
-        self.find_with(key, |offset| self.has_rest(offset, key.bytes))
+    fn find_other(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
+        let sixteen = <&[u8; 16]>::try_from(key.bytes);
+        let (pair, is_found) =
+            sixteen.map_or_else(|_| self.search(key), |bytes| self.search(&HashedKey { bytes, ..*key }));
+        is_found.then_some(pair)
     }
 
-    /// Finds the inline pair of a key, if the bytes at its offset are also those that `has_rest` expects.
+    /// Searches the inline pair of a key. Returns whether it has found the pair.
     ///
     /// Which pair of a bucket has the key is a matter of chance, so a branch for each pair would be predicted
-    /// wrongly most of the time. So it compares two pairs before it branches.
+    /// wrongly most of the time. So it compares the first two pairs before it branches, and only if there are
+    /// more.
     #[inline(always)]
-    pub(crate) fn find_with(
-        &self,
-        key: &HashedKey<'_>,
-        has_rest: impl Fn(usize) -> bool,
-    ) -> Option<InlinePair> {
-        let mask = u64::MAX >> (64 - 8 * key.bytes.len().min(8));
-        let difference = |bit: usize| (self.word_at(offset_of(bit)) ^ key.head) & mask;
+    pub(crate) fn search(&self, key: &HashedKey<'_>) -> (InlinePair, bool) {
         let shape = self.shape();
-        let pair = |bit| shape.inline_with_key(bit, key.bytes.len()).filter(|it| has_rest(it.offset));
-        let mut starts = shape.inline_starts();
+        let starts = shape.inline_starts();
+        if starts == 0 {
+            return (InlinePair::NONE, false);
+        }
+        // Without a second pair, the bit after those of all types, where no pair begins.
+        let after_one = starts & (starts - 1);
+        let after_two = after_one & after_one.wrapping_sub(1);
+        let first = starts.trailing_zeros() as usize;
+        let second = (after_one | 1 << AFTER_TYPES).trailing_zeros() as usize;
+        let in_first = self.has_key(&shape, first, key.head, key.bytes);
+        let is_found = in_first | self.has_key(&shape, second, key.head, key.bytes);
+        if after_two != 0 && !is_found {
+            return self.search_after(after_two, key.head, key.bytes);
+        }
+        let at = select_unpredictable(in_first, first, second);
+        (shape.inline_with_key(at, key.bytes.len()), is_found)
+    }
+
+    /// Whether the pair whose first slot has its type at a bit has a key. `head` are the first eight bytes.
+    #[inline(always)]
+    fn has_key(&self, shape: &Shape, bit: usize, head: u64, key: &[u8]) -> bool {
+        let mask = u64::MAX >> (64 - 8 * key.len().min(8));
+        let begins = (self.0.word_at(offset_of(bit)) ^ head) & mask == 0;
+        begins & shape.has_length(bit, key.len()) & self.has_rest(offset_of(bit).get(), key)
+    }
+
+    /// As [`search`](Self::search), among pairs whose first slots have their types at some bits.
+    #[inline(never)]
+    fn search_after(self, mut starts: u32, head: u64, key: &[u8]) -> (InlinePair, bool) {
+        let shape = self.shape();
         while starts != 0 {
-            let first = starts.trailing_zeros() as usize;
+            let bit = starts.trailing_zeros() as usize;
             starts &= starts - 1;
-            // Without a second pair, the bit after those of all types, where no pair begins.
-            let second = (starts | 1 << AFTER_TYPES).trailing_zeros() as usize;
-            starts &= starts.wrapping_sub(1);
-            let (to_first, to_second) = (difference(first), difference(second));
-            if to_first.min(to_second) != 0 {
-                continue;
-            }
-            let found = pair(select_unpredictable(to_first == 0, first, second));
-            let found = found.or_else(|| if to_second == 0 { pair(second) } else { None });
-            if found.is_some() {
-                return found;
+            if self.has_key(&shape, bit, head, key) {
+                return (shape.inline_with_key(bit, key.len()), true);
             }
         }
-        None
+        (InlinePair::NONE, false)
     }
 
     /// Whether the bytes at an offset equal a key from its ninth byte on.
@@ -329,18 +375,22 @@ impl<W: Words> Bucket<W> {
     }
 
     /// Finds the next slab after some slots whose second hash is that of a key.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find_slab(&self, second_hash: u64, after: usize) -> Option<SlabSlot> {
-        let mut slots = self.slab_slots() & !types_below(after);
-        while slots != 0 {
-            let at = slots.trailing_zeros() as usize / TYPE_BITS;
-            slots &= slots - 1;
-            let word = self.word_at(at * SLOT) & ((1 << bucket_slot::BITS) - 1);
-            if bucket_slot::second_hash(word) == second_hash {
-                return Some(self.slab_at(at));
-            }
-        }
-        None
+        let slabs = self.slab_slots() & !types_below(after);
+        if slabs == 0 { None } else { self.find_among(slabs, second_hash) }
+    }
+
+    /// Compares all slots before a branch: which of them has the key is a matter of chance.
+    #[inline(never)]
+    fn find_among(&self, slabs: u32, second_hash: u64) -> Option<SlabSlot> {
+        let wanted = bucket_slot::with_second_hash(0, second_hash);
+        let mask = bucket_slot::with_second_hash(0, bucket_slot::SECOND_HASH_MASK);
+        let has_hash = |at: usize| (self.word_at(at * SLOT) ^ wanted) & mask == 0;
+        let slots =
+            (0..BUCKET_SLOTS).fold(0, |slots, at| slots | u32::from(has_hash(at)) << (TYPE_BITS * at));
+        let found = slots & slabs;
+        (found != 0).then(|| self.slab_at(found.trailing_zeros() as usize / TYPE_BITS))
     }
 
     fn slab_at(&self, at: usize) -> SlabSlot {
@@ -371,32 +421,32 @@ impl<W: Words> Bucket<W> {
 impl<W: WordsMut> Bucket<W> {
     /// Replaces bytes of slots from an offset on. The bytes are within the slots.
     #[inline]
-    pub(crate) fn patch(&mut self, mut offset: usize, bytes: &[u8]) {
-        if let Ok(&eight) = bytes.try_into() {
-            return self.patch_word(offset, u64::from_le_bytes(eight));
+    pub(crate) fn patch(&mut self, offset: usize, bytes: &[u8]) {
+        let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+            return self.patch_short(offset, bytes);
+        };
+        self.set_word_at(offset, u64::from_le_bytes(*first));
+        // The last eight bytes may overlap the ones before them.
+        let last_at = bytes.len() - 8;
+        for at in (8..last_at).step_by(8) {
+            self.set_word_at(offset + at, word_at(bytes, at));
         }
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let at = offset % 8;
-            let (now, later) = rest.split_at(rest.len().min(8 - at));
-            let mask = u64::MAX >> (64 - 8 * now.len()) << (8 * at);
-            self.patch_bits(offset / 8, mask, word_at(now, 0) << (8 * at));
-            (rest, offset) = (later, offset + now.len());
+        if last_at > 0 {
+            self.set_word_at(offset + last_at, u64::from_le_bytes(*last));
         }
     }
 
-    /// Replaces the eight bytes at an offset.
     #[inline(always)]
-    fn patch_word(&mut self, offset: usize, value: u64) {
-        let (word, shift) = (offset / 8, offset % 8 * 8);
-        self.patch_bits(word, u64::MAX << shift, value << shift);
-        // No bits of the next word if the value fills a word: a branch would be predicted wrongly.
-        self.patch_bits(word + 1, u64::MAX >> 1 >> (63 - shift), value >> 1 >> (63 - shift));
+    fn set_word_at(&mut self, offset: usize, value: u64) {
+        self.0.set_word_at(LineOffset::new(offset), value);
     }
 
-    #[inline(always)]
-    fn patch_bits(&mut self, word: usize, mask: u64, bits: u64) {
-        self.0.set_word(word, self.0.word(word) & !mask | bits & mask);
+    /// Replaces up to seven bytes.
+    #[inline(never)]
+    fn patch_short(&mut self, offset: usize, bytes: &[u8]) {
+        let mask = (1 << (8 * bytes.len())) - 1;
+        let word = self.word_at(offset) & !mask | word_at(bytes, 0) & mask;
+        self.set_word_at(offset, word);
     }
 }
 

@@ -77,13 +77,6 @@ impl Directory {
         self.address(number_of(hash, count_of(state)))
     }
 
-    /// The address of the bucket of a hash, and the state for which it is valid.
-    #[inline]
-    pub(crate) fn place_of(&self, hash: u64) -> (u32, u64) {
-        let state = self.state();
-        (self.address_in(state, hash), state)
-    }
-
     /// The address of a bucket, in slab units.
     #[inline]
     pub(crate) fn address(&self, bucket: u64) -> u32 {
@@ -178,7 +171,8 @@ fn count_of(state: u64) -> u64 {
 pub(crate) fn number_of(hash: u64, count: u64) -> u64 {
     let low = hash & (u64::MAX >> (count | 1).leading_zeros());
     let high_bit = 1 << (u64::BITS - 1 - count.leading_zeros());
-    if low < count { low } else { low & !high_bit }
+    // The processor cannot predict it if the number of buckets is between two powers of two.
+    std::hint::select_unpredictable(low < count, low, low & !high_bit)
 }
 
 /// The bucket that gives keys to the next bucket of a table of `count` buckets.
@@ -243,6 +237,12 @@ mod models {
             self.directory.pages[1].store(0, Ordering::Relaxed);
         }
 
+        /// The address of the bucket of the key, and the state for which it is valid.
+        fn place(&self) -> (u32, u64) {
+            let state = self.directory.state();
+            (self.directory.address_in(state, HASH), state)
+        }
+
         /// Reads the key as a batch does: with an address from before the read. `None`: a writer interfered.
         fn read(&self, (address, state): (u32, u64)) -> Option<u64> {
             let number = self.lock.begin();
@@ -270,7 +270,7 @@ mod models {
         loom::model(move || {
             let shared = Shared::new(has_last);
             let writer = spawn(&shared, moves);
-            let place = shared.directory.place_of(HASH);
+            let place = shared.place();
             let reads = [shared.read(place), shared.read_again()];
             assert!(reads.iter().flatten().all(|value| *value == 1), "{reads:?}");
             writer.join().unwrap();
@@ -304,7 +304,7 @@ mod models {
                 drop(guard);
                 shared.is_updated.store(true, Ordering::Release);
             });
-            let place = shared.directory.place_of(HASH);
+            let place = shared.place();
             let is_updated = shared.is_updated.load(Ordering::Acquire);
             let value = shared.read(place);
             assert!(!is_updated || value.is_none_or(|value| value == 2), "{value:?} is a former value");

@@ -51,9 +51,20 @@ pub(crate) fn second_hash(hash: u64) -> u64 {
     hash >> (u64::BITS - bucket_slot::SECOND_HASH_BITS)
 }
 
-/// The hash of a key.
-#[inline]
+/// The hash of a key. The commonest lengths need no branches but those for the length.
+#[inline(always)]
 pub(crate) fn hash(seed: u64, key: &[u8]) -> u64 {
+    if let Ok(eight) = <&[u8; 8]>::try_from(key) {
+        return hash_of(seed, eight);
+    }
+    if let Ok(sixteen) = <&[u8; 16]>::try_from(key) {
+        return hash_of(seed, sixteen);
+    }
+    hash_of(seed, key)
+}
+
+#[inline(always)]
+fn hash_of(seed: u64, key: &[u8]) -> u64 {
     let mut state = seed ^ FIRST;
     let mut rest = key;
     while let Some((sixteen, after)) = rest.split_first_chunk::<16>()

@@ -5,48 +5,50 @@
 //! beginning, so that the bucket is still as it was loaded. Otherwise, and for all other writes, the caller
 //! executes the operation as `write` has it.
 
-use honeycomb_memory::{LineWords, SequenceLock};
-
 use crate::access::Access;
-use crate::bucket::{Bucket, InlinePair};
+use crate::batch::Answers;
+use crate::bucket::InlinePair;
+use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, decide};
-use crate::read::{Next, Pending, append_inline, begin_beyond};
-
-/// A pair that a writer has found in a bucket, which it has not locked yet.
-struct Place<'a> {
-    bucket: Bucket<LineWords<'a>>,
-    pair: InlinePair,
-    lock: &'a SequenceLock,
-    number: u64,
-}
+use crate::read::{First, Next, Pending, append_inline, begin_beyond};
 
 impl Index {
     /// Executes an operation that writes, which is checked, if it replaces a value by one of the same length
-    /// in the first bucket, which has this address in a `state` of the directory. Otherwise changes nothing,
-    /// prefetches what the search for the key reads next, and returns where it goes on.
+    /// in the first bucket. Otherwise changes nothing, prefetches what the search for the key reads next, and
+    /// returns where it goes on.
     #[inline]
     pub(crate) fn write_in_place(
         &self,
         access: Access<'_>,
-        (address, state): (u32, u64),
+        first: Option<First<'_>>,
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Outcome, Pending> {
-        let lock = &self.stripe(key.hash).lock;
-        let number = lock.begin();
-        if state != self.directory.state() {
-            return Err(Pending::default());
-        }
-        let Some(bucket) = access.try_bucket(address) else { return Err(Pending::default()) };
+        let Some(first) = first else { return Err(Pending::default()) };
+        let First { bucket, lock, number } = first;
         let Some(pair) = bucket.find_inline(key) else {
-            return begin_beyond(access, lock, number, &bucket, key).and(Err(Pending::default()));
+            return Err(begin_beyond(access, lock, number, &bucket, key).unwrap_or_default());
         };
-        let place = Place { bucket, pair, lock, number };
-        self.replace(place, key, operation, scratch, out).ok_or(Pending::default())
+        self.replace(first, pair, key, operation, scratch, out).ok_or(Pending::default())
+    }
+
+    /// The third step of a write in a batch.
+    pub(crate) fn finish_write(
+        &self,
+        access: Access<'_>,
+        pending: Pending,
+        key: &HashedKey<'_>,
+        operation: &Operation<'_>,
+        Answers { bytes, scratch, .. }: &mut Answers,
+    ) -> Result<Outcome, Error> {
+        match self.write_in_chain(access, pending, key, operation, scratch, bytes) {
+            Some(outcome) => Ok(outcome),
+            None => self.apply(access, key, operation, scratch, bytes),
+        }
     }
 
     /// As [`write_in_place`](Self::write_in_place), in a chained bucket, where it has ended.
@@ -63,18 +65,29 @@ impl Index {
         let lock = &self.stripe(key.hash).lock;
         let bucket = access.try_bucket(address)?;
         let pair = bucket.find_inline(key)?;
-        self.replace(Place { bucket, pair, lock, number }, key, operation, scratch, out)
+        self.replace(First { bucket, lock, number }, pair, key, operation, scratch, out)
     }
 
     #[inline(always)]
     fn replace(
         &self,
-        Place { mut bucket, pair, lock, number }: Place<'_>,
+        First { mut bucket, lock, number }: First<'_>,
+        pair: InlinePair,
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Outcome> {
+        if let Operation::Put(value) | Operation::Update(value) = operation {
+            // The commonest writes, which do not depend on the value that they replace.
+            if value.len() != pair.value_length {
+                return None;
+            }
+            let _guard = lock.lock_if_unchanged(number)?;
+            bucket.patch(pair.value, value);
+            self.recording.record(key.bytes, Effect::Store(value), value);
+            return Some(Outcome::Updated);
+        }
         let Scratch { current, computed } = scratch;
         current.clear();
         if operation.needs_value() {

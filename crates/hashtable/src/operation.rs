@@ -146,6 +146,19 @@ impl<'o> Operation<'o> {
         !matches!(self, Self::Get | Self::Reduce { .. } | Self::Filter { .. })
     }
 
+    /// Whether the operation has no function, and valid arguments.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        match self {
+            Self::Get | Self::Delete | Self::CompareAndDelete { .. } => true,
+            Self::Put(value)
+            | Self::Insert(value)
+            | Self::Update(value)
+            | Self::CompareAndSwap { value, .. } => check_value(value).is_ok(),
+            _ => false,
+        }
+    }
+
     /// Whether the operation depends on the bytes of the value, not only on its existence.
     #[inline]
     pub(crate) fn needs_value(&self) -> bool {

@@ -6,14 +6,15 @@
 //! the reference to an overflow value only after it has validated the slab that contains it: a value that was
 //! referred to at a moment after the pin began is not reclaimed before the pin ends.
 
-use honeycomb_memory::SequenceLock;
+use honeycomb_memory::{LineWords, SequenceLock};
 
 use crate::access::Access;
 use crate::bucket::{Bucket, SlabSlot, Words};
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Span, append};
-use crate::record::SlabValue;
+use crate::record::{HEADER, SlabValue};
+use crate::short_value::ShortValue;
 use crate::slab_words::Match;
 
 /// The words were of two moments: the reader must start again.
@@ -75,7 +76,7 @@ impl Index {
     /// Appends the value of a key. `None` if the key is absent.
     #[inline]
     pub(crate) fn get(&self, access: Access<'_>, key: &HashedKey<'_>, out: &mut Vec<u8>) -> Option<Span> {
-        match self.begin_get(access, self.directory.place_of(key.hash), key, out) {
+        match self.begin_get(access, self.first(access, key.hash), key, out) {
             Ok(found) => found,
             Err(pending) => self.finish_get(access, pending, key, out),
         }
@@ -186,26 +187,65 @@ pub(crate) enum Next {
     Chained(u32),
 }
 
+/// The first bucket of a key at the beginning of an operation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct First<'a> {
+    pub(crate) bucket: Bucket<LineWords<'a>>,
+    pub(crate) lock: &'a SequenceLock,
+    /// The number of the lock before the bucket was chosen, or compared with the directory.
+    pub(crate) number: u64,
+}
+
 impl Index {
-    /// The second step of a get in a batch, with the address of the bucket and the state of the directory in
-    /// the first step. Returns the outcome if the first bucket shows it. Otherwise prefetches what the third
-    /// step reads.
+    /// Begins an operation. `None` if a writer has interfered.
+    #[inline(always)]
+    pub(crate) fn first<'a>(&'a self, access: Access<'a>, hash: u64) -> Option<First<'a>> {
+        let lock = &self.stripe(hash).lock;
+        let number = lock.begin();
+        let bucket = access.try_bucket(self.directory.address_of(hash))?;
+        Some(First { bucket, lock, number })
+    }
+
+    /// As [`first`](Self::first), with a bucket that was chosen before, in a state of the directory.
+    #[inline(always)]
+    pub(crate) fn first_of<'a>(
+        &'a self,
+        bucket: Option<Bucket<LineWords<'a>>>,
+        state: u64,
+        hash: u64,
+    ) -> Option<First<'a>> {
+        let lock = &self.stripe(hash).lock;
+        let number = lock.begin();
+        let bucket = bucket.filter(|_| state == self.directory.state())?;
+        Some(First { bucket, lock, number })
+    }
+
+    /// The first step of an operation in a batch: prefetches its bucket, in a state of the directory.
+    #[inline(always)]
+    pub(crate) fn choose<'a>(
+        &self,
+        access: Access<'a>,
+        state: u64,
+        hash: u64,
+    ) -> Option<Bucket<LineWords<'a>>> {
+        let bucket = access.try_bucket(self.directory.address_in(state, hash))?;
+        bucket.0.prefetch();
+        Some(bucket)
+    }
+
+    /// The second step of a get in a batch. Returns the outcome if the first bucket shows it. Otherwise
+    /// prefetches what the third step reads.
     #[inline(always)]
     pub(crate) fn begin_get(
         &self,
         access: Access<'_>,
-        (bucket, state): (u32, u64),
+        first: Option<First<'_>>,
         key: &HashedKey<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<Span>, Pending> {
-        let lock = &self.stripe(key.hash).lock;
-        let number = lock.begin();
-        if state != self.directory.state() {
-            return Err(Pending::default());
-        }
-        let Some(bucket) = access.try_bucket(bucket) else { return Err(Pending::default()) };
+        let Some(First { bucket, lock, number }) = first else { return Err(Pending::default()) };
         let Some(pair) = bucket.find_inline(key) else {
-            return begin_beyond(access, lock, number, &bucket, key);
+            return begin_beyond(access, lock, number, &bucket, key).map_or(Ok(None), Err);
         };
         let span = append_inline(&bucket, pair.value, pair.value_length, out);
         if lock.unchanged(number) {
@@ -213,6 +253,30 @@ impl Index {
         }
         out.truncate(span.start);
         Err(Pending::default())
+    }
+
+    /// The third step of a get in a batch, if it finds a short value in the slab, or in the first chained
+    /// bucket. Returns whether it has loaded the value.
+    #[inline(always)]
+    pub(crate) fn finish_short(
+        &self,
+        access: Access<'_>,
+        Pending { number, next }: Pending,
+        key: &HashedKey<'_>,
+        value: &mut ShortValue,
+    ) -> bool {
+        let is_loaded = match next {
+            Next::Beginning => false,
+            Next::Chained(address) => access.try_bucket(address).is_some_and(|bucket| {
+                let (pair, is_found) = bucket.search(key);
+                is_found & value.load(pair.value_length, |at| bucket.word_at(pair.value + at))
+            }),
+            Next::Slab(slab) => access.try_slab(slab.class, slab.address).is_some_and(|words| {
+                let Some(Match::Value(length)) = words.compare(key) else { return false };
+                value.load(length, |at| words.word_at(HEADER + key.bytes.len() + at))
+            }),
+        };
+        is_loaded && self.stripe(key.hash).lock.unchanged(number)
     }
 
     /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if
@@ -225,6 +289,10 @@ impl Index {
         key: &HashedKey<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Span> {
+        let mut value = ShortValue::default();
+        if self.finish_short(access, pending, key, &mut value) {
+            return Some(value.append(out));
+        }
         let result = match pending.next {
             Next::Beginning => Err(Torn),
             Next::Chained(address) => self.try_chain(access, key, (pending.number, address), out),
@@ -236,34 +304,32 @@ impl Index {
         };
         result.unwrap_or_else(|Torn| self.get_again(access, key, out))
     }
-
-    /// Prefetches the slab or chained bucket that the search for a key reads after the first bucket.
-    pub(crate) fn prefetch_slab(&self, access: Access<'_>, bucket: u32, key: &HashedKey<'_>) {
-        if let Some(bucket) = access.try_bucket(bucket) {
-            prefetch_next(access, &bucket, key);
-        }
-    }
 }
 
-/// The second step of a get whose first bucket does not have the pair inline.
-#[inline(never)]
+/// The second step of an operation whose first bucket does not have the pair inline. `None` if the key is
+/// absent.
+#[inline(always)]
 pub(crate) fn begin_beyond(
     access: Access<'_>,
     lock: &SequenceLock,
     number: u64,
     bucket: &Bucket<impl Words>,
     key: &HashedKey<'_>,
-) -> Result<Option<Span>, Pending> {
+) -> Option<Pending> {
     let next = prefetch_next(access, bucket, key);
     if !lock.unchanged(number) {
-        return Err(Pending::default());
+        return Some(Pending::default());
     }
-    next.map_or(Ok(None), |next| Err(Pending { number, next }))
+    next.map(|next| Pending { number, next })
 }
 
 /// Prefetches what a search reads after a bucket, if there is anything.
-#[inline]
-fn prefetch_next(access: Access<'_>, bucket: &Bucket<impl Words>, key: &HashedKey<'_>) -> Option<Next> {
+#[inline(always)]
+pub(crate) fn prefetch_next(
+    access: Access<'_>,
+    bucket: &Bucket<impl Words>,
+    key: &HashedKey<'_>,
+) -> Option<Next> {
     let (slab, next) = (bucket.find_slab(key.second(), 0), bucket.next());
     if let Some(slab) = slab {
         // A pair in a larger slab has further lines, which the processor prefetches: they are adjacent.

@@ -26,7 +26,7 @@ pub(crate) enum Match {
 
 impl SlabWords<'_> {
     /// Compares the key of the slab. `None` if the words are of two moments.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn compare(&self, key: &HashedKey<'_>) -> Option<Match> {
         let (first, length) = (self.0.load(0), key.bytes.len());
         let header = first & ((1 << slab_header::BITS) - 1);
@@ -61,10 +61,8 @@ impl SlabWords<'_> {
     }
 
     /// The eight bytes at an offset, with zeros after the end of the slab.
-    #[inline]
-    fn word_at(&self, offset: usize) -> u64 {
-        let word = |index: usize| if index < self.0.len() { self.0.load(index) } else { 0 };
-        let both = u128::from(word(offset / 8)) | u128::from(word(offset / 8 + 1)) << 64;
-        (both >> (offset % 8 * 8)) as u64
+    #[inline(always)]
+    pub(crate) fn word_at(&self, offset: usize) -> u64 {
+        self.0.load_at(offset)
     }
 }

@@ -4,6 +4,9 @@
 //! operations on one key form a group, whose members are in the order of their arrival. Groups have different
 //! keys, so they may execute in any order.
 
+use honeycomb_memory::LineWords;
+
+use crate::bucket::Bucket;
 use crate::hash::HashedKey;
 use crate::operation::Operation;
 use crate::read::Pending;
@@ -20,8 +23,8 @@ const NONE: u16 = u16::MAX;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Group<'r> {
     pub(crate) key: HashedKey<'r>,
-    /// The address of the bucket when the group was formed.
-    pub(crate) bucket: u32,
+    /// The bucket when the group was formed.
+    pub(crate) bucket: Option<Bucket<LineWords<'r>>>,
     pub(crate) first: u16,
     last: u16,
     pub(crate) count: u16,
@@ -54,7 +57,7 @@ impl Station {
         slots
     }
 
-    /// Adds an operation: to the group of its key, or to a new group, whose bucket has the address `bucket`.
+    /// Adds an operation: to the group of its key, or to a new group, whose bucket is `bucket`.
     /// `slots` is what `clear` has returned.
     #[inline]
     pub(crate) fn add<'r>(
@@ -62,7 +65,7 @@ impl Station {
         groups: &mut Vec<Group<'r>>,
         slots: usize,
         key: HashedKey<'r>,
-        bucket: impl FnOnce() -> u32,
+        bucket: impl FnOnce() -> Option<Bucket<LineWords<'r>>>,
         index: usize,
         operation: &Operation<'_>,
     ) {

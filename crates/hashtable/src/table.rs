@@ -216,8 +216,8 @@ impl Session<'_> {
         }
         operation.check(&self.index.functions)?;
         if operation.writes() {
-            let (scratch, place) = (&mut self.scratch, self.index.directory.place_of(key.hash));
-            let result = self.index.write_in_place(access, place, &key, &operation, scratch, out);
+            let (scratch, first) = (&mut self.scratch, self.index.first(access, key.hash));
+            let result = self.index.write_in_place(access, first, &key, &operation, scratch, out);
             let result = result.or_else(|pending| {
                 self.index.write_in_chain(access, pending, &key, &operation, scratch, out).ok_or(pending)
             });

@@ -1,43 +1,70 @@
 //! Gets that pass the value to a function instead of appending it to a buffer.
 //!
-//! For a key whose length the compiler knows, such as `[u8; 8]`, a get executes about a fifth fewer
-//! instructions: the comparisons of keys are of words, and there is neither request nor outcome. A short
-//! inline value is on the stack; others go through a buffer.
+//! They are compiled for the type of the key: for one whose length the compiler knows, such as `[u8; 8]`, the
+//! comparisons are of words, and there is neither request nor outcome. A short inline value is on the stack;
+//! others go through a buffer.
+//!
+//! The gets of `get_many` execute in windows, in the steps of `batch`. Which of them end in the second step
+//! is a matter of chance. So this step has no branch for it: it notes the place of each get both among those
+//! that have ended and among those that wait, and only one of both counts.
 
 use std::ops::Deref;
 
-use honeycomb_memory::Memory;
+use honeycomb_memory::{LineWords, Memory};
 
 use crate::access::Access;
 use crate::batch::WINDOW;
-use crate::bucket::{Bucket, Words};
+use crate::bucket::Bucket;
 use crate::error::Error;
 use crate::hash::{HashedKey, hash};
 use crate::index::{Index, check_key};
-use crate::read::{Pending, begin_beyond, sixteen_at};
+use crate::read::{First, Pending, begin_beyond};
+use crate::short_value::ShortValue;
 use crate::table::{Session, Table};
 
-/// Maximum length of a value that is passed on the stack.
-const SHORT: usize = 16;
-
-/// A short inline value.
-struct ShortValue {
-    bytes: [u8; SHORT],
-    length: usize,
-}
-
-impl ShortValue {
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length.min(SHORT)]
-    }
-}
-
-/// A get of a batch between its steps.
+/// A get of a batch after its first step.
 #[derive(Debug, Clone, Copy, Default)]
-struct Coming {
+struct Coming<'a> {
     hash: u64,
-    bucket: u32,
+    bucket: Option<Bucket<LineWords<'a>>>,
+}
+
+/// A window between its first two steps.
+type Window<'a> = [Coming<'a>; WINDOW];
+
+/// A get after its second step.
+#[derive(Debug, Clone, Copy, Default)]
+struct Looked {
+    /// The value of a get that has ended.
+    value: ShortValue,
+    /// The number of the lock if the first bucket does not have the pair; otherwise an odd number, which
+    /// leads to a new beginning.
+    number: u64,
+    /// Where a get that waits goes on; `None` if the key is absent.
+    pending: Option<Pending>,
+}
+
+/// The gets of a window after the second step.
+#[derive(Debug, Default)]
+struct Results {
+    gets: [Looked; WINDOW],
+    /// The places of those that have ended, and of those that wait.
+    found: Places,
+    waiting: Places,
+}
+
+/// Places in a window.
+#[derive(Debug, Default)]
+struct Places {
+    places: [u8; WINDOW],
+    count: usize,
+}
+
+impl Places {
+    #[inline(always)]
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.places[..self.count.min(WINDOW)].iter().map(|place| usize::from(*place) % WINDOW)
+    }
 }
 
 impl Session<'_> {
@@ -54,17 +81,20 @@ impl Session<'_> {
     ) -> Result<Option<R>, Error> {
         check_key(key.as_ref())?;
         let key = HashedKey::new(self.index.config.seed, key.as_ref());
-        let (index, place) = (self.index, self.index.directory.place_of(key.hash));
-        match index.short_value(self.access(), place, &key) {
-            Ok(value) => Ok(value.map(|value| visit(value.bytes()))),
-            Err(pending) => {
-                let mut buffer = std::mem::take(self.buffer());
-                let is_found = index.copy_value(self.access(), pending, &key, &mut buffer);
-                let result = is_found.then(|| visit(&buffer));
-                *self.buffer() = buffer;
-                Ok(result)
-            }
+        let index = self.index;
+        let mut value = ShortValue::default();
+        let pending = match index.short_value(self.access(), &key, &mut value) {
+            Ok(is_found) => return Ok(is_found.then(|| visit(value.bytes()))),
+            Err(pending) => pending,
+        };
+        if index.finish_short(self.access(), pending, &key, &mut value) {
+            return Ok(Some(visit(value.bytes())));
         }
+        let mut buffer = std::mem::take(self.buffer());
+        let is_found = index.copy_value(self.access(), pending, &key, &mut buffer);
+        let result = is_found.then(|| visit(&buffer));
+        *self.buffer() = buffer;
+        Ok(result)
     }
 }
 
@@ -87,76 +117,155 @@ impl<M: Deref<Target = Memory>> Table<M> {
     }
 }
 
+/// The gets of a window, whose first one has the index `first`.
+struct Stage<'k, 'a, K> {
+    first: usize,
+    keys: &'k [K],
+    window: Window<'a>,
+    results: Results,
+}
+
+impl<K: AsRef<[u8]>> Stage<'_, '_, K> {
+    fn new() -> Self {
+        Self { first: 0, keys: &[], window: Window::default(), results: Results::default() }
+    }
+
+    #[inline(always)]
+    fn key(&self, at: usize) -> HashedKey<'_> {
+        HashedKey::with_hash(self.window[at].hash, self.keys[at].as_ref())
+    }
+}
+
 impl Index {
+    /// While a window is in its second step, the buckets of the next one are on their way, and what the gets
+    /// of the previous one wait for.
     fn get_many<K: AsRef<[u8]>>(
         &self,
         access: Access<'_>,
         keys: &[K],
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) {
-        let (state, mut buffer) = (self.directory.state(), Vec::new());
-        let (mut current, mut next) = ([Coming::default(); WINDOW], [Coming::default(); WINDOW]);
-        let (mut pending, mut coming) = ([(0, Pending::default()); WINDOW], keys.chunks(WINDOW));
-        self.begin(access, state, &mut current, coming.next());
-        for (number, keys) in keys.chunks(WINDOW).enumerate() {
-            self.begin(access, state, &mut next, coming.next());
-            let mut waiting = 0;
-            for (at, (Coming { hash, bucket }, key)) in current.iter().zip(keys).enumerate() {
-                let key = HashedKey::with_hash(*hash, key.as_ref());
-                match self.short_value(access, (*bucket, state), &key) {
-                    Ok(value) => visit(number * WINDOW + at, value.as_ref().map(ShortValue::bytes)),
-                    Err(of_key) => {
-                        pending[waiting % WINDOW] = (at, of_key);
-                        waiting += 1;
-                    }
-                }
+        let (state, mut buffer, mut coming) = (self.directory.state(), Vec::new(), keys.chunks(WINDOW));
+        let (mut next, mut current, mut previous) = (&mut Stage::new(), &mut Stage::new(), &mut Stage::new());
+        self.begin(access, state, current, coming.next());
+        while !current.keys.is_empty() {
+            self.begin(access, state, next, coming.next());
+            next.first = current.first + WINDOW;
+            self.search(state, current);
+            self.prefetch_rest(access, current);
+            for at in current.results.found.iter() {
+                visit(current.first + at, Some(current.results.gets[at].value.bytes()));
             }
-            for (at, of_key) in &pending[..waiting] {
-                let key = HashedKey::with_hash(current[*at].hash, keys[*at].as_ref());
-                let is_found = self.copy_value(access, *of_key, &key, &mut buffer);
-                visit(number * WINDOW + at, is_found.then_some(&buffer[..]));
-            }
-            std::mem::swap(&mut current, &mut next);
+            self.finish(access, previous, &mut buffer, &mut visit);
+            (previous, current, next) = (current, next, previous);
+        }
+        self.finish(access, previous, &mut buffer, &mut visit);
+    }
+
+    /// Prefetches what the gets that wait read after the second step.
+    #[inline(always)]
+    fn prefetch_rest<K: AsRef<[u8]>>(&self, access: Access<'_>, stage: &mut Stage<'_, '_, K>) {
+        for place in 0..stage.results.waiting.count.min(WINDOW) {
+            let at = usize::from(stage.results.waiting.places[place]) % WINDOW;
+            let (key, number) = (stage.key(at), stage.results.gets[at].number);
+            stage.results.gets[at].pending = self.beyond(access, number, stage.window[at].bucket, &key);
         }
     }
 
-    /// The first step of a window: hashes its keys and prefetches their buckets.
+    /// Prefetches what a get reads after the second step. `None` if the key is absent.
     #[inline(always)]
-    fn begin<K: AsRef<[u8]>>(
+    fn beyond(
         &self,
         access: Access<'_>,
-        state: u64,
-        window: &mut [Coming; WINDOW],
-        keys: Option<&[K]>,
+        number: u64,
+        bucket: Option<Bucket<LineWords<'_>>>,
+        key: &HashedKey<'_>,
+    ) -> Option<Pending> {
+        let Some(bucket) = bucket else { return Some(Pending::default()) };
+        begin_beyond(access, &self.stripe(key.hash).lock, number, &bucket, key)
+    }
+
+    /// The third step of a window.
+    #[inline(always)]
+    fn finish<K: AsRef<[u8]>>(
+        &self,
+        access: Access<'_>,
+        stage: &Stage<'_, '_, K>,
+        buffer: &mut Vec<u8>,
+        visit: &mut impl FnMut(usize, Option<&[u8]>),
     ) {
-        for (coming, key) in window.iter_mut().zip(keys.unwrap_or_default()) {
-            coming.hash = hash(self.config.seed, key.as_ref());
-            coming.bucket = self.directory.address_in(state, coming.hash);
-            access.memory.prefetch_slab(coming.bucket);
+        for at in stage.results.waiting.iter() {
+            let (key, mut value) = (stage.key(at), ShortValue::default());
+            let mut visit = |value: Option<&[u8]>| visit(stage.first + at, value);
+            match stage.results.gets[at].pending {
+                None => visit(None),
+                Some(pending) if self.finish_short(access, pending, &key, &mut value) => {
+                    visit(Some(value.bytes()));
+                }
+                Some(pending) => {
+                    let is_found = self.copy_value(access, pending, &key, buffer);
+                    visit(is_found.then_some(&buffer[..]));
+                }
+            }
         }
     }
 
-    /// Returns the value of a key if its first bucket shows that the key is absent, or has a short value
-    /// inline. Otherwise prefetches what the search reads next.
+    /// The first step of a window.
+    #[inline(always)]
+    fn begin<'k, 'a, K: AsRef<[u8]>>(
+        &self,
+        access: Access<'a>,
+        state: u64,
+        stage: &mut Stage<'k, 'a, K>,
+        keys: Option<&'k [K]>,
+    ) {
+        stage.keys = keys.unwrap_or_default();
+        for (coming, key) in stage.window.iter_mut().zip(stage.keys) {
+            coming.hash = hash(self.config.seed, key.as_ref());
+            coming.bucket = self.choose(access, state, coming.hash);
+        }
+    }
+
+    /// The second step of a window.
+    #[inline(always)]
+    fn search<K: AsRef<[u8]>>(&self, state: u64, stage: &mut Stage<'_, '_, K>) {
+        let Stage { window, keys, results: Results { gets, found, waiting }, .. } = stage;
+        let mut counts = (0, 0);
+        for (at, ((Coming { hash, bucket }, key), get)) in window.iter().zip(*keys).zip(gets).enumerate() {
+            let key = HashedKey::with_hash(*hash, key.as_ref());
+            let mut has_ended = false;
+            get.number = 1;
+            if let Some(First { bucket, lock, number }) = self.first_of(*bucket, state, *hash) {
+                let (pair, is_found) = bucket.search(&key);
+                let is_short = get.value.load(pair.value_length, |at| bucket.word_at(pair.value + at));
+                has_ended = is_found & is_short & lock.unchanged(number);
+                get.number = number | u64::from(is_found);
+            }
+            // Without a branch: only one of both places counts.
+            (found.places[counts.0 % WINDOW], waiting.places[counts.1 % WINDOW]) = (at as u8, at as u8);
+            counts = (counts.0 + usize::from(has_ended), counts.1 + usize::from(!has_ended));
+        }
+        (found.count, waiting.count) = counts;
+    }
+
+    /// Loads the value of a key if its first bucket shows that the key is absent, or has a short value
+    /// inline. Returns whether the key exists. Otherwise prefetches what the search reads next.
     #[inline(always)]
     fn short_value(
         &self,
         access: Access<'_>,
-        (bucket, state): (u32, u64),
         key: &HashedKey<'_>,
-    ) -> Result<Option<ShortValue>, Pending> {
-        let lock = &self.stripe(key.hash).lock;
-        let number = lock.begin();
-        if state != self.directory.state() {
+        value: &mut ShortValue,
+    ) -> Result<bool, Pending> {
+        let Some(First { bucket, lock, number }) = self.first(access, key.hash) else {
             return Err(Pending::default());
-        }
-        let Some(bucket) = access.try_bucket(bucket) else { return Err(Pending::default()) };
-        let Some(pair) = find(&bucket, key) else {
-            return begin_beyond(access, lock, number, &bucket, key).map(|_| None);
         };
-        let value = ShortValue { bytes: sixteen_at(&bucket, pair.value), length: pair.value_length };
-        let is_valid = value.length <= SHORT && lock.unchanged(number);
-        if is_valid { Ok(Some(value)) } else { Err(Pending::default()) }
+        let (pair, is_found) = bucket.search(key);
+        if !is_found {
+            return begin_beyond(access, lock, number, &bucket, key).map_or(Ok(false), Err);
+        }
+        let is_short = value.load(pair.value_length, |at| bucket.word_at(pair.value + at));
+        if is_short & lock.unchanged(number) { Ok(true) } else { Err(Pending::default()) }
     }
 
     /// Replaces the contents of a buffer with the value of a key. Returns whether the key exists.
@@ -171,10 +280,4 @@ impl Index {
         buffer.clear();
         self.finish_get(access, pending, key, buffer).is_some()
     }
-}
-
-/// Finds the inline pair of a key. For a key of a fixed length the compiler removes the loop over its words.
-#[inline(always)]
-fn find(bucket: &Bucket<impl Words>, key: &HashedKey<'_>) -> Option<crate::bucket::InlinePair> {
-    bucket.find_with(key, |offset| bucket.has_rest(offset, key.bytes))
 }

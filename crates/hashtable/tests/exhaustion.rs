@@ -71,13 +71,17 @@ fn a_full_table_accepts_what_has_room() {
     let mut random = Random::new(seed());
     let (mut answers, mut failed) = (Answers::default(), 0);
     let numbers = common::functions().1;
-    for _ in 0..60 {
-        let operations: Vec<_> = (0..300)
+    for round in 0..60 {
+        let mut operations: Vec<_> = (0..300)
             .map(|_| {
                 let length = random.below(2000);
                 (random.below(2000).to_le_bytes(), OwnedOperation::Put(random.bytes(length)))
             })
             .collect();
+        if round % 2 == 0 {
+            // A batch with a function is executed through the station.
+            operations.push((random.below(2000).to_le_bytes(), OwnedOperation::Filter(vec![0; 2])));
+        }
         let requests: Vec<_> = operations
             .iter()
             .map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) })

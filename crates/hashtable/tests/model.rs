@@ -34,14 +34,10 @@ fn run(config: &TableConfig, steps: usize, random: &mut Random) {
         // The number of keys rises and falls.
         keys = (keys * 2).min(if random.chance(10) { 1 } else { 300 });
         let batch = random.pick(&[1, 1, 2, 30, 200, 1500]);
-        // A batch of gets needs no station.
-        let gets = random.chance(25);
-        let operations: Vec<_> = (0..batch)
-            .map(|_| {
-                let operation = if gets { OwnedOperation::Get } else { operation(random) };
-                (common::key(random.below(keys)), operation)
-            })
-            .collect();
+        // A batch without functions needs no station.
+        let kind = random.pick(&[gets as fn(&mut Random) -> _, without_functions, operation, operation]);
+        let operations: Vec<_> =
+            (0..batch).map(|_| (common::key(random.below(keys)), kind(random))).collect();
         let functions = common::functions().1;
         if batch == 1 {
             let (key, operation) = &operations[0];
@@ -82,6 +78,19 @@ fn run(config: &TableConfig, steps: usize, random: &mut Random) {
     let accounting = memory.accounting();
     assert_eq!((accounting.live_table_page_bytes, accounting.live_values), (0, 0));
     accounting.assert_complete();
+}
+
+fn gets(_: &mut Random) -> OwnedOperation {
+    OwnedOperation::Get
+}
+
+fn without_functions(random: &mut Random) -> OwnedOperation {
+    loop {
+        let operation = operation(random);
+        if !operation.has_function() {
+            return operation;
+        }
+    }
 }
 
 fn check(table: &common::TestTable<'_>, model: &Model) {

@@ -53,6 +53,16 @@ fn agrees<K: AsRef<[u8]>>(table: &TestTable<'_>, keys: Vec<K>) {
     }
 }
 
+/// An inline value that is too long for the stack is visited, although the first bucket has no next one.
+#[test]
+fn long_inline_values_are_visited() {
+    let memory = memory(16 << 20);
+    let config = TableConfig { inline_pair_bytes_max: 50, ..TableConfig::default() };
+    let table = table(&memory, &config);
+    table.apply(&key_of::<8>(1), Operation::Put(&[7; 40]), &mut Vec::new()).unwrap();
+    agrees(&table, vec![key_of::<8>(1), key_of::<8>(2)]);
+}
+
 #[test]
 fn invalid_keys_are_rejected_before_the_first_visit() {
     let memory = memory(16 << 20);

@@ -12,24 +12,41 @@ pub const PAGE_BYTES: usize = layout::TABLE_PAGE_BYTES;
 pub(crate) const PAGES_MAX: usize =
     (layout::SLAB_UNIT_BYTES << layout::bucket_slot::ADDRESS_BITS) / PAGE_BYTES;
 
+/// Words of the set: a bit for each address, so that a look at it needs no comparison with its size.
+const WORDS: usize = PAGES_MAX / u64::BITS as usize;
+
 /// The set of live pages of an arena.
 #[derive(Debug)]
 pub(crate) struct TablePages {
     bits: MappedSlice<MappedWord>,
+    /// Words of the pages of the arena. The system commits no memory for the others.
+    words: usize,
+}
+
+/// The set of live pages of an arena, for looks at it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LivePages<'s>(&'s [MappedWord; WORDS]);
+
+impl LivePages<'_> {
+    /// Whether the page with a number modulo the greatest one is live.
+    #[inline(always)]
+    pub(crate) fn contains(&self, page: usize) -> bool {
+        let word = &self.0[page / u64::BITS as usize % WORDS];
+        // Acquire: the counterpart of the release in `insert`.
+        word.load(Ordering::Acquire) >> (page % u64::BITS as usize) & 1 == 1
+    }
 }
 
 impl TablePages {
     pub(crate) fn new(arena_bytes: usize) -> Result<Self, MemoryError> {
         let pages = (arena_bytes / PAGE_BYTES).clamp(1, PAGES_MAX);
-        Ok(Self { bits: MappedSlice::new(pages.div_ceil(u64::BITS as usize), MappingHints::default())? })
+        let bits = MappedSlice::new(WORDS, MappingHints::default())?;
+        Ok(Self { bits, words: pages.div_ceil(u64::BITS as usize) })
     }
 
-    /// Whether a page is live. False for a page outside the arena.
     #[inline]
-    pub(crate) fn contains(&self, page: usize) -> bool {
-        let word = self.bits.get(page / u64::BITS as usize);
-        // Acquire: the counterpart of the release in `insert`.
-        word.is_some_and(|word| word.load(Ordering::Acquire) >> (page % u64::BITS as usize) & 1 == 1)
+    pub(crate) fn live(&self) -> LivePages<'_> {
+        LivePages(self.bits.first_chunk().expect("the set has all its words"))
     }
 
     pub(crate) fn insert(&self, page: usize) {
@@ -45,6 +62,6 @@ impl TablePages {
     }
 
     pub(crate) fn overhead_bytes(&self) -> usize {
-        self.bits.bytes()
+        self.words * size_of::<MappedWord>()
     }
 }

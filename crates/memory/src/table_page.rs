@@ -23,19 +23,19 @@ use std::slice;
 use honeycomb_layout as layout;
 
 use crate::address::BusAddress;
-use crate::arena::{MappedWord, Mapping};
+use crate::arena::MappedWord;
 use crate::epochs::Pin;
 use crate::error::MemoryError;
 use crate::ledger::{Extent, Kind, PAGE_UNITS};
+use crate::line_words::LineWords;
 use crate::memory::{Memory, UNIT};
 use crate::node::LINE_BYTES;
-use crate::page_set::{PAGE_BYTES, PAGES_MAX, TablePages};
+use crate::page_set::{LivePages, PAGE_BYTES, PAGES_MAX};
 use crate::prefetch::prefetch_line;
 use crate::sync::Ordering;
+use crate::unaligned;
 
 const WORD: usize = size_of::<u64>();
-/// Words of a cache line.
-const LINE_WORDS: usize = LINE_BYTES / WORD;
 
 /// Atomic words of a page.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +58,17 @@ impl PageWords<'_> {
     #[inline]
     pub fn load(&self, index: usize) -> u64 {
         self.0[index].load(Ordering::Relaxed)
+    }
+
+    /// Loads the eight bytes at an offset, relaxed, little-endian, with zeros after the end.
+    #[must_use]
+    #[inline(always)]
+    pub fn load_at(&self, offset: usize) -> u64 {
+        let last = self.0.len() * WORD - WORD;
+        // SAFETY: the eight bytes are in the page, which is live. There is at least one word.
+        let bytes = unsafe { unaligned::load(self.0, offset.min(last)) };
+        let missing = offset.saturating_sub(last);
+        if missing < WORD { bytes >> (8 * missing) } else { 0 }
     }
 
     /// Loads the first bytes, as many as the slice has, relaxed word by word, little-endian. The slice is
@@ -99,30 +110,17 @@ impl PageWords<'_> {
     }
 }
 
-/// The eight atomic words of a cache line of a page.
-#[derive(Debug, Clone, Copy)]
-pub struct LineWords<'p>(&'p [MappedWord; LINE_WORDS]);
-
-impl LineWords<'_> {
-    /// Loads the word at an index modulo 8, relaxed.
-    #[must_use]
-    #[inline(always)]
-    pub fn load(&self, index: usize) -> u64 {
-        self.0[index % LINE_WORDS].load(Ordering::Relaxed)
-    }
-
-    /// Stores the word at an index modulo 8, relaxed.
-    #[inline(always)]
-    pub fn store(&self, index: usize, value: u64) {
-        self.0[index % LINE_WORDS].store(value, Ordering::Relaxed);
-    }
+/// The offset in the arena of a slab. Addresses have 31 bits: the highest bit is ignored.
+#[inline(always)]
+fn offset_of(slab: u32) -> usize {
+    (slab as usize & layout::bucket_slot::ADDRESS_MASK as usize) * layout::SLAB_UNIT_BYTES
 }
 
 /// The pages of a memory under a pin.
 #[derive(Debug, Clone, Copy)]
 pub struct Pages<'p> {
-    arena: &'p Mapping,
-    live: &'p TablePages,
+    arena: NonNull<u8>,
+    live: LivePages<'p>,
 }
 
 impl<'p> Pages<'p> {
@@ -130,29 +128,34 @@ impl<'p> Pages<'p> {
     /// are not part of one live page, so that the address was invalid or torn.
     ///
     /// # Panics
-    /// If `bytes` is not a multiple of 8.
+    /// If `bytes` is 0 or not a multiple of 8.
     #[must_use]
     #[inline]
     pub fn words(&self, slab: u32, bytes: usize) -> Option<PageWords<'p>> {
-        assert!(bytes.is_multiple_of(WORD), "{bytes} bytes are not whole words");
-        let offset = slab as usize * layout::SLAB_UNIT_BYTES;
+        assert!(bytes > 0 && bytes.is_multiple_of(WORD), "{bytes} bytes are not whole words");
+        let offset = offset_of(slab);
         if offset % PAGE_BYTES + bytes > PAGE_BYTES || !self.live.contains(offset / PAGE_BYTES) {
             return None;
         }
         // SAFETY: the words are in a live page, which is in the arena, aligned and initialised. All accesses
         // to it are atomic, and it is not reclaimed before the pin ends, by the rules above.
         Some(PageWords(unsafe {
-            let start: NonNull<MappedWord> = self.arena.start().add(offset).cast();
+            let start: NonNull<MappedWord> = self.arena.add(offset).cast();
             slice::from_raw_parts(start.as_ptr(), bytes / WORD)
         }))
     }
 
-    /// Returns the 64 bytes of a page from the slab with this address on. `None` as for
-    /// [`words`](Self::words).
+    /// Returns the line of a page that contains the slab with this address. `None` if the page is not live,
+    /// so that the address was invalid or torn.
     #[must_use]
     #[inline(always)]
     pub fn line(&self, slab: u32) -> Option<LineWords<'p>> {
-        self.words(slab, LINE_BYTES).and_then(|words| words.0.first_chunk().map(LineWords))
+        let offset = offset_of(slab) / LINE_BYTES * LINE_BYTES;
+        if !self.live.contains(offset / PAGE_BYTES) {
+            return None;
+        }
+        // SAFETY: as above. A page has whole lines.
+        Some(LineWords(unsafe { self.arena.add(offset).cast().as_ref() }))
     }
 }
 
@@ -197,7 +200,7 @@ impl Memory {
     #[inline]
     pub fn pages<'p>(&'p self, pin: &'p Pin<'_>) -> Pages<'p> {
         assert!(pin.guards(self.epochs()), "the pin belongs to another memory");
-        Pages { arena: &self.arena, live: &self.table_pages }
+        Pages { arena: self.arena.start(), live: self.table_pages.live() }
     }
 
     /// Prefetches the cache line of a slab, which may have any address.

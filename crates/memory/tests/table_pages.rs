@@ -1,6 +1,6 @@
 //! Pages of unordered tables: allocation, access, retiring, and their place in the accounting.
 
-use honeycomb_memory::{BusAddress, Memory, MemoryConfig, MemoryError, PAGE_BYTES, Retired};
+use honeycomb_memory::{BusAddress, LineOffset, Memory, MemoryConfig, MemoryError, PAGE_BYTES, Retired};
 
 const PAGES: usize = 4;
 
@@ -29,9 +29,9 @@ fn every_thread_sees_the_words_of_a_page() {
     let pin = memory.pin();
     let words = memory.pages(&pin).words(last, 32).unwrap();
     assert_eq!([0, 1, 2, 3].map(|index| words.load(index)), [1, 2, 3, 4]);
-    assert!(memory.pages(&pin).line(last).is_none(), "the second half of the line is past the end");
-    let line = memory.pages(&pin).line(last - 1).unwrap();
-    line.store(7, 5);
+    let line = memory.pages(&pin).line(last).unwrap();
+    assert_eq!((line.load(4), line.load(7)), (1, 4), "the line begins before its second slab");
+    line.store_at(LineOffset::LAST, 5);
     assert_eq!((line.load(4), line.load(7), words.load(3)), (1, 5, 5));
     words.store(&[1, 2, 3, 4]);
     let mut bytes = [0; 16];
@@ -40,6 +40,33 @@ fn every_thread_sees_the_words_of_a_page() {
     words.store_bytes(&[7; 8]);
     assert_eq!((words.load(0), words.load(1)), (u64::from_le_bytes([7; 8]), 2));
     assert_eq!(memory.pages(&pin).words(slab_of(page), 8).unwrap().load(0), 0, "a new page has zeros");
+}
+
+#[test]
+fn eight_bytes_of_a_line_begin_at_any_offset() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    let bytes: [u8; 64] = std::array::from_fn(|at| at as u8 + 1);
+    memory.pages(&pin).words(slab_of(page), 64).unwrap().store_bytes(&bytes);
+    let line = memory.pages(&pin).line(slab_of(page)).unwrap();
+    for (offset, eight) in bytes.windows(8).enumerate() {
+        assert_eq!(line.load_at(LineOffset::new(offset)).to_le_bytes(), eight, "{offset}");
+    }
+    assert_eq!(line.load_at(LineOffset::new(57)).to_le_bytes(), bytes[56..], "no byte after the line");
+    let page_words = memory.pages(&pin).words(slab_of(page), 64).unwrap();
+    for offset in 0..80 {
+        let expected = (offset..offset + 8).map(|at| bytes.get(at).copied().unwrap_or(0));
+        assert!(expected.eq(page_words.load_at(offset).to_le_bytes()), "{offset}");
+    }
+    for offset in 0..=56 {
+        let (before, mut after) = ([0, 1, 2, 3, 4, 5, 6, 7].map(|word| line.load(word)), [0; 64]);
+        line.store_at(LineOffset::new(offset), u64::MAX);
+        after.iter_mut().enumerate().for_each(|(at, byte)| *byte = before[at / 8].to_le_bytes()[at % 8]);
+        after[offset..][..8].fill(0xff);
+        let words = after.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        assert!(words.eq([0, 1, 2, 3, 4, 5, 6, 7].map(|word| line.load(word))), "{offset}");
+    }
 }
 
 #[test]
@@ -53,6 +80,7 @@ fn words_outside_live_pages_are_not_accessible() {
     assert!(memory.pages(&pin).words(first + units, 8).is_none(), "the next page is not allocated");
     for invalid in [0, first - 1, PAGES as u32 * units, (1 << 31) - 1, u32::MAX] {
         assert!(memory.pages(&pin).words(invalid, 8).is_none(), "{invalid}");
+        assert!(memory.pages(&pin).line(invalid).is_none(), "{invalid}");
     }
 }
 

@@ -94,6 +94,11 @@ pub(crate) enum OwnedOperation {
 }
 
 impl OwnedOperation {
+    pub(crate) fn has_function(&self) -> bool {
+        use OwnedOperation::{Filter, Reduce, Scalar, VectorWithScalar, VectorWithVector};
+        matches!(self, Scalar(..) | VectorWithScalar(..) | VectorWithVector(..) | Reduce(..) | Filter(..))
+    }
+
     /// Borrows the operation, with the numbers of the functions.
     pub(crate) fn borrow<'o>(&'o self, numbers: &[u32]) -> Operation<'o> {
         let number = |function: TestFunction| numbers[function as usize];

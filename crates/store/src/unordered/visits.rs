@@ -5,7 +5,7 @@ use crate::error::Error;
 
 impl UnorderedTable {
     /// Passes the value of a key to `visit`, and returns its result; `None` if the key is absent. Copies a
-    /// value of at most 16 bytes only to the stack. `visit` should be short: memory that is retired meanwhile
+    /// value of at most 32 bytes only to the stack. `visit` should be short: memory that is retired meanwhile
     /// cannot be reclaimed.
     ///
     /// ```

@@ -1,0 +1,133 @@
+//! The execution of batches without functions. Their operations have no results to forward, so they need no
+//! station: they execute in the order of their arrival.
+//!
+//! They execute in windows, in the three steps of `batch`. An operation whose key may be that of an earlier
+//! one which waits for the third step also waits. So the operations on one key remain in order.
+
+use honeycomb_memory::LineWords;
+
+use crate::access::Access;
+use crate::batch::{Answers, WINDOW};
+use crate::bucket::Bucket;
+use crate::hash::HashedKey;
+use crate::index::{Index, check_key};
+use crate::operation::{Operation, Outcome, Request};
+use crate::read::Pending;
+
+/// An operation between its steps.
+#[derive(Debug, Clone, Copy, Default)]
+struct Step<'r> {
+    key: HashedKey<'r>,
+    /// Its bucket in the state of the directory at the beginning of the batch.
+    bucket: Option<Bucket<LineWords<'r>>>,
+    pending: Pending,
+}
+
+type Window<'r> = [Step<'r>; WINDOW];
+
+/// Whether all requests are valid and have no functions.
+#[inline]
+pub(crate) fn need_no_station(requests: &[Request<'_>]) -> bool {
+    requests.iter().all(|request| check_key(request.key).is_ok() && request.operation.is_plain())
+}
+
+/// The execution of operations. `state` is that of the directory at its beginning, `first` is the index of
+/// the first one in the batch.
+struct OrderedRun<'i> {
+    index: &'i Index,
+    access: Access<'i>,
+    state: u64,
+}
+
+impl Index {
+    /// Executes operations that need no station. The first one has the index `first` in the batch.
+    pub(crate) fn execute_in_order<'i>(
+        &'i self,
+        access: Access<'i>,
+        requests: &'i [Request<'i>],
+        mut first: usize,
+        answers: &mut Answers,
+    ) {
+        let run = OrderedRun { index: self, access, state: self.directory.state() };
+        let (mut current, mut next) = (&mut Window::default(), &mut Window::default());
+        let mut coming = requests.chunks(WINDOW);
+        run.begin(current, coming.next());
+        for requests in requests.chunks(WINDOW) {
+            run.begin(next, coming.next());
+            run.execute(current, requests, first, answers);
+            first += requests.len();
+            std::mem::swap(&mut current, &mut next);
+        }
+    }
+}
+
+impl<'i> OrderedRun<'i> {
+    /// The first step.
+    #[inline]
+    fn begin(&self, window: &mut Window<'i>, requests: Option<&[Request<'i>]>) {
+        for (step, request) in window.iter_mut().zip(requests.unwrap_or_default()) {
+            step.key = HashedKey::new(self.index.config.seed, request.key);
+            step.bucket = self.index.choose(self.access, self.state, step.key.hash);
+        }
+    }
+
+    /// The second and third step.
+    fn execute(
+        &self,
+        window: &mut Window<'_>,
+        requests: &[Request<'_>],
+        first: usize,
+        answers: &mut Answers,
+    ) {
+        // A bit for each operation that waits, chosen by its hash; and a bit for each of them by its place.
+        let (mut keys, mut waiting) = (0_u64, 0_u32);
+        for (at, (step, request)) in window.iter_mut().zip(requests).enumerate() {
+            let key = 1 << (step.key.hash >> 32 & 63);
+            let may_execute = keys & key == 0;
+            match self.search(step, &request.operation, may_execute, answers) {
+                Ok(outcome) => answers.outcomes[first + at] = outcome,
+                Err(pending) => {
+                    step.pending = pending;
+                    (keys, waiting) = (keys | key, waiting | 1 << at);
+                }
+            }
+        }
+        while waiting != 0 {
+            let at = waiting.trailing_zeros() as usize % WINDOW;
+            waiting &= waiting - 1;
+            self.finish(&window[at], &requests[at].operation, first + at, answers);
+        }
+    }
+
+    /// The second step of an operation.
+    #[inline(always)]
+    fn search(
+        &self,
+        Step { key, bucket, .. }: &Step<'_>,
+        operation: &Operation<'_>,
+        may_execute: bool,
+        Answers { bytes, scratch, .. }: &mut Answers,
+    ) -> Result<Outcome, Pending> {
+        if !may_execute {
+            return Err(Pending::default());
+        }
+        let first = self.index.first_of(*bucket, self.state, key.hash);
+        if matches!(operation, Operation::Get) {
+            let found = self.index.begin_get(self.access, first, key, bytes)?;
+            return Ok(found.map_or(Outcome::Absent, Outcome::Found));
+        }
+        self.index.write_in_place(self.access, first, key, operation, scratch, bytes)
+    }
+
+    /// The third step of an operation.
+    fn finish(&self, step: &Step<'_>, operation: &Operation<'_>, index: usize, answers: &mut Answers) {
+        let Answers { outcomes, bytes, .. } = answers;
+        if matches!(operation, Operation::Get) {
+            let found = self.index.finish_get(self.access, step.pending, &step.key, bytes);
+            outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
+            return;
+        }
+        let result = self.index.finish_write(self.access, step.pending, &step.key, operation, answers);
+        answers.set(index, result);
+    }
+}
