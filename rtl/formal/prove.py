@@ -41,8 +41,9 @@ PROOFS = [
         ("skid_valid_q <= !advances && (skid_valid_q || accepts)", "skid_valid_q <= !advances && accepts"),
     ]),
     Proof("arbiter", 12, 3, [
-        ("is_locked_q <= !ready || !(|(grant_d & in_last_i))", "is_locked_q <= !ready"),
-        ("chosen = |offers ? offers & ~after(offers) : in_valid_i", "chosen = in_valid_i"),
+        ("is_locked_q <= !ready || (grant_d & ~in_last_i) != '0", "is_locked_q <= !ready"),
+        ("before_q[at] <= ~(Count'(1) << at)", "before_q[at] <= before_q[at]"),
+        ("(in_valid_i & before_q[at]) == '0", "1'b1"),
     ]),
     Proof("request_slots", 16, 0, [
         ("window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount)", "1'b1"),
