@@ -51,8 +51,8 @@ PROOFS = [
         ("burst_o.last = left_q == lines", "burst_o.last = left_q <= line_count_t'(PageLines)"),
     ]),
     Proof("request_slots", 16, 0, [
-        ("window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount)", "1'b1"),
-        ("oldest_q <= newest_q && done_q[index_t'(oldest_q)]", "oldest_q <= newest_q && done_q != '0"),
+        ("assign slot_valid_o = has_slot_q", "assign slot_valid_o = 1'b1"),
+        ("count_q != '0 && done_q[index_t'(oldest_q)]", "count_q != '0 && done_q != '0"),
         ("if (ends) done_q[index_t'(oldest_q)] <= 1'b0;", ""),
         ("read_version_q <= read_version_i;", "read_version_q <= '0;"),
     ]),
