@@ -12,3 +12,4 @@ common/axi_pkg.sv
 memory/memory_pkg.sv
 btree/search_pkg.sv
 btree/scan_pkg.sv
+top/request_pkg.sv

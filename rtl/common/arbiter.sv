@@ -1,6 +1,8 @@
-// Merges several streams into one. It grants one stream at a time, round-robin; a stream keeps the grant
-// until its element with in_last_i, so packets are never mixed. The output is registered: an element appears
-// at the output in the cycle after it was accepted.
+// Merges several streams into one. It grants one stream at a time, first the one whose last grant is
+// longest ago; a stream keeps the grant until its element with in_last_i, so packets are never mixed. The
+// output is registered: an element appears at the output in the cycle after it was accepted. Registers
+// contain the order of each two streams, so a grant is a few levels of logic; they are as many as the
+// square of the streams, and arbiter_tree merges more of them.
 
 `default_nettype none
 
@@ -36,47 +38,48 @@ module arbiter #(
     logic [IndexBits-1:0] index;
   } element_t;
 
-  // Sets of streams, a bit each. grant_q: the stream that has the grant, or had it last; later_q: the streams
-  // after it. is_locked_q: this stream keeps the grant, because it has offered an element and its last
-  // element has not been accepted.
-  logic [Count-1:0] grant_d, grant_q, later_d, later_q, offers, chosen;
+  // grant_q: the stream that has the grant, or had it last. is_locked_q: this stream keeps the grant,
+  // because it has offered an element and its last element has not been accepted. before_q: for each
+  // stream, those that go before it.
+  logic [Count-1:0] grant_d, grant_q, chosen;
+  logic [Count-1:0][Count-1:0] before_q;
   logic is_locked_q, valid, ready;
 
-  // The streams after the first one of a set, in a tree of few levels.
-  function automatic logic [Count-1:0] after(logic [Count-1:0] streams);
-    after = streams << 1;
-    for (int unsigned distance = 1; distance < Count; distance *= 2) after |= after << distance;
-  endfunction
+  for (genvar at = 0; at < Count; at++) begin : gen_order
+    assign chosen[at] = in_valid_i[at] && (in_valid_i & before_q[at]) == '0;
 
-  // Round-robin: the first stream after the last grant that offers an element, or else the first one of all.
-  assign offers = in_valid_i & later_q;
-  always_comb begin
-    chosen = |offers ? offers & ~after(offers) : in_valid_i & ~after(in_valid_i);
-    later_d = |offers ? after(offers) : after(in_valid_i);
-    if (is_locked_q) later_d = later_q;
+    // A stream that is granted goes after all others.
+    always_ff @(posedge clk_i) begin
+      if (rst_i) before_q[at] <= (Count'(1) << at) - 1'b1;
+      else if (!is_locked_q && chosen[at]) before_q[at] <= ~(Count'(1) << at);
+      else if (!is_locked_q) before_q[at] <= before_q[at] & ~chosen;
+    end
   end
+
   assign grant_d = is_locked_q ? grant_q : chosen;
   assign valid = |(grant_d & in_valid_i);
   assign in_ready_o = grant_d & {Count{ready}};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      grant_q <= Count'(1);
-      later_q <= ~Count'(1);
+      grant_q <= Count'(1) << (Count - 1);
       is_locked_q <= 1'b0;
     end else if (valid) begin
       grant_q <= grant_d;
-      later_q <= later_d;
-      is_locked_q <= !ready || !(|(grant_d & in_last_i));
+      is_locked_q <= !ready || (grant_d & ~in_last_i) != '0;
     end
   end
 
-  element_t in, out;
+  // The element of the grant, as the union of all others made zero, in a tree: a node has the nodes at twice
+  // its place and behind.
+  element_t out;
+  element_t [2*Count-1:1] nodes;
   always_comb begin
-    in = '0;
     for (int unsigned at = 0; at < Count; at++) begin
-      if (grant_d[at]) in |= element_t'{data: in_i[at], last: in_last_i[at], index: IndexBits'(at)};
+      nodes[Count+at] =
+          grant_d[at] ? element_t'{data: in_i[at], last: in_last_i[at], index: IndexBits'(at)} : '0;
     end
+    for (int unsigned at = Count - 1; at > 0; at--) nodes[at] = nodes[2*at] | nodes[2*at+1];
   end
 
   skid_buffer #(
@@ -86,7 +89,7 @@ module arbiter #(
     .rst_i,
     .in_valid_i(valid),
     .in_ready_o(ready),
-    .in_i(in),
+    .in_i(nodes[1]),
     .out_valid_o,
     .out_ready_i,
     .out_o(out)

@@ -35,18 +35,21 @@ module byte_window
   logic [LineIndexBits-1:0] skip_q;
   logic [6:0] skip_after;
   logic drops_line, accepts_line;
+  // The line that arrives has this place, unless a line is dropped, which moves all lines by one.
+  logic [2:0] place;
 
   assign skip_after = 7'(skip_q) + consume_i;
-  assign drops_line = skip_after[LineIndexBits];
+  assign drops_line = skip_after[LineIndexBits] && !start_i;
   assign accepts_line = line_valid_i && line_ready_o;
   assign count_d = start_i ? 2'd0 : count_q - 2'(drops_line);
+  assign place = 3'(accepts_line) << (start_i ? 2'd0 : count_q);
 
   always_ff @(posedge clk_i) begin
-    if (drops_line) begin
-      lines_q[0] <= lines_q[1];
-      lines_q[1] <= lines_q[2];
+    for (int unsigned at = 0; at < 2; at++) begin
+      if (drops_line) lines_q[at] <= place[at+1] ? line_i : lines_q[at+1];
+      else if (place[at]) lines_q[at] <= line_i;
     end
-    if (accepts_line) lines_q[count_d] <= line_i;
+    if (place[2]) lines_q[2] <= line_i;
   end
 
   always_ff @(posedge clk_i) begin

@@ -41,12 +41,18 @@ PROOFS = [
         ("skid_valid_q <= !advances && (skid_valid_q || accepts)", "skid_valid_q <= !advances && accepts"),
     ]),
     Proof("arbiter", 12, 3, [
-        ("is_locked_q <= !ready || !(|(grant_d & in_last_i))", "is_locked_q <= !ready"),
-        ("chosen = |offers ? offers & ~after(offers) : in_valid_i", "chosen = in_valid_i"),
+        ("is_locked_q <= !ready || (grant_d & ~in_last_i) != '0", "is_locked_q <= !ready"),
+        ("before_q[at] <= ~(Count'(1) << at)", "before_q[at] <= before_q[at]"),
+        ("(in_valid_i & before_q[at]) == '0", "1'b1"),
+    ]),
+    Proof("read_splitter", 6, 2, [
+        ("lines = left_q < room ? left_q : room", "lines = left_q"),
+        ("line_q <= line_q + line_address_t'(lines)", "line_q <= line_q + line_address_t'(PageLines)"),
+        ("burst_o.last = left_q == lines", "burst_o.last = left_q <= line_count_t'(PageLines)"),
     ]),
     Proof("request_slots", 16, 0, [
-        ("window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount)", "1'b1"),
-        ("oldest_q <= newest_q && done_q[index_t'(oldest_q)]", "oldest_q <= newest_q && done_q != '0"),
+        ("assign slot_valid_o = has_slot_q", "assign slot_valid_o = 1'b1"),
+        ("count_q != '0 && done_q[index_t'(oldest_q)]", "count_q != '0 && done_q != '0"),
         ("if (ends) done_q[index_t'(oldest_q)] <= 1'b0;", ""),
         ("read_version_q <= read_version_i;", "read_version_q <= '0;"),
     ]),
@@ -55,15 +61,18 @@ PROOFS = [
          ".read_address_i(address_of(read.slot, 1'b0, read.line))"),
         ("ReaderCount'(1) << reader", "ReaderCount'(1)"),
     ]),
-    Proof("page_table", 15, 0, [
-        # First fault: a word that was read during a mapping is cached. Second: a mapping drops no word.
+    Proof("page_table", 17, 0, [
+        # A word that was read during a mapping is cached; a word is cached in the first cycle of a mapping. A
+        # mapping that drops no word needs longer runs: a planted bug.
         ("if (map_valid_i) flights_q[index].lookup.kept <= 1'b0;", ""),
-        (".drop_i,", ".drop_i(1'b0),"),
+        ("fills = fills_q && !map_valid_i", "fills = fills_q"),
     ]),
-    Proof("node_cache", 14, 0, [
-        # First fault: a mapping drops no entry. Second: an entry is replaced while a fill of it is in flight.
-        ("state_q == Clears || (state_q == Drops && found[at].lid == drop_lid_i)", "state_q == Clears"),
-        ("!has_entry && !is_busy[victim] && !is_tag_busy", "!has_entry && !is_tag_busy"),
+    Proof("node_cache", 18, 0, [
+        # An entry is replaced while a fill of it is in flight; a burst uses a set that was written since; a
+        # drop or a fill changes such a set. A mapping that drops nothing needs longer runs: a planted bug.
+        (".is_busy_i(is_busy)", ".is_busy_i('0)"),
+        (".writes_i(makes_entry || written_q.fills || written_q.drops)", ".writes_i(1'b0)"),
+        ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
     Proof("log_sorter", 4, 2, [
         ("32'(insert_rank_i) < i) entries_q", "32'(insert_rank_i) + 1 < i) entries_q"),

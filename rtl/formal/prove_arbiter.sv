@@ -117,7 +117,8 @@ module prove_arbiter (
   always @(posedge clk_i) begin
     if (!rst) begin
       StreamExists : assert (within_q < 2'd3 || !is_within_q);
-      OneGrant : assert (u_arbiter.grant_q == 3'd1 << grant && u_arbiter.later_q == 3'd6 << grant);
+      OneGrant : assert (u_arbiter.grant_q == 3'd1 << grant);
+      LastGrantIsLast : assert (u_arbiter.before_q[grant] == ~(3'd1 << grant));
       FirstExists : assert (!first || index < 2'd3);
       SecondExists : assert (!second || second_index < 2'd3);
       SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.skid_q.data
@@ -129,18 +130,27 @@ module prove_arbiter (
   end
 
   // The number of streams that may begin a packet before this one: the stream that has the grant and has not
-  // begun, and the streams that precede this one in round-robin order.
+  // begun, and the streams that go before this one.
+  // The streams that go after each one.
+  logic [2:0][2:0] after;
+  always_comb begin
+    for (int one = 0; one < 3; one++) begin
+      for (int other = 0; other < 3; other++) after[one][other] = u_arbiter.before_q[other][one];
+    end
+  end
+
   for (genvar at = 0; at < Count; at++) begin : gen_grants
     logic has_grant, waits;
     logic [1:0] between, ahead;
     assign has_grant = grant == 2'(at);
     assign waits = u_arbiter.is_locked_q && !is_begun;
-    assign between = grant == 2'((at + 2) % 3) ? 2'd0 : has_grant ? 2'd2 : 2'd1;
+    assign between = 2'($countones(u_arbiter.before_q[at]));
     assign ahead = has_grant && waits ? 2'd0 : between + 2'(waits);
     always @(posedge clk_i) begin
       if (!rst) begin
         AllAreCounted : assert (put_q[at] - sent_q[at]
             == 4'(first && index == 2'(at)) + 4'(second && second_index == 2'(at)));
+        IsBeforeOrAfter : assert (u_arbiter.before_q[at] == ~((3'd1 << at) | after[at]));
         GrantIsFair : assert (3'(others_q[at]) + 3'(ahead) <= 3'd2);
         NoPacketBeginsBetween : assert (!in_packet_q[at] || others_q[at] == '0);
       end

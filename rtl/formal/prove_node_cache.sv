@@ -25,7 +25,8 @@ module prove_node_cache
   input logic drop_lid_i
 );
 
-  logic rst, filled_rst, drop_rst, burst_ready, filled_ready, drop_ready, hit_valid, hit_tag;
+  logic rst, filled_rst, drop_rst, burst_ready, filled_ready, drop_ready, host_valid, hit_valid;
+  logic host_tag, hit_tag;
   logic fill_start, fill_tag;
 
   function automatic lid_t lid_of(logic which);
@@ -50,17 +51,18 @@ module prove_node_cache
     .rst_i(rst),
     .enable_i(1'b1),
     .redirects_i(1'b0),
+    .halvings_i('0),
     .burst_valid_i,
     .burst_ready_o(burst_ready),
     .burst_address_i(buffer_of(burst_buffer_i)),
     .burst_lines_i(burst_lines_t'(1)),
     .burst_tag_i,
     .name_i('{cacheable: 1'b1, lid: lid_of(burst_lid_i), address: buffer_of(burst_buffer_i)}),
-    .host_valid_o(),
+    .host_valid_o(host_valid),
     .host_ready_i,
     .host_address_o(),
     .host_lines_o(),
-    .host_tag_o(),
+    .host_tag_o(host_tag),
     .hit_valid_o(hit_valid),
     .hit_ready_i,
     .hit_place_o(),
@@ -82,21 +84,24 @@ module prove_node_cache
     .counts_miss_o()
   );
 
-  // The node of the burst that was accepted last.
-  logic lid_q, buffer_q, is_watched;
-  // For each tag: it reads the cache; it fills the cache; the fill is of the watched buffer and began
-  // after the last drop.
-  logic [1:0] hits_q, fills_q, fresh_q;
+  // The burst that is written is of the watched buffer.
+  logic is_watched;
+  // For each tag: its burst has not left the cache; it reads the cache; it fills the cache; the fill is of
+  // the watched buffer and began after the last drop.
+  logic [1:0] bursts_q, hits_q, fills_q, fresh_q;
   // A fill of the watched buffer that began after the last drop has succeeded.
   logic known_q;
 
-  assign is_watched = !lid_q && !buffer_q;
+  assign is_watched = u_node_cache.written_q.lid == lid_of(1'b0)
+      && u_node_cache.written_q.buffer == buffer_of(1'b0);
 
   always_ff @(posedge clk_i) begin
-    if (burst_valid_i && burst_ready) {lid_q, buffer_q} <= {burst_lid_i, burst_buffer_i};
     if (rst) begin
-      {hits_q, fills_q, fresh_q, known_q} <= '0;
+      {bursts_q, hits_q, fills_q, fresh_q, known_q} <= '0;
     end else begin
+      if (host_valid && host_ready_i) bursts_q[host_tag] <= 1'b0;
+      if (hit_valid && hit_ready_i) bursts_q[hit_tag] <= 1'b0;
+      if (burst_valid_i && burst_ready) bursts_q[burst_tag_i] <= 1'b1;
       if (hit_done_i) hits_q[hit_done_tag_i] <= 1'b0;
       if (hit_valid && hit_ready_i) hits_q[hit_tag] <= 1'b1;
       if (filled_valid_i && filled_ready) begin
@@ -115,6 +120,7 @@ module prove_node_cache
       FilledStays : assume (!$past(filled_valid_i && !filled_ready && !rst)
           || $stable({filled_tag_i, filled_failed_i}));
       DropStays : assume (!$past(drop_valid_i && !drop_ready && !rst) || $stable(drop_lid_i));
+      OneBurstPerTag : assume (!burst_valid_i || !bursts_q[burst_tag_i]);
       OnlyStartedFillsEnd : assume (!filled_valid_i || fills_q[filled_tag_i]);
       OnlyStartedHitsEnd : assume (!hit_done_i || hits_q[hit_done_tag_i]);
       OneFillPerTag : assert (!fill_start || !fills_q[fill_tag]);

@@ -48,8 +48,10 @@ module cache_filler
   typedef struct packed {
     // lines have yet to arrive
     logic comes;
-    // from the start until the end is reported
+    // from the start until all writes are acknowledged
     logic busy;
+    // The end has yet to be reported.
+    logic done;
     logic failed;
     // position of the next line
     logic [PlaceBits-1:0] place;
@@ -64,8 +66,9 @@ module cache_filler
   } element_t;
 
   fill_t [Tags-1:0] fills_q;
-  logic put, ready;
-  logic [Tags-1:0] puts, answered, rejected;
+  logic put, ready, reports, offers_q;
+  logic [TagBits-1:0] tag_q, next;
+  logic [Tags-1:0] puts, answered, rejected, ends, done;
   element_t in, out;
 
   assign put = line_valid_i && fills_q[line_tag_i].comes && !line_i.error && !fills_q[line_tag_i].failed;
@@ -107,27 +110,27 @@ module cache_filler
         fills_q[tag].open <= fills_q[tag].open + burst_lines_t'(puts[tag]) - burst_lines_t'(answered[tag]);
         fills_q[tag].place <= fills_q[tag].place + PlaceBits'(puts[tag]);
         if (rejected[tag]) fills_q[tag].failed <= 1'b1;
+        if (ends[tag]) {fills_q[tag].busy, fills_q[tag].done} <= 2'b01;
       end
       if (line_valid_i && fills_q[line_tag_i].comes) begin
         if (line_i.last) fills_q[line_tag_i].comes <= 1'b0;
         if (line_i.error || (put && !ready)) fills_q[line_tag_i].failed <= 1'b1;
       end
-      if (filled_valid_o && filled_ready_i) fills_q[filled_tag_o].busy <= 1'b0;
+      if (reports && done != '0) fills_q[next].done <= 1'b0;
       if (start_i) begin
-        fills_q[start_tag_i] <= '{comes: 1'b1, busy: 1'b1, failed: 1'b0, place: start_place_i, open: '0};
+        fills_q[start_tag_i] <= '{
+            comes: 1'b1, busy: 1'b1, done: 1'b0, failed: 1'b0, place: start_place_i, open: '0
+        };
       end
     end
   end
 
   // Reports the end of one fill at a time; an offer is stable.
-  logic offers_q;
-  logic [TagBits-1:0] tag_q, next;
-  logic [Tags-1:0] done;
-
   for (genvar tag = 0; tag < Tags; tag++) begin : gen_done
-    assign done[tag] = fills_q[tag].busy && !fills_q[tag].comes && fills_q[tag].open == '0
-        && !(offers_q && tag_q == TagBits'(tag));
+    assign ends[tag] = fills_q[tag].busy && !fills_q[tag].comes && fills_q[tag].open == '0;
+    assign done[tag] = fills_q[tag].done;
   end
+  assign reports = !offers_q || filled_ready_i;
   always_comb begin
     next = '0;
     for (int unsigned tag = 0; tag < Tags; tag++) begin
@@ -137,8 +140,8 @@ module cache_filler
 
   always_ff @(posedge clk_i) begin
     if (rst_i) offers_q <= 1'b0;
-    else if (!offers_q || filled_ready_i) offers_q <= done != '0;
-    if (!offers_q || filled_ready_i) tag_q <= next;
+    else if (reports) offers_q <= done != '0;
+    if (reports) tag_q <= next;
   end
 
   assign write_tag_o = out.tag;
@@ -148,7 +151,7 @@ module cache_filler
   assign filled_tag_o = tag_q;
   assign filled_failed_o = fills_q[tag_q].failed;
 
-  `ASSERT(OneFillPerTag, !start_i || !fills_q[start_tag_i].busy)
+  `ASSERT(OneFillPerTag, !start_i || !(fills_q[start_tag_i].busy || fills_q[start_tag_i].done))
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_assertions
     `ASSERT(ResponseWasExpected, !written_i[channel] || fills_q[written_tag_i[channel]].open != '0)
   end

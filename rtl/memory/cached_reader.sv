@@ -75,6 +75,7 @@ module cached_reader
     logic [BankBits-1:0] bank;
     bus_address_t address;
     burst_lines_t lines;
+    node_name_t name;
   } element_t;
 
   element_t [ClientCount-1:0] elements;
@@ -86,11 +87,12 @@ module cached_reader
     assign elements[index] = '{
       bank: burst_bank_i[index],
       address: burst_i[index].address,
-      lines: burst_i[index].lines
+      lines: burst_i[index].lines,
+      name: name_i[index]
     };
   end
 
-  arbiter #(
+  arbiter_tree #(
     .T(element_t),
     .Count(ClientCount)
   ) u_arbiter (
@@ -99,11 +101,9 @@ module cached_reader
     .in_valid_i(burst_valid_i),
     .in_ready_o(burst_ready_o),
     .in_i(elements),
-    .in_last_i('1),
     .out_valid_o(valid),
     .out_ready_i(ready),
     .out_o(element),
-    .out_last_o(),
     .out_index_o(client)
   );
 
@@ -140,7 +140,7 @@ module cached_reader
     .burst_address_i(element.address),
     .burst_lines_i(element.lines),
     .burst_tag_i({client, element.bank}),
-    .name_i(name_i[client]),
+    .name_i(element.name),
     .other_valid_o(other_valid),
     .other_ready_i(other_ready),
     .other_address_o(other_address),

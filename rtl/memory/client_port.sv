@@ -1,6 +1,7 @@
 // The port of one client of the memory system. It looks up the LID if the read has one, requests the
 // bursts, and returns their lines in order. A read with `follows` begins when all bursts of the previous
-// read have been requested. An error ends all reads that were accepted.
+// read have been requested. An error ends all reads that were accepted. A burst has its bank when it is
+// offered, so an offer waits for nothing but its acceptance.
 
 `default_nettype none
 
@@ -67,7 +68,13 @@ module client_port
   logic takes, starts_q, ends;
 
   logic buffer_ready, buffer_valid, buffer_last, buffer_error, drains, fails;
-  logic split_valid;
+  logic split_valid, reserves;
+  burst_t split;
+  logic [BankBits-1:0] bank;
+  // The burst that is offered.
+  logic offers_q;
+  burst_t burst_q;
+  logic [BankBits-1:0] bank_q;
 
   assign takes = read_valid_i && read_ready_o;
   assign ends = beat_valid_o && beat_ready_i && beat_o.last;
@@ -80,7 +87,7 @@ module client_port
       Idle: if (takes) state_d = read_i.by_lid ? LooksUp : Requests;
       LooksUp: if (lookup_ready_i) state_d = Waits;
       Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Requests;
-      Requests: if (!starts_q && !split_valid) state_d = Idle;
+      Requests: if (!starts_q && !split_valid && !offers_q) state_d = Idle;
       Fails: if (ends) state_d = Idle;
       default: state_d = Idle;
     endcase
@@ -116,9 +123,17 @@ module client_port
     .first_i(address_q[LineIndexBits+:LineAddressBits] + line_address_t'(first_q)),
     .count_i(count_q),
     .burst_valid_o(split_valid),
-    .burst_ready_i(burst_valid_o && burst_ready_i),
-    .burst_o
+    .burst_ready_i(reserves),
+    .burst_o(split)
   );
+
+  assign reserves = split_valid && buffer_ready && !offers_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) offers_q <= 1'b0;
+    else offers_q <= reserves || (offers_q && !burst_ready_i);
+    if (reserves) {burst_q, bank_q} <= {split, bank};
+  end
 
   burst_buffer #(
     .Banks(Banks)
@@ -126,11 +141,11 @@ module client_port
     .clk_i,
     .rst_i,
     .reserve_ready_o(buffer_ready),
-    .reserve_i(burst_valid_o && burst_ready_i),
-    .reserve_lines_i(burst_o.lines),
-    .reserve_last_i(burst_o.last),
+    .reserve_i(reserves),
+    .reserve_lines_i(split.lines),
+    .reserve_last_i(split.last),
     .more_i(state_q == Requests),
-    .bank_o(burst_bank_o),
+    .bank_o(bank),
     .line_valid_i,
     .line_bank_i,
     .line_i,
@@ -147,7 +162,9 @@ module client_port
   assign lookup_valid_o = state_q == LooksUp;
   assign lookup_o = '{kept: cacheable_q, lid: lid_q};
   assign name_o = '{cacheable: cacheable_q, lid: lid_q, address: address_q};
-  assign burst_valid_o = split_valid && buffer_ready;
+  assign burst_valid_o = offers_q;
+  assign burst_o = burst_q;
+  assign burst_bank_o = bank_q;
   assign beat_valid_o = state_q == Fails || buffer_valid;
   assign beat_o.last = state_q == Fails || buffer_last;
   assign beat_o.error = state_q == Fails || buffer_error;
@@ -159,7 +176,7 @@ module client_port
   `ASSERT(FollowingReadIsOfSameBuffer, !takes || open_q == '0 || (read_i.address == address_q &&
       read_i.cacheable == cacheable_q && (read_i.lid == lid_q || !cacheable_q)))
   `ASSERT(LinesOnlyWhileReading, !line_valid_i || open_q != '0 || drains)
-  `ASSERT(NoBurstIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid))
+  `ASSERT(NoBurstIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid || offers_q))
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, lookup_o)

@@ -1,5 +1,6 @@
 // The AXI4 port of one channel of on-board memory, shared by page table and cache. The highest bit of an id
-// is set for the cache; the other bits are the client of a lookup or the tag of a burst.
+// is set for the cache; the other bits are the client of a lookup or the tag of a burst. Every pin comes from
+// a register or a queue, or ends in one.
 
 `default_nettype none
 
@@ -103,17 +104,39 @@ module dram_port
   assign dram_read_o.arsize = AxiSizeLine;
   assign dram_read_o.arburst = AxiBurstIncr;
 
-  logic is_hit, is_error;
-  assign is_hit = dram_read_i.rid[IdBits-1];
-  assign is_error = dram_read_i.rresp != AxiRespOkay;
-  assign dram_read_o.rready = !is_hit || hit_line_ready_i;
-  assign table_line_valid_o = dram_read_i.rvalid && !is_hit;
-  assign table_line_id_o = dram_read_i.rid[ClientBits-1:0];
-  assign table_line_o = dram_read_i.rdata;
-  assign table_line_error_o = is_error;
-  assign hit_line_valid_o = dram_read_i.rvalid && is_hit;
-  assign hit_line_tag_o = dram_read_i.rid[TagBits-1:0];
-  assign hit_line_o = '{data: dram_read_i.rdata, last: dram_read_i.rlast, error: is_error};
+  typedef struct packed {
+    logic [IdBits-1:0] id;
+    burst_line_t line;
+  } beat_t;
+
+  beat_t beat_in, beat;
+  logic beat_valid, is_hit;
+  assign beat_in.id = dram_read_i.rid[IdBits-1:0];
+  assign beat_in.line.data = dram_read_i.rdata;
+  assign beat_in.line.last = dram_read_i.rlast;
+  assign beat_in.line.error = dram_read_i.rresp != AxiRespOkay;
+
+  skid_buffer #(
+    .T(beat_t)
+  ) u_beats (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(dram_read_i.rvalid),
+    .in_ready_o(dram_read_o.rready),
+    .in_i(beat_in),
+    .out_valid_o(beat_valid),
+    .out_ready_i(!is_hit || hit_line_ready_i),
+    .out_o(beat)
+  );
+
+  assign is_hit = beat.id[IdBits-1];
+  assign table_line_valid_o = beat_valid && !is_hit;
+  assign table_line_id_o = beat.id[ClientBits-1:0];
+  assign table_line_o = beat.line.data;
+  assign table_line_error_o = beat.line.error;
+  assign hit_line_valid_o = beat_valid && is_hit;
+  assign hit_line_tag_o = beat.id[TagBits-1:0];
+  assign hit_line_o = beat.line;
 
   logic [IdBits-1:0] write_id;
   logic [AddressBits-1:0] write_address;
@@ -141,13 +164,24 @@ module dram_port
   assign dram_write_o.awsize = AxiSizeLine;
   assign dram_write_o.awburst = AxiBurstIncr;
 
-  assign dram_write_o.bready = 1'b1;
-  assign table_written_o = dram_write_i.bvalid && !dram_write_i.bid[IdBits-1];
-  assign line_written_o = dram_write_i.bvalid && dram_write_i.bid[IdBits-1];
-  assign line_written_tag_o = dram_write_i.bid[TagBits-1:0];
-  assign line_written_error_o = dram_write_i.bresp != AxiRespOkay;
+  // The response, one cycle later.
+  logic written_q, is_error_q;
+  logic [IdBits-1:0] written_id_q;
 
-  `ASSERT(OneBeatPerLookup, !table_line_valid_o || dram_read_i.rlast)
+  always_ff @(posedge clk_i) begin
+    if (rst_i) written_q <= 1'b0;
+    else written_q <= dram_write_i.bvalid;
+    written_id_q <= dram_write_i.bid[IdBits-1:0];
+    is_error_q <= dram_write_i.bresp != AxiRespOkay;
+  end
+
+  assign dram_write_o.bready = 1'b1;
+  assign table_written_o = written_q && !written_id_q[IdBits-1];
+  assign line_written_o = written_q && written_id_q[IdBits-1];
+  assign line_written_tag_o = written_id_q[TagBits-1:0];
+  assign line_written_error_o = is_error_q;
+
+  `ASSERT(OneBeatPerLookup, !table_line_valid_o || beat.line.last)
   `ASSERT_OFFER_STAYS(ReadStays, dram_read_o.arvalid, dram_read_i.arready,
                       {dram_read_o.arid, dram_read_o.araddr, dram_read_o.arlen})
 

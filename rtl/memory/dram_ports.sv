@@ -101,11 +101,8 @@ module dram_ports
         + (address_t'(place[PageLineBits-1:0]) << LineIndexBits);
   endfunction
 
-  channel_t hit_channel, line_channel;
-  assign hit_channel = channel_of(hit_place_i);
+  channel_t line_channel;
   assign line_channel = channel_of(line_place_i);
-
-  // ---- ports ----
 
   // Signals of each channel. Those of the page table have a meaning only for the first channel.
   // verilator lint_off UNUSEDSIGNAL
@@ -114,6 +111,38 @@ module dram_ports
   logic [Channels-1:0][ClientBits-1:0] table_line_id;
   line_t [Channels-1:0] table_line;
   // verilator lint_on UNUSEDSIGNAL
+
+  // A burst from the cache has its channel one cycle before it is offered there.
+  typedef struct packed {
+    channel_t channel;
+    address_t address;
+    burst_lines_t lines;
+    logic [TagBits-1:0] tag;
+  } hit_t;
+
+  hit_t hit_in, hit;
+  logic hit_valid;
+  assign hit_in = '{
+    channel: channel_of(hit_place_i),
+    address: address_of(hit_place_i),
+    lines: hit_lines_i,
+    tag: hit_tag_i
+  };
+
+  skid_buffer #(
+    .T(hit_t)
+  ) u_hits (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(hit_valid_i),
+    .in_ready_o(hit_ready_o),
+    .in_i(hit_in),
+    .out_valid_o(hit_valid),
+    .out_ready_i(hit_ready[hit.channel]),
+    .out_o(hit)
+  );
+
+  // ---- ports ----
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
     dram_port #(
@@ -131,11 +160,11 @@ module dram_ports
       .table_line_id_o(table_line_id[channel]),
       .table_line_o(table_line[channel]),
       .table_line_error_o(table_line_error[channel]),
-      .hit_valid_i(hit_valid_i && hit_channel == channel_t'(channel)),
+      .hit_valid_i(hit_valid && hit.channel == channel_t'(channel)),
       .hit_ready_o(hit_ready[channel]),
-      .hit_tag_i,
-      .hit_address_i(address_of(hit_place_i)),
-      .hit_lines_i,
+      .hit_tag_i(hit.tag),
+      .hit_address_i(hit.address),
+      .hit_lines_i(hit.lines),
       .hit_line_valid_o(hit_line_valid_o[channel]),
       .hit_line_ready_i(hit_line_ready_i[channel]),
       .hit_line_tag_o(hit_line_tag_o[channel]),
@@ -178,7 +207,6 @@ module dram_ports
   assign burst_ready_o = burst_ready[0];
   assign word_ready_o = word_ready[0];
   assign table_written_o = table_written[0];
-  assign hit_ready_o = hit_ready[hit_channel];
   assign line_ready_o = line_ready[line_channel];
 
   `ASSERT(TableIsInFirstChannel, (table_line_valid & ~Channels'(1)) == '0)

@@ -36,16 +36,36 @@ module host_reader
   // verilator lint_on UNUSEDSIGNAL
 );
 
+  typedef struct packed {
+    logic [TagBits-1:0] tag;
+    bus_address_t address;
+    burst_lines_t lines;
+  } read_t;
+
+  read_t read;
+  logic read_valid;
+  skid_buffer #(
+    .T(read_t)
+  ) u_reads (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(burst_valid_i),
+    .in_ready_o(burst_ready_o),
+    .in_i({burst_tag_i, burst_address_i, burst_lines_i}),
+    .out_valid_o(read_valid),
+    .out_ready_i(host_i.arready),
+    .out_o(read)
+  );
+
   assign host_o = '{
-    arvalid: burst_valid_i,
-    arid: AxiIdBits'(burst_tag_i),
-    araddr: AxiAddressBits'(burst_address_i),
-    arlen: 8'(burst_lines_i) - 8'd1,
+    arvalid: read_valid,
+    arid: AxiIdBits'(read.tag),
+    araddr: AxiAddressBits'(read.address),
+    arlen: 8'(read.lines) - 8'd1,
     arsize: AxiSizeLine,
     arburst: AxiBurstIncr,
     rready: 1'b1
   };
-  assign burst_ready_o = host_i.arready;
 
   // Tags whose read has had an error. The remaining beats of such a read are discarded; the last one
   // reports the error.

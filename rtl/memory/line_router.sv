@@ -1,7 +1,8 @@
 // Routes lines to the clients that requested them: from host memory, from the cache in each channel of
 // on-board memory, and from the root on chip. Four clients are a group, which receives a line a cycle, so
 // sources deliver lines in the same cycle if their groups differ. For the same group, host memory has
-// priority, then the channels in ascending order. A line arrives in the cycle after it was routed.
+// priority, then the channels in ascending order. A line arrives in the cycle after it was routed. Lines of
+// host memory and channels come from registers.
 
 `default_nettype none
 
@@ -60,18 +61,9 @@ module line_router
   assign element[0] = {host_tag_i, host_i};
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
-    skid_buffer #(
-      .T(element_t)
-    ) u_of_cache (
-      .clk_i,
-      .rst_i,
-      .in_valid_i(cache_valid_i[channel]),
-      .in_ready_o(cache_ready_o[channel]),
-      .in_i({cache_tag_i[channel], cache_i[channel]}),
-      .out_valid_o(valid[channel+1]),
-      .out_ready_i(!blocked[channel+1]),
-      .out_o(element[channel+1])
-    );
+    assign valid[channel+1] = cache_valid_i[channel];
+    assign element[channel+1] = {cache_tag_i[channel], cache_i[channel]};
+    assign cache_ready_o[channel] = !blocked[channel+1];
   end
 
   skid_buffer #(
@@ -91,13 +83,13 @@ module line_router
     return client_t'(32'(client) / GroupClients);
   endfunction
 
-  // A source waits while its group receives a line from a source before it.
+  // A source waits while a source before it has a line for the same group: the first of them gives it.
   always_comb begin
     blocked = '0;
     for (int unsigned at = 1; at < Sources; at++) begin
       for (int unsigned earlier = 0; earlier < at; earlier++) begin
-        if (valid[earlier] && !blocked[earlier]
-            && group_of(element[earlier].client) == group_of(element[at].client)) blocked[at] = 1'b1;
+        if (valid[earlier] && group_of(element[earlier].client) == group_of(element[at].client))
+          blocked[at] = 1'b1;
       end
     end
   end

@@ -26,15 +26,18 @@ module memory_counters
   output memory_counters_t counters_o
 );
 
-  // The sums of a cycle, and those of all cycles before it.
+  // The transfers of clients in the last cycle; the sums of a cycle, and those of all cycles before it.
+  logic [ClientCount-1:0] reads_q, lookups_q;
   memory_counters_t sums_q, counters_q;
+
+  always_ff @(posedge clk_i) {reads_q, lookups_q} <= rst_i ? '0 : {reads_i, lookups_i};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       {sums_q, counters_q} <= '0;
     end else begin
-      sums_q.reads <= 64'($countones(reads_i));
-      sums_q.lookups <= 64'($countones(lookups_i));
+      sums_q.reads <= 64'($countones(reads_q));
+      sums_q.lookups <= 64'($countones(lookups_q));
       sums_q.host_reads <= 64'(host_read_i);
       sums_q.host_lines <= 64'(host_line_i);
       sums_q.host_stalls <= 64'(host_stall_i);

@@ -21,6 +21,15 @@ package memory_pkg;
   // A number of lines, at most those of a page.
   typedef logic [PageLineBits:0] burst_lines_t;
 
+  typedef logic [PageLineBits-1:0] page_line_t;
+
+  // The lines of a burst within its page, a bit for each line. All lines of a page count as 0.
+  function automatic logic [PageLines-1:0] lines_of_page(page_line_t first, page_line_t lines);
+    page_line_t last;
+    last = first + lines - 1'b1;
+    return ({PageLines{1'b1}} << first) & ({PageLines{1'b1}} >> ~last);
+  endfunction
+
   // A burst: adjacent lines within a page. The address is that of its first line.
   typedef struct packed {
     bus_address_t address;

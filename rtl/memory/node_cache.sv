@@ -1,14 +1,22 @@
 // Stores which lines of which nodes are in on-board memory. An entry belongs to one buffer of a node,
 // named by LID and bus address together. The position of a line in its entry is its bus address modulo the
 // size of an entry, so a burst never crosses a page in the cache either. The metadata are on chip; a word
-// contains those of one set. Operations execute one at a time, so each of them is atomic. None of them
-// waits for memory, so a mapping by a writer never depends on reads in flight.
+// contains those of one set.
 //
 // - A burst of a cacheable node is a hit if all its lines are valid. Otherwise it is read from host memory
 //   and fills an entry. A new entry replaces a random one that has no read or fill in flight.
 // - A successful fill makes its lines valid, unless the entry was dropped.
 // - A mapping drops all entries of its LID. So if a buffer is used again for another state of the same
 //   node, no line of the earlier state is left.
+//
+// An operation reads its set, compares it in the next cycle, decides, and writes in the fourth cycle. One
+// begins in each cycle and none of them waits after that, so a mapping by a writer never depends on reads in
+// flight.
+//
+// - The end of a fill and a drop begin when no operation in flight has the same set, and no burst begins
+//   before them.
+// - A burst does not wait: if an operation ahead writes the set that the burst has read, the burst is read
+//   from host memory and fills nothing.
 
 `default_nettype none
 
@@ -45,7 +53,7 @@ module node_cache
   input  bus_address_t       burst_address_i,
   input  burst_lines_t       burst_lines_i,
   input  logic [TagBits-1:0] burst_tag_i,
-  // the node of the burst
+  // the node of the burst; it is not cacheable if the burst ends beyond the size of an entry
   input  node_name_t         name_i,
 
   // bursts that are read from host memory
@@ -86,231 +94,230 @@ module node_cache
   if (2 ** SetBits != Sets || 2 ** WayBits != Ways || 2 ** IndexBits != EntryLines || EntryLines < PageLines)
     $fatal(1, "Sets, Ways and EntryLines must be powers of two; an entry must have a page");
 
+  typedef logic [SetBits-1:0] set_index_t;
+
+  // Bursts in flight here: each has room in the queue to host memory and in the one to on-board memory.
+  localparam int unsigned BurstsMax = 8;
+
+  // An operation: a burst of a node that may be kept, another burst, the end of a fill, or a drop.
   typedef struct packed {
-    logic used;
+    logic looks, passes, fills, drops;
+    set_index_t set;
+    logic [TagBits-1:0] tag;
     lid_t lid;
+    // the start of the buffer, and of the burst
+    bus_address_t buffer;
     bus_address_t address;
-    logic [EntryLines-1:0] lines;
-  } entry_t;
-  typedef entry_t [Ways-1:0] set_t;
-
-  // The state of a tag: reads of the cache, or a fill, are in flight.
-  typedef struct packed {
-    logic busy;
-    logic [SetBits-1:0] set;
-    logic [WayBits-1:0] way;
-    logic [IndexBits-1:0] index;
     burst_lines_t lines;
-  } flight_t;
+    logic failed;
+    // for a burst: the operations one, two and three cycles ahead have the same set
+    logic [3:1] same;
+  } operation_t;
 
-  typedef enum logic [2:0] {
-    // writes empty sets after reset
-    Clears,
-    Idle,
-    Looks,
-    Fills,
-    Drops
-  } state_e;
+  // The operations that compare, decide and write. No stage uses all fields.
+  // verilator lint_off UNUSEDSIGNAL
+  operation_t operation, compared_q, decided_q, written_q;
+  // verilator lint_on UNUSEDSIGNAL
 
-  state_e state_d, state_q;
-  bus_address_t burst_address_q;
-  burst_lines_t lines_q;
-  logic [TagBits-1:0] tag_q;
-  lid_t lid_q;
-  bus_address_t address_q;
-  // The destination of the burst that was looked up, until it is accepted there.
-  logic to_host_q, to_cache_q;
-  flight_t [2**TagBits-1:0] flights_q;
-  logic [SetBits-1:0] clear_q, set, burst_set, set_mask_q;
-  logic [7:0] random_q;
+  // ---- the next operation ----
 
-  function automatic logic [EntryLines-1:0] lines_of(logic [IndexBits-1:0] first, burst_lines_t lines);
-    return ((EntryLines'(1) << lines) - 1'b1) << first;
-  endfunction
-
-  // ---- the selected set ----
-
-  set_t found, written;
-  logic reads, writes;
-
-  ram #(
-    .Width($bits(set_t)),
-    .Depth(Sets)
-  ) u_ram (
-    .clk_i,
-    .rst_i,
-    .write_i(writes),
-    .write_address_i(set),
-    .write_data_i(written),
-    .read_i(reads),
-    .read_address_i(set),
-    .read_data_o(found)
-  );
-
-  // ---- lookup of a burst ----
-
-  logic takes, may_keep, has_entry, is_hit, is_tag_busy, makes_entry, starts_fill, starts_hit;
-  logic [IndexBits-1:0] index;
-  logic [WayBits-1:0] way, victim;
-  logic [Ways-1:0] is_busy, is_entry, has_lines;
-  logic [EntryLines-1:0] wanted_q;
-  line_address_t from_start;
-
-  assign from_start = line_address_t'((burst_address_i - name_i.address) >> LineIndexBits);
-  assign may_keep = enable_i && name_i.cacheable
-      && from_start + line_address_t'(burst_lines_i) <= line_address_t'(EntryLines);
-
-  assign index = burst_address_q[LineIndexBits+:IndexBits];
-  assign burst_set = lid_q[SetBits-1:0] & set_mask_q;
-  always_comb begin
-    way = '0;
-    for (int unsigned at = 0; at < Ways; at++) begin
-      is_entry[at] = found[at].used && found[at].lid == lid_q && found[at].address == address_q;
-      has_lines[at] = (~found[at].lines & wanted_q) == '0;
-      if (is_entry[at]) way |= WayBits'(at);
-    end
-  end
-  assign has_entry = |is_entry;
-  assign is_hit = |(is_entry & has_lines);
-
-  // Ways of the burst's set that have a read or fill in flight.
-  always_comb begin
-    is_busy = '0;
-    for (int unsigned at = 0; at < 2 ** TagBits; at++) begin
-      if (flights_q[at].busy && flights_q[at].set == burst_set) is_busy[flights_q[at].way] = 1'b1;
-    end
-  end
-  assign victim = has_entry ? way : random_q[WayBits-1:0];
-  assign makes_entry = state_q == Looks && !has_entry && !is_busy[victim] && !is_tag_busy;
-  // The previous fill with this tag may still be in flight, although its client has received all lines.
-  assign is_tag_busy = flights_q[tag_q].busy;
-  assign starts_fill = state_q == Looks && !is_hit && (has_entry || makes_entry) && !is_tag_busy;
-  assign starts_hit = state_q == Looks && is_hit && !redirects_i && !is_tag_busy;
-
-  // ---- one operation at a time ----
-
-  always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      Clears: if (clear_q == SetBits'(Sets - 1)) state_d = Idle;
-      Idle:
-      if (filled_valid_i) state_d = Fills;
-      else if (drop_valid_i) state_d = Drops;
-      else if (takes && may_keep) state_d = Looks;
-      Looks, Fills, Drops: state_d = Idle;
-      default: state_d = Clears;
-    endcase
-  end
-
-  assign takes = state_q == Idle && burst_valid_i && !(filled_valid_i || drop_valid_i)
-      && !(to_host_q && !host_ready_i) && !(to_cache_q && !hit_ready_i);
-  assign reads = state_q == Idle && state_d inside {Looks, Fills, Drops};
-  assign writes = state_q inside {Clears, Fills, Drops} || makes_entry;
+  logic has_room_q, clears, takes, update_valid, enters_update, is_fill, update_failed, hit_pops, host_pops;
+  set_index_t set_mask_q, burst_set, update_set, filled_set;
+  logic [TagBits-1:0] update_tag;
+  logic [3:1] same_as_update, active;
+  logic [3:0] open_d, open_q;
 
   always_ff @(posedge clk_i) set_mask_q <= {SetBits{1'b1}} >> halvings_i;
-  always_comb begin
-    unique case (state_q)
-      Clears: set = clear_q;
-      Idle:
-      if (filled_valid_i) set = flights_q[filled_tag_i].set;
-      else if (drop_valid_i) set = drop_lid_i[SetBits-1:0] & set_mask_q;
-      else set = name_i.lid[SetBits-1:0] & set_mask_q;
-      Fills: set = flights_q[filled_tag_i].set;
-      Drops: set = drop_lid_i[SetBits-1:0] & set_mask_q;
-      default: set = burst_set;
-    endcase
-  end
 
-  always_comb begin
-    written = found;
-    for (int unsigned at = 0; at < Ways; at++) begin
-      if (state_q == Clears || (state_q == Drops && found[at].lid == drop_lid_i)) written[at].used = 1'b0;
-    end
-    if (makes_entry) written[victim] = '{used: 1'b1, lid: lid_q, address: address_q, lines: '0};
-    if (state_q == Fills && !filled_failed_i) begin
-      written[flights_q[filled_tag_i].way].lines = found[flights_q[filled_tag_i].way].lines
-          | lines_of(flights_q[filled_tag_i].index, flights_q[filled_tag_i].lines);
-    end
-  end
+  cache_updates #(
+    .TagBits(TagBits),
+    .SetBits(SetBits)
+  ) u_updates (
+    .waits_i(clears),
+    .filled_set_i(filled_set),
+    .drop_set_i(drop_lid_i[SetBits-1:0] & set_mask_q),
+    .dropped_i(drop_ready_o),
+    .update_valid_o(update_valid),
+    .update_ready_i(enters_update),
+    .is_fill_o(is_fill),
+    .set_o(update_set),
+    .tag_o(update_tag),
+    .failed_o(update_failed),
+    .*
+  );
 
-  // ---- state ----
+  assign burst_set = name_i.lid[SetBits-1:0] & set_mask_q;
+  assign burst_ready_o = !update_valid && has_room_q;
+  assign open_d = open_q + 4'(takes) - 4'(hit_pops) - 4'(host_pops);
+  assign takes = burst_valid_i && burst_ready_o;
+
+  // Operations in flight that use their sets, by their distances.
+  assign active = {
+    written_q.looks || written_q.fills || written_q.drops,
+    decided_q.looks || decided_q.fills || decided_q.drops,
+    compared_q.looks || compared_q.fills || compared_q.drops
+  };
+  assign same_as_update = active
+      & {written_q.set == update_set, decided_q.set == update_set, compared_q.set == update_set};
+  assign enters_update = update_valid && same_as_update == '0;
+
+  assign operation = '{
+    looks: takes && enable_i && name_i.cacheable,
+    passes: takes && !(enable_i && name_i.cacheable),
+    fills: enters_update && is_fill,
+    drops: enters_update && !is_fill,
+    set: update_valid ? update_set : burst_set,
+    tag: update_valid ? update_tag : burst_tag_i,
+    lid: update_valid ? drop_lid_i : name_i.lid,
+    buffer: name_i.address,
+    address: burst_address_i,
+    lines: burst_lines_i,
+    failed: update_failed,
+    same: active & {written_q.set == burst_set, decided_q.set == burst_set, compared_q.set == burst_set}
+  };
 
   always_ff @(posedge clk_i) begin
+    {compared_q, decided_q, written_q} <= {operation, compared_q, decided_q};
     if (rst_i) begin
-      state_q <= Clears;
-      clear_q <= '0;
-      random_q <= 8'd1;
-      to_host_q <= 1'b0;
-      to_cache_q <= 1'b0;
+      {compared_q.looks, compared_q.passes, compared_q.fills, compared_q.drops} <= '0;
+      {decided_q.looks, decided_q.passes, decided_q.fills, decided_q.drops} <= '0;
+      {written_q.looks, written_q.passes, written_q.fills, written_q.drops} <= '0;
+      {open_q, has_room_q} <= '0;
     end else begin
-      state_q <= state_d;
-      to_host_q <= (takes && !may_keep) || (state_q == Looks && !starts_hit) || (to_host_q && !host_ready_i);
-      to_cache_q <= starts_hit || (to_cache_q && !hit_ready_i);
-      if (state_q == Clears) clear_q <= clear_q + 1'b1;
-      random_q <= {random_q[6:0], random_q[7] ^ random_q[5] ^ random_q[4] ^ random_q[3]};
+      {open_q, has_room_q} <= {open_d, !clears && open_d != 4'(BurstsMax)};
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (takes) begin
-      burst_address_q <= burst_address_i;
-      lines_q <= burst_lines_i;
-      wanted_q <= lines_of(burst_address_i[LineIndexBits+:IndexBits], burst_lines_i);
-      tag_q <= burst_tag_i;
-      lid_q <= name_i.lid;
-      address_q <= name_i.address;
-    end
-  end
+  // ---- a burst is decided, and a set is written ----
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      flights_q <= '0;
-    end else begin
-      for (int unsigned channel = 0; channel < Channels; channel++) begin
-        if (hit_done_i[channel]) flights_q[hit_done_tag_i[channel]].busy <= 1'b0;
-      end
-      if (state_q == Fills) flights_q[filled_tag_i].busy <= 1'b0;
-      if (starts_fill || starts_hit) begin
-        flights_q[tag_q] <= '{
-          busy: 1'b1,
-          set: burst_set,
-          way: victim,
-          index: index,
-          lines: lines_q
-        };
-      end
-    end
-  end
+  logic makes_entry, starts_fill, starts_hit, is_hit, is_tag_busy, host_ready, hit_ready;
+  logic [WayBits-1:0] burst_way, flight_way, flight_way_q, way;
+  logic [IndexBits-1:0] flight_index, written_index;
+  page_line_t flight_lines;
+  logic [Ways-1:0] is_lid, is_buffer, has_lines, is_busy;
 
-  assign burst_ready_o = takes;
-  assign host_valid_o = to_host_q;
-  assign host_address_o = burst_address_q;
-  assign host_lines_o = lines_q;
-  assign host_tag_o = tag_q;
-  assign hit_valid_o = to_cache_q;
-  assign hit_place_o = {burst_set, flights_q[tag_q].way, index};
-  assign hit_lines_o = lines_q;
-  assign hit_tag_o = tag_q;
+  cache_decision #(
+    .Ways(Ways)
+  ) u_decision (
+    .looks_i(decided_q.looks),
+    .same_i(decided_q.same),
+    .writes_i(makes_entry || written_q.fills || written_q.drops),
+    .is_entry_i(is_lid & is_buffer),
+    .has_lines_i(has_lines),
+    .is_busy_i(is_busy),
+    .is_tag_busy_i(is_tag_busy),
+    .is_hit_o(is_hit),
+    .starts_hit_o(starts_hit),
+    .starts_fill_o(starts_fill),
+    .makes_entry_o(makes_entry),
+    .way_o(burst_way),
+    .*
+  );
+
+  always_ff @(posedge clk_i) flight_way_q <= flight_way;
+  assign way = written_q.fills ? flight_way_q : burst_way;
+
+  cache_sets #(
+    .Sets(Sets),
+    .Ways(Ways),
+    .EntryLines(EntryLines)
+  ) u_sets (
+    .clears_o(clears),
+    .read_i(operation.looks || operation.fills || operation.drops),
+    .set_i(operation.set),
+    .lid_i(compared_q.lid),
+    .buffer_i(compared_q.buffer),
+    .index_i(burst_address_i[LineIndexBits+:IndexBits]),
+    .lines_i(page_line_t'(burst_lines_i)),
+    .is_lid_o(is_lid),
+    .is_buffer_o(is_buffer),
+    .has_lines_o(has_lines),
+    .uses_i(starts_hit || starts_fill),
+    .makes_i(makes_entry),
+    .fills_i(written_q.fills && !written_q.failed),
+    .drops_i(decided_q.drops),
+    .written_set_i(written_q.set),
+    .way_i(way),
+    .written_lid_i(written_q.lid),
+    .written_buffer_i(written_q.buffer),
+    .filled_index_i(flight_index),
+    .filled_lines_i(flight_lines),
+    .*
+  );
+
+  node_flights #(
+    .TagBits(TagBits),
+    .Channels(Channels),
+    .SetBits(SetBits),
+    .WayBits(WayBits),
+    .IndexBits(IndexBits)
+  ) u_flights (
+    .start_i(starts_fill || starts_hit),
+    .start_tag_i(written_q.tag),
+    .start_set_i(written_q.set),
+    .start_way_i(way),
+    .start_index_i(written_index),
+    .start_lines_i(page_line_t'(written_q.lines)),
+    .replaces_i(makes_entry),
+    .filled_i(written_q.fills),
+    .filled_tag_i(written_q.tag),
+    .of_tag_i(filled_tag_i),
+    .of_set_o(filled_set),
+    .tag_i(compared_q.tag),
+    .set_i(compared_q.set),
+    .is_busy_o(is_tag_busy),
+    .way_o(flight_way),
+    .index_o(flight_index),
+    .lines_o(flight_lines),
+    .busy_ways_o(is_busy),
+    .*
+  );
+
+  fifo #(
+    .T(logic [$bits(bus_address_t)+$bits(burst_lines_t)+TagBits-1:0]),
+    .Depth(BurstsMax)
+  ) u_to_host (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(written_q.passes || (written_q.looks && !starts_hit)),
+    .in_ready_o(host_ready),
+    .in_i({written_q.address, written_q.lines, written_q.tag}),
+    .out_valid_o(host_valid_o),
+    .out_ready_i(host_ready_i),
+    .out_o({host_address_o, host_lines_o, host_tag_o}),
+    .count_o()
+  );
+
+  fifo #(
+    .T(logic [PlaceBits+$bits(burst_lines_t)+TagBits-1:0]),
+    .Depth(BurstsMax)
+  ) u_to_cache (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(starts_hit),
+    .in_ready_o(hit_ready),
+    .in_i({fill_place_o, written_q.lines, written_q.tag}),
+    .out_valid_o(hit_valid_o),
+    .out_ready_i(hit_ready_i),
+    .out_o({hit_place_o, hit_lines_o, hit_tag_o}),
+    .count_o()
+  );
+
+  assign host_pops = host_valid_o && host_ready_i;
+  assign hit_pops = hit_valid_o && hit_ready_i;
+  assign written_index = written_q.address[LineIndexBits+:IndexBits];
   assign fill_start_o = starts_fill;
-  assign fill_tag_o = tag_q;
-  assign fill_place_o = {burst_set, victim, index};
-  assign filled_ready_o = state_q == Fills;
-  assign drop_ready_o = state_q == Drops;
-  assign counts_hit_o = state_q == Looks && is_hit;
-  assign counts_miss_o = state_q == Looks && !is_hit;
+  assign fill_tag_o = written_q.tag;
+  assign fill_place_o = {written_q.set, way, written_index};
+  assign drop_ready_o = written_q.drops;
+  assign counts_hit_o = written_q.looks && is_hit;
+  assign counts_miss_o = written_q.looks && !is_hit;
 
-  `ASSERT(OneEntry, state_q != Looks || $onehot0(is_entry))
+  `ASSERT(QueuesHaveRoom, host_ready && hit_ready)
   `ASSERT_OFFER_STAYS(HostStays, host_valid_o, host_ready_i, {host_address_o, host_lines_o, host_tag_o})
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_place_o, hit_lines_o, hit_tag_o})
-  `COVER(Hits, starts_hit)
-  `COVER(IsRedirected, state_q == Looks && is_hit && redirects_i)
-  `COVER(FillsEntry, starts_fill && makes_entry)
-  `COVER(FillsFurtherLines, starts_fill && has_entry)
-  `COVER(Evicts, makes_entry && found[victim].used)
-  `COVER(AllWaysAreBusy, state_q == Looks && !has_entry && is_busy[victim])
-  `COVER(FillFails, state_q == Fills && filled_failed_i)
-  `COVER(DropsEntry, state_q == Drops && written != found)
-  `COVER(DropsWhileInFlight, state_q == Drops && drop_lid_i == lid_q && is_busy != '0)
+  `COVER(UpdateWaits, update_valid && !enters_update)
+  `COVER(FillFails, written_q.fills && written_q.failed)
 
 endmodule
 

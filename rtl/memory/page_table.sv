@@ -63,8 +63,13 @@ module page_table
   logic lookup_valid, lookup_ready, hit_valid, hit_ready, beyond, fills;
   bus_address_t hit_address, word;
   flight_t flight;
+  // The result of a lookup, and the LID whose word may be kept.
+  logic [ClientCount-1:0] found_valid_d, found_valid_q;
+  bus_address_t found_q;
+  logic fills_q;
+  lid_t fill_lid_q;
 
-  arbiter #(
+  arbiter_tree #(
     .T(lookup_t),
     .Count(ClientCount)
   ) u_arbiter (
@@ -73,11 +78,9 @@ module page_table
     .in_valid_i(lookup_valid_i),
     .in_ready_o(lookup_ready_o),
     .in_i(lookup_i),
-    .in_last_i({ClientCount{1'b1}}),
     .out_valid_o(lookup_valid),
     .out_ready_i(lookup_ready),
     .out_o(lookup),
-    .out_last_o(),
     .out_index_o(lookup_client)
   );
 
@@ -99,8 +102,8 @@ module page_table
     .lookup_o(missed),
     .client_o(client),
     .fill_i(fills),
-    .fill_lid_i(flight.lookup.lid),
-    .fill_address_i(word),
+    .fill_lid_i(fill_lid_q),
+    .fill_address_i(found_q),
     .drop_i,
     .drop_lid_i(map_lid_i)
   );
@@ -123,8 +126,8 @@ module page_table
     end
   end
 
-  // The line from memory, one cycle later.
-  logic valid_q, error_q;
+  // The line from memory, one cycle later, and the result one cycle after it.
+  logic valid_q, error_q, is_lost;
   logic [ClientBits-1:0] id_q;
   line_t line_q;
 
@@ -138,18 +141,32 @@ module page_table
 
   assign flight = flights_q[id_q];
   assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:$bits(bus_address_t)];
-  assign fills = valid_q && flight.lookup.kept && !map_valid_i && !flight.beyond && !error_q && word != '0;
+  assign is_lost = flight.beyond || error_q;
 
   // Lines from memory cannot wait, so hits do.
   assign hit_ready = !valid_q;
-  always_comb begin
-    found_o = hit_address;
-    if (valid_q) found_o = flight.beyond || error_q ? '0 : word;
-  end
   for (genvar index = 0; index < ClientCount; index++) begin : gen_found
-    assign found_valid_o[index] = valid_q ? id_q == ClientBits'(index)
+    assign found_valid_d[index] = valid_q ? id_q == ClientBits'(index)
         : hit_valid && client == ClientBits'(index);
   end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      found_valid_q <= '0;
+      fills_q <= 1'b0;
+    end else begin
+      found_valid_q <= found_valid_d;
+      fills_q <= valid_q && flight.lookup.kept && !map_valid_i && !is_lost && word != '0;
+    end
+    fill_lid_q <= flight.lookup.lid;
+    found_q <= hit_address;
+    if (valid_q) found_q <= is_lost ? '0 : word;
+  end
+
+  assign found_valid_o = found_valid_q;
+  assign found_o = found_q;
+  // A mapping that has begun since drops the word, in this cycle at the earliest.
+  assign fills = fills_q && !map_valid_i;
 
   // Lookups in flight.
   logic [2**ClientBits-1:0] flying_q;

@@ -1,5 +1,6 @@
-// Caches page-table words of interior nodes on chip: there are few interior nodes, and each request looks up
-// several of them. It is direct-mapped by LID and executes one lookup at a time, in two cycles.
+// Caches page-table words of interior nodes on chip: there are few interior nodes, and each request looks
+// up several of them. It is direct-mapped by LID. A lookup reads its entry in one cycle and compares it in
+// the next one; another lookup may begin in each cycle.
 
 `default_nettype none
 
@@ -55,47 +56,40 @@ module page_table_cache
     bus_address_t address;
   } entry_t;
 
-  typedef enum logic [1:0] {
-    // writes empty entries after reset
-    Clears,
-    Idle,
-    Looks
-  } state_e;
-
-  state_e state_d, state_q;
+  // Empty entries are written after reset.
+  logic clears_q;
   place_t clear_q, place;
-  lookup_t lookup_q;
-  logic [ClientBits-1:0] client_q;
+  // The lookup whose entry was read, and the result before it.
+  logic looks_q, hit_valid_q, miss_valid_q;
+  lookup_t lookup_q, result_q;
+  logic [ClientBits-1:0] client_q, result_client_q;
+  bus_address_t address_q;
   entry_t found, written;
-  logic takes, writes, is_hit;
-
-  always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      Clears: if (&clear_q) state_d = Idle;
-      Idle: if (takes) state_d = Looks;
-      default: if (is_hit ? hit_ready_i : miss_ready_i) state_d = Idle;
-    endcase
-  end
+  logic takes, compares, writes, is_hit;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      state_q <= Clears;
+      clears_q <= 1'b1;
       clear_q <= '0;
+      {looks_q, hit_valid_q, miss_valid_q} <= '0;
     end else begin
-      state_q <= state_d;
-      if (state_q == Clears) clear_q <= clear_q + 1'b1;
+      if (&clear_q) clears_q <= 1'b0;
+      clear_q <= clear_q + 1'b1;
+      looks_q <= takes || (looks_q && !compares);
+      hit_valid_q <= (compares && is_hit) || (hit_valid_q && !hit_ready_i);
+      miss_valid_q <= (compares && !is_hit) || (miss_valid_q && !miss_ready_i);
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (takes) {lookup_q, client_q} <= {lookup_i, lookup_client_i};
+    if (compares) {result_q, result_client_q, address_q} <= {lookup_q, client_q, found.address};
   end
 
   always_comb begin
     place = clear_q;
     written = '0;
-    if (state_q != Clears) begin
+    if (!clears_q) begin
       place = drop_i ? place_t'(drop_lid_i) : place_t'(fill_lid_i);
       if (!drop_i) begin
         written = '{used: 1'b1, rest: fill_lid_i[$bits(lid_t)-1:PlaceBits], address: fill_address_i};
@@ -103,9 +97,10 @@ module page_table_cache
     end
   end
 
-  assign writes = state_q == Clears || drop_i || fill_i;
+  assign writes = clears_q || drop_i || fill_i;
+  assign compares = looks_q && !(hit_valid_q && !hit_ready_i) && !(miss_valid_q && !miss_ready_i);
   // A read never takes place in the cycle of a write.
-  assign lookup_ready_o = state_q == Idle && !writes;
+  assign lookup_ready_o = !writes && (!looks_q || compares);
   assign takes = lookup_valid_i && lookup_ready_o;
 
   ram #(
@@ -123,11 +118,11 @@ module page_table_cache
   );
 
   assign is_hit = found.used && found.rest == lookup_q.lid[$bits(lid_t)-1:PlaceBits];
-  assign hit_valid_o = state_q == Looks && is_hit;
-  assign hit_address_o = found.address;
-  assign miss_valid_o = state_q == Looks && !is_hit;
-  assign lookup_o = lookup_q;
-  assign client_o = client_q;
+  assign hit_valid_o = hit_valid_q;
+  assign hit_address_o = address_q;
+  assign miss_valid_o = miss_valid_q;
+  assign lookup_o = result_q;
+  assign client_o = result_client_q;
 
   `ASSERT(OneWrite, !(drop_i && fill_i))
   `ASSERT(CachesOnlyMappedLids, !fill_i || fill_address_i != '0)
@@ -135,8 +130,8 @@ module page_table_cache
   `ASSERT_OFFER_STAYS(MissStays, miss_valid_o, miss_ready_i, {lookup_o, client_o})
   `COVER(Hits, hit_valid_o && hit_ready_i)
   `COVER(Misses, miss_valid_o && miss_ready_i)
-  `COVER(HasOtherLid, miss_valid_o && found.used)
-  `COVER(LookupWaitsForWrite, lookup_valid_i && state_q == Idle && writes)
+  `COVER(HasOtherLid, compares && !is_hit && found.used)
+  `COVER(LookupWaitsForWrite, lookup_valid_i && !looks_q && !clears_q && writes)
   `COVER(Drops, drop_i)
 
 endmodule

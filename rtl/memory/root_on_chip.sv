@@ -3,6 +3,9 @@
 // As in the cache, the buffer is named by LID and bus address together, the position of a line is its bus
 // address modulo the capacity, and a mapping drops the lines of its LID. Another buffer replaces this one
 // only when nothing of the old buffer is in flight, so a late line is never stored for the new buffer.
+//
+// A burst is compared with root and buffer in one cycle, and goes to the chip or elsewhere in the next one.
+// If root or buffer change between, it counts as different.
 
 `default_nettype none
 
@@ -35,7 +38,8 @@ module root_on_chip
   // the node of the burst
   input  node_name_t         name_i,
 
-  // bursts that are not on chip; those of the root lose the flag cacheable
+  // Bursts that are not on chip. Those of the root, and those that end beyond the size of an entry, lose the
+  // flag cacheable.
   output logic               other_valid_o,
   input  logic               other_ready_i,
   output bus_address_t       other_address_o,
@@ -77,27 +81,63 @@ module root_on_chip
   logic [Tags-1:0] comes_q;
   logic [Tags-1:0][IndexBits-1:0] index_q;
 
-  logic takes, is_root, is_kept, is_here, is_idle, makes_entry, starts_fill, writes, hit_valid;
-  logic [IndexBits-1:0] index, line_index;
-  logic [EntryLines-1:0] wanted;
+  // The burst that was compared, its lines, and the results.
+  bus_address_t burst_address_q;
+  burst_lines_t burst_lines_q;
+  logic [TagBits-1:0] burst_tag_q;
+  node_name_t name_q;
+  logic compared_q, is_lid_q, is_same_q, is_inside_q;
+  logic [EntryLines-1:0] wanted_q;
+
+  logic accepts, takes, is_kept, is_here, is_idle, makes_entry, starts_fill, writes, hit_valid;
+  logic changes_root, comes_late_q, other_ready, may_keep, is_root;
+  logic [IndexBits-1:0] first, index, line_index_q;
   line_address_t from_start;
 
   assign from_start = line_address_t'((burst_address_i - name_i.address) >> LineIndexBits);
-  assign is_root = enable_i && name_i.cacheable && name_i.lid == root_q && root_q != '0
-      && from_start + line_address_t'(burst_lines_i) <= line_address_t'(EntryLines);
-  assign index = burst_address_i[LineIndexBits+:IndexBits];
-  assign wanted = ((EntryLines'(1) << burst_lines_i) - 1'b1) << index;
-  assign is_kept = used_q && address_q == name_i.address;
-  assign is_here = is_root && is_kept && (lines_q & wanted) == wanted;
+  assign first = burst_address_i[LineIndexBits+:IndexBits];
+  assign changes_root = root_valid_i && root_i != '0 && root_i != root_q;
+  assign accepts = burst_valid_i && burst_ready_o;
+  assign burst_ready_o = !compared_q || other_ready;
 
-  assign takes = burst_valid_i && burst_ready_o;
-  assign is_idle = comes_q == '0 && !hit_valid;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) compared_q <= 1'b0;
+    else compared_q <= accepts || (compared_q && !other_ready);
+    if (accepts) begin
+      burst_address_q <= burst_address_i;
+      burst_lines_q <= burst_lines_i;
+      burst_tag_q <= burst_tag_i;
+      name_q <= name_i;
+      wanted_q <= EntryLines'(lines_of_page(page_line_t'(first), page_line_t'(burst_lines_i)))
+          << {first >> PageLineBits, PageLineBits'(0)};
+      is_same_q <= address_q == name_i.address && !makes_entry;
+      is_lid_q <= enable_i && name_i.lid == root_q && root_q != '0;
+      is_inside_q <= from_start + line_address_t'(burst_lines_i) <= line_address_t'(EntryLines);
+    end
+    if (changes_root) is_lid_q <= 1'b0;
+  end
+
+  assign may_keep = name_q.cacheable && is_inside_q;
+  assign is_root = may_keep && is_lid_q;
+
+  assign index = burst_address_q[LineIndexBits+:IndexBits];
+  assign is_kept = used_q && is_same_q;
+  assign is_here = is_root && is_kept && (lines_q & wanted_q) == wanted_q;
+
+  assign takes = compared_q && other_ready;
+  assign is_idle = comes_q == '0 && !comes_late_q && !hit_valid;
   assign makes_entry = takes && is_root && !is_kept && is_idle;
   assign starts_fill = takes && is_root && !is_here && (is_kept || makes_entry);
 
-  // A line that is already stored may be on its way to a client, so it is not written again.
-  assign line_index = index_q[line_tag_i];
-  assign writes = line_valid_i && comes_q[line_tag_i] && !line_i.error && !lines_q[line_index];
+  // A line from host memory that is to be stored, one cycle later. A line that is already stored may be on
+  // its way to a client, so it is not written again.
+  line_t line_q;
+  assign writes = comes_late_q && !lines_q[line_index_q];
+  always_ff @(posedge clk_i) begin
+    comes_late_q <= !rst_i && line_valid_i && comes_q[line_tag_i] && !line_i.error;
+    line_index_q <= index_q[line_tag_i];
+    line_q <= line_i.data;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -107,21 +147,21 @@ module root_on_chip
     end else begin
       if (makes_entry) used_q <= 1'b1;
       if (drop_valid_i && drop_lid_i == root_q) used_q <= 1'b0;
-      if (root_valid_i && root_i != '0 && root_i != root_q) begin
+      if (changes_root) begin
         root_q <= root_i;
         used_q <= 1'b0;
       end
       if (line_valid_i && line_i.last) comes_q[line_tag_i] <= 1'b0;
-      if (starts_fill) comes_q[burst_tag_i] <= 1'b1;
+      if (starts_fill) comes_q[burst_tag_q] <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (writes) lines_q[line_index] <= 1'b1;
-    if (line_valid_i) index_q[line_tag_i] <= line_index + 1'b1;
-    if (starts_fill) index_q[burst_tag_i] <= index;
+    if (comes_late_q) lines_q[line_index_q] <= 1'b1;
+    if (line_valid_i) index_q[line_tag_i] <= index_q[line_tag_i] + 1'b1;
+    if (starts_fill) index_q[burst_tag_q] <= index;
     if (makes_entry) begin
-      address_q <= name_i.address;
+      address_q <= name_q.address;
       lines_q <= '0;
     end
   end
@@ -138,14 +178,14 @@ module root_on_chip
     if (rst_i) other_valid_q <= 1'b0;
     else other_valid_q <= (takes && !is_here) || (other_valid_q && !other_ready_i);
     if (takes) begin
-      other_address_q <= burst_address_i;
-      other_lines_q <= burst_lines_i;
-      other_tag_q <= burst_tag_i;
-      other_name_q <= '{cacheable: name_i.cacheable && !is_root, lid: name_i.lid, address: name_i.address};
+      other_address_q <= burst_address_q;
+      other_lines_q <= burst_lines_q;
+      other_tag_q <= burst_tag_q;
+      other_name_q <= '{cacheable: may_keep && !is_root, lid: name_q.lid, address: name_q.address};
     end
   end
 
-  assign burst_ready_o = !other_valid_q;
+  assign other_ready = !other_valid_q || other_ready_i;
   assign other_valid_o = other_valid_q;
   assign other_address_o = other_address_q;
   assign other_lines_o = other_lines_q;
@@ -161,7 +201,7 @@ module root_on_chip
   logic [TagBits-1:0] tag_q;
   line_t data;
 
-  assign hit_in = '{tag: burst_tag_i, index: index, lines: burst_lines_i};
+  assign hit_in = '{tag: burst_tag_q, index: index, lines: burst_lines_q};
 
   // Each tag has at most one hit in flight.
   fifo #(
@@ -203,8 +243,8 @@ module root_on_chip
     .clk_i,
     .rst_i,
     .write_i(writes),
-    .write_address_i(line_index),
-    .write_data_i(line_i.data),
+    .write_address_i(line_index_q),
+    .write_data_i(line_q),
     .read_i(reads),
     .read_address_i(hit.index + given_q[IndexBits-1:0]),
     .read_data_o(data)
@@ -215,8 +255,8 @@ module root_on_chip
   assign beat_o = '{data: data, last: last_q, error: 1'b0};
 
   `ASSERT(HitsHaveRoom, !(takes && is_here) || hit_ready)
-  `ASSERT(OneFillPerTag, !starts_fill || !comes_q[burst_tag_i])
-  `ASSERT(NoLineOfPreviousRoot, !makes_entry || (comes_q == '0 && !hit_valid))
+  `ASSERT(OneFillPerTag, !starts_fill || !comes_q[burst_tag_q])
+  `ASSERT(NoLineOfPreviousRoot, !makes_entry || (comes_q == '0 && !comes_late_q && !hit_valid))
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_i, burst_ready_o, {burst_address_i, burst_lines_i, burst_tag_i})
   `ASSERT_OFFER_STAYS(OtherStays, other_valid_o, other_ready_i,
                       {other_address_o, other_lines_o, other_tag_o, other_name_o})
@@ -225,8 +265,9 @@ module root_on_chip
   `COVER(FillsFurtherLines, starts_fill && is_kept)
   `COVER(MakesEntry, makes_entry)
   `COVER(PreviousRootIsInUse, takes && is_root && !is_kept && !is_idle)
+  `COVER(RootChangesMeanwhile, compared_q && is_root && changes_root)
   `COVER(IsDropped, drop_valid_i && drop_lid_i == root_q && used_q)
-  `COVER(OtherRoot, root_valid_i && root_i != '0 && root_i != root_q && used_q)
+  `COVER(OtherRoot, changes_root && used_q)
 
 endmodule
 

@@ -71,7 +71,7 @@ async def does_not_mix_packets(dut, source_stall, sink_stall):
 
 @cocotb.test()
 async def grants_round_robin(dut):
-    """Streams that always offer an element are granted round-robin."""
+    """Streams that always offer an element are granted in turn."""
     count = int(dut.Count.value)
     streams = [Packets(index, [[index]] * 8, 0.0) for index in range(count)]
     sink = Sink(dut, "out", PORTS)

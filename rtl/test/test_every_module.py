@@ -16,6 +16,7 @@ PARTS = {
     ],
     "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["memory_counters"],
+    "node_cache": ["cache_decision", "cache_sets", "cache_updates", "node_flights"],
     "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
 }
 # Modules that report events exist only in simulations. Their test checks the events of a request.

@@ -140,7 +140,12 @@ async def the_balancer_redirects_hits(dut, balance):
         for _ in range(1500):
             await RisingEdge(dut.clk_i)
     before = len(host.reads)
-    for task in [cocotb.start_soon(clients.request(index, **read)) for index in range(clients.count)]:
+    # The balancer knows a burst some cycles after it began.
+    tasks = []
+    for index in range(clients.count):
+        tasks.append(cocotb.start_soon(clients.request(index, **read)))
+        await cycles(dut, 10)
+    for task in tasks:
         await task
     assert before == 1
     assert (len(host.reads) > before) == bool(balance)

@@ -12,6 +12,18 @@ from streams import STALLS, Sink, Source, start
 SLOTS = 8
 
 
+class Requests(Sink):
+    """The requests, each with the number of key lines that were accepted before it."""
+
+    def __init__(self, dut, keys: Sink, **ports):
+        self.keys, self.lines = keys, []
+        super().__init__(dut, "request", **ports)
+
+    def sample(self):
+        self.lines.append(len(self.keys.got))
+        return super().sample()
+
+
 class Bench:
     """A parser with its input and its outputs."""
 
@@ -20,7 +32,7 @@ class Bench:
         self.packets = Source(dut, "in", stall=source_stall)
         self.slots = Source(dut, "slot", stall=source_stall)
         self.keys = Sink(dut, "key", stall=sink_stall)
-        self.requests = Sink(dut, "request", stall=sink_stall)
+        self.requests = Requests(dut, self.keys, stall=sink_stall)
 
     async def check(self, packets: list[bytes]):
         """Sends the packets and checks all outputs."""
@@ -33,9 +45,10 @@ class Bench:
         await self.requests.count(len(expected))
         await self.packets.drained()
         found = [record("parsed_request_t").unpack(word) for word in self.requests.got]
-        keys = self.key_lines()
+        keys, lines = self.key_lines(), len(self.keys.got)
         for number, (one, parsed) in enumerate(zip(found, expected, strict=True)):
             self.check_one(one, parsed, number % SLOTS, keys)
+            assert self.requests.lines[number] >= lines - len(keys), "a request came before its keys"
         assert not keys or expected[-1].header is None, "only a truncated request may leave lines"
 
     def key_lines(self) -> list[dict]:

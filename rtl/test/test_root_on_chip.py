@@ -160,5 +160,24 @@ async def a_root_stays_until_it_changes(dut, change):
     assert memories.lines["chip"] == burst.lines * (1 + stays)
 
 
+@cocotb.test()
+async def a_root_changes_while_a_burst_is_compared(dut):
+    """The lines of the former root are not stored for the new one, which has the same buffer."""
+    buffers = Buffers(lids=2, buffers=1)
+    memories = Memories(dut, 0.0, buffers)
+    await start(dut, enable_i=1, root_valid_i=0, drop_valid_i=0, line_valid_i=0)
+    buffer = buffers.buffers[0]
+    for delay in range(8):
+        await name_root(dut, 1)
+        memories.request(0, Burst(1, buffer, buffer, 3, 0))
+        for _ in range(delay):
+            await RisingEdge(dut.clk_i)
+        await name_root(dut, 2)
+        await memories.ended()
+        memories.request(0, Burst(2, buffer, buffer, 3, 0))
+        await memories.ended()
+    assert memories.lines["chip"] == 0
+
+
 def test_root_on_chip():
     simulate("root_on_chip")

@@ -30,7 +30,7 @@ module completion_writer
   output logic [LineBytes-1:0] out_keep_o,
   output logic                 out_last_o,
 
-  // the last beat of the last part was accepted, so the request is done
+  // the last beat of the last part was accepted in the cycle before, so the request is done
   output logic  done_valid_o,
   output slot_t done_slot_o
 );
@@ -53,8 +53,9 @@ module completion_writer
   } state_e;
 
   state_e state_d, state_q;
-  // Remaining bytes of the body.
+  // Remaining bytes of the body, and those of the next beat with padding.
   logic [31:0] remaining_d, remaining_q;
+  count_t count_q;
 
   completion_t header;
   completion_outcome_t outcome;
@@ -95,7 +96,7 @@ module completion_writer
       chunk_last = answer_i.bytes == '0;
     end else begin
       chunk_bytes = answer_i.data;
-      chunk_count = beat_bytes(remaining_q);
+      chunk_count = count_q;
     end
   end
 
@@ -127,12 +128,16 @@ module completion_writer
 
   always_ff @(posedge clk_i) begin
     remaining_q <= remaining_d;
+    count_q <= beat_bytes(remaining_d);
   end
 
   assign name_read_o = state_q == Idle && answer_valid_i;
   assign name_slot_o = answer_i.slot;
-  assign done_valid_o = answer_valid_i && answer_ready_o && answer_i.last && !answer_i.continued;
-  assign done_slot_o = answer_i.slot;
+
+  always_ff @(posedge clk_i) begin
+    done_valid_o <= !rst_i && answer_valid_i && answer_ready_o && answer_i.last && !answer_i.continued;
+    done_slot_o <= answer_i.slot;
+  end
 
   // ---- lines ----
 

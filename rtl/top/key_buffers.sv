@@ -1,5 +1,5 @@
 // Stores the lower and the upper key of each request in flight, in lines. It executes one write and one
-// read per cycle and grants writers and readers round-robin. A line can be read from the second cycle
+// read per cycle and grants writers and readers in turn. A line can be read from the second cycle
 // after the cycle in which its write was accepted.
 
 `default_nettype none

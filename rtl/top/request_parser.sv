@@ -3,6 +3,10 @@
 // A packet contains whole requests, back to back. A request that the end of its packet truncates is
 // malformed, even if it has other errors. The header of every other request states its length, so the
 // parser finds the next request even after an invalid one.
+//
+// The header is stored in one cycle and determines the next part in another one, because bytes come through
+// a shifter of 64 places that must not depend on them. A part of a request is consumed in chunks, a chunk a
+// cycle. The next header is found while a request waits for the acceptance of its keys.
 
 `default_nettype none
 
@@ -11,6 +15,7 @@
 module request_parser
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import request_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
@@ -39,26 +44,36 @@ module request_parser
 );
 
   // Enough for the two longest lengths that the header of a request can contain.
-  localparam int unsigned RemainingBits = 17;
+  localparam int unsigned LengthBits = 17;
   localparam int unsigned HeaderBytes = RequestSize;
 
-  typedef logic [RemainingBits-1:0] remaining_t;
+  typedef logic [LengthBits-1:0] length_t;
+
+  // The bytes of a part, at least one: full lines, and the last chunk.
+  typedef struct packed {
+    logic [LengthBits-LineIndexBits-1:0] lines;
+    logic [LineIndexBits:0] rest;
+  } part_t;
 
   typedef enum logic [2:0] {
     // between two packets
     Restart,
     Header,
+    // The header is known.
+    Lengths,
     // keys that are too long are consumed and discarded
     Skip,
     Lower,
     Upper,
-    Padding,
-    Offer
+    Padding
   } state_e;
 
   state_e state_d, state_q;
-  // Remaining bytes of this part.
-  remaining_t remaining_d, remaining_q;
+  // What remains of this part.
+  part_t part_d, part_q;
+  // This is its last chunk; the part is the last one of its request.
+  logic is_last_q, is_final_q;
+  logic [6:0] chunk_q;
   key_line_t line_d, line_q;
   logic is_truncated_d, is_truncated_q;
   slot_t slot_q;
@@ -71,14 +86,18 @@ module request_parser
   logic start, line_ready, window_ready;
   line_t bytes;
   logic [7:0] window_count;
-  logic [6:0] chunk, consume;
-  logic has_chunk, accepts_header, writes_key;
+  logic [6:0] consume;
+  logic has_chunk, takes_chunk, accepts_header, is_key, puts_key, key_ready, ends, is_free;
   request_t header;
+  key_write_t key;
+  parsed_request_t parsed_q;
+  logic parsed_valid_q, shown_q;
 
   // The functions use only some fields of a request.
   // verilator lint_off UNUSEDSIGNAL
 
-  // A header is followed by the keys, and zeros up to a multiple of 8 bytes.
+  // A header is followed by the keys, and zeros up to a multiple of 8 bytes. After the last part comes the
+  // next header.
   function automatic state_e after_header(request_t request);
     if (is_too_long(request)) return Skip;
     if (request.lower_length != '0) return Lower;
@@ -90,25 +109,33 @@ module request_parser
   endfunction
 
   function automatic state_e after_keys(request_t request);
-    return padding_bytes(request) != '0 ? Padding : Offer;
+    return padding_bytes(request) != '0 ? Padding : Header;
   endfunction
 
-  function automatic logic is_too_long(request_t request);
-    return request.lower_length > 16'(KeyBytesMax) || request.upper_length > 16'(KeyBytesMax);
-  endfunction
-
-  function automatic logic [2:0] padding_bytes(request_t request);
-    return -(request.lower_length[2:0] + request.upper_length[2:0]);
-  endfunction
-
-  function automatic remaining_t bytes_of(state_e state, request_t request);
+  function automatic state_e after_part(state_e state, request_t request);
     case (state)
-      Skip: return remaining_t'(request.lower_length) + remaining_t'(request.upper_length);
-      Lower: return remaining_t'(request.lower_length);
-      Upper: return remaining_t'(request.upper_length);
-      Padding: return remaining_t'(padding_bytes(request));
-      default: return '0;
+      Lower: return after_lower(request);
+      Padding: return Header;
+      default: return after_keys(request);
     endcase
+  endfunction
+
+  function automatic length_t bytes_of(state_e state, request_t request);
+    case (state)
+      Skip: return length_t'(request.lower_length) + length_t'(request.upper_length);
+      Lower: return length_t'(request.lower_length);
+      Upper: return length_t'(request.upper_length);
+      default: return length_t'(padding_bytes(request));
+    endcase
+  endfunction
+
+  function automatic part_t part_of(state_e state, request_t request);
+    length_t before_last;
+    before_last = bytes_of(state, request) - 1'b1;
+    return '{
+      lines: before_last[LengthBits-1:LineIndexBits],
+      rest: {1'b0, before_last[LineIndexBits-1:0]} + 1'b1
+    };
   endfunction
 
   // verilator lint_on UNUSEDSIGNAL
@@ -143,18 +170,23 @@ module request_parser
 
   // ---- parts of a request ----
 
-  assign chunk = remaining_q > remaining_t'(LineBytes) ? 7'(LineBytes) : remaining_q[6:0];
-  assign has_chunk = received_q >= 8'(chunk);
-  assign writes_key = has_chunk && (state_q == Lower || state_q == Upper);
+  assign is_key = state_q == Lower || state_q == Upper;
+  assign has_chunk = received_q >= 8'(chunk_q);
+  // A request ends only if there is room for it.
+  assign is_free = !parsed_valid_q;
+
+  assign takes_chunk = has_chunk && (!is_key || key_ready) && (is_free || !(is_last_q && is_final_q));
 
   always_comb begin
     state_d = state_q;
-    remaining_d = remaining_q;
+    part_d = part_q;
     line_d = line_q;
     is_truncated_d = is_truncated_q;
     consume = '0;
     start = 1'b0;
     accepts_header = 1'b0;
+    puts_key = 1'b0;
+    ends = 1'b0;
     case (state_q)
       Restart: begin
         start = 1'b1;
@@ -168,38 +200,38 @@ module request_parser
           accepts_header = 1'b1;
           consume = 7'(HeaderBytes);
           is_truncated_d = 1'b0;
-          state_d = after_header(header);
-          remaining_d = bytes_of(state_d, header);
+          state_d = Lengths;
         end else if (slot_valid_i && ended_q) begin
           accepts_header = 1'b1;
           consume = received_q[6:0];
           is_truncated_d = 1'b1;
-          state_d = Offer;
+          state_d = Lengths;
         end
       end
-      Skip, Lower, Upper, Padding: begin
-        if (ended_q && !has_chunk) begin
+      Lengths: begin
+        state_d = is_truncated_q ? Header : after_header(request_q);
+        part_d = part_of(state_d, request_q);
+        ends = state_d == Header;
+        if (ends && !is_free) state_d = Lengths;
+      end
+      default: begin
+        if (takes_chunk) begin
+          ends = is_last_q && is_final_q;
+          consume = chunk_q;
+          puts_key = is_key;
+          line_d = is_last_q ? '0 : line_q + 1'b1;
+          part_d.lines = part_q.lines - 1'b1;
+          if (is_last_q) begin
+            state_d = after_part(state_q, request_q);
+            part_d = part_of(state_d, request_q);
+          end
+        end else if (!has_chunk && ended_q && is_free) begin
+          ends = 1'b1;
           consume = received_q[6:0];
           is_truncated_d = 1'b1;
-          state_d = Offer;
-        end else if (has_chunk) begin
-          if (!writes_key || key_ready_i) begin
-            consume = chunk;
-            remaining_d = remaining_q - remaining_t'(chunk);
-            line_d = line_q + 1'b1;
-            if (remaining_d == '0) begin
-              line_d = '0;
-              case (state_q)
-                Lower: state_d = after_lower(request_q);
-                Padding: state_d = Offer;
-                default: state_d = after_keys(request_q);
-              endcase
-              remaining_d = bytes_of(state_d, request_q);
-            end
-          end
+          state_d = Header;
         end
       end
-      default: if (request_ready_i) state_d = Header;
     endcase
   end
 
@@ -209,7 +241,10 @@ module request_parser
   end
 
   always_ff @(posedge clk_i) begin
-    remaining_q <= remaining_d;
+    part_q <= part_d;
+    is_last_q <= part_d.lines == '0;
+    chunk_q <= part_d.lines == '0 ? part_d.rest : 7'(LineBytes);
+    is_final_q <= after_part(state_d, request_q) == Header;
     line_q <= line_d;
     is_truncated_q <= is_truncated_d;
     if (accepts_header) begin
@@ -220,40 +255,44 @@ module request_parser
     end
   end
 
-  // ---- validation ----
-
-  function automatic logic [7:0] status_of(request_t request);
-    request_flags_t flags;
-    logic is_lower_empty, is_upper_empty, has_limits;
-    flags = request.flags;
-    is_lower_empty = request.lower_length == '0;
-    is_upper_empty = request.upper_length == '0;
-    has_limits = request.pairs_max != '0 || request.bytes_max != '0;
-    if (is_too_long(request)) return 8'(StatusKeyLength);
-    case (request.opcode)
-      8'(OpcodeGet): begin
-        if (is_lower_empty) return 8'(StatusKeyLength);
-        if (has_limits || flags != '0 || !is_upper_empty) return 8'(StatusMalformed);
-      end
-      8'(OpcodeScan): begin
-        if (is_lower_empty && flags.lower_excluded) return 8'(StatusMalformed);
-        if (is_upper_empty && flags.upper_excluded) return 8'(StatusMalformed);
-        if (flags.padding != '0 || (flags.floor_start && flags.backward)) return 8'(StatusMalformed);
-      end
-      default: return 8'(StatusUnknownOpcode);
-    endcase
-    return 8'(StatusFound);
-  endfunction
+  // ---- keys, and the request after its keys ----
 
   assign slot_ready_o = accepts_header;
-  assign key_valid_o = writes_key;
-  assign key_o = '{slot: slot_q, upper: state_q == Upper, line: line_q, data: bytes};
-  assign request_valid_o = state_q == Offer;
-  assign request_o = '{
-    slot: slot_q,
-    status: is_truncated_q ? 8'(StatusMalformed) : status_of(request_q),
-    request: request_q
-  };
+  assign key = '{slot: slot_q, upper: state_q == Upper, line: line_q, data: bytes};
+
+  skid_buffer #(
+    .T(key_write_t)
+  ) u_keys (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(puts_key),
+    .in_ready_o(key_ready),
+    .in_i(key),
+    .out_valid_o(key_valid_o),
+    .out_ready_i(key_ready_i),
+    .out_o(key_o)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      parsed_valid_q <= 1'b0;
+      shown_q <= 1'b0;
+    end else begin
+      parsed_valid_q <= (ends && is_free) || (parsed_valid_q && !(request_valid_o && request_ready_i));
+      shown_q <= request_valid_o && !request_ready_i;
+    end
+    if (is_free) begin
+      parsed_q <= '{
+        slot: slot_q,
+        status: is_truncated_d ? 8'(StatusMalformed) : status_of(request_q),
+        request: request_q
+      };
+    end
+  end
+
+  // No key of the request is left. Keys of the next one may follow while the request is offered.
+  assign request_valid_o = parsed_valid_q && (shown_q || !key_valid_o);
+  assign request_o = parsed_q;
 
   `ASSERT(KeepIsContiguous, !in_valid_i || (in_keep_i & (in_keep_i + 1'b1)) == '0)
   `ASSERT(ConsumesReceivedBytes, 8'(consume) <= received_q && 8'(consume) <= window_count)

@@ -62,6 +62,7 @@ module request_slots
 );
 
   localparam int unsigned SlotBits = $clog2(SlotCount);
+  localparam int unsigned CountBits = $clog2(SlotCount + 1);
 
   if (SlotCount < 2 || SlotCount > 256 || 2 ** SlotBits != SlotCount)
     $fatal(1, "SlotCount must be a power of two from 2 to 256");
@@ -70,20 +71,25 @@ module request_slots
 
   typedef enum logic [1:0] {
     Idle,
-    // root and read version are known
+    // the root is known
+    Roots,
     Dispatch,
     Reject
   } state_e;
 
   state_e state_d, state_q;
   logic [63:0] oldest_q, newest_q;
+  // Requests in the window.
+  logic [CountBits-1:0] count_d, count_q;
+  logic has_slot_q;
   // Slots in the window whose requests are done.
   logic [SlotCount-1:0] done_q;
   parsed_request_t parsed_q;
   version_t read_version_q;
+  lid_t root_q;
+  logic is_rejected_q;
 
   logic begins, ends, accepts;
-  logic is_rejected;
   // The module uses only some of their fields.
   // verilator lint_off UNUSEDSIGNAL
   request_t request;
@@ -92,17 +98,22 @@ module request_slots
 
   // ---- the window ----
 
-  assign slot_valid_o = window_newest_o - window_oldest_o + 64'd1 != 64'(SlotCount);
+  assign slot_valid_o = has_slot_q;
   assign slot_o = slot_t'(index_t'(newest_q + 64'd1));
   assign begins = slot_valid_o && slot_ready_i;
-  assign ends = oldest_q <= newest_q && done_q[index_t'(oldest_q)];
+  assign ends = count_q != '0 && done_q[index_t'(oldest_q)];
+  assign count_d = count_q + CountBits'(begins) - CountBits'(ends);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       oldest_q <= 64'd1;
       newest_q <= '0;
       done_q <= '0;
+      count_q <= '0;
+      has_slot_q <= 1'b1;
     end else begin
+      count_q <= count_d;
+      has_slot_q <= count_d != CountBits'(SlotCount);
       if (begins) newest_q <= newest_q + 64'd1;
       if (ends) oldest_q <= oldest_q + 64'd1;
       if (ends) done_q[index_t'(oldest_q)] <= 1'b0;
@@ -114,15 +125,15 @@ module request_slots
 
   assign request = parsed_q.request;
   assign flags = request.flags;
-  assign is_rejected = parsed_q.status != 8'(StatusFound) || root_i == '0;
   assign accepts = request_valid_i && request_ready_o;
 
   always_comb begin
     state_d = state_q;
     case (state_q)
-      Idle: if (accepts) state_d = Dispatch;
+      Idle: if (accepts) state_d = Roots;
+      Roots: state_d = Dispatch;
       Dispatch: begin
-        if (is_rejected) state_d = Reject;
+        if (is_rejected_q) state_d = Reject;
         else if (descent_ready_i) state_d = Idle;
       end
       default: if (rejection_ready_i) state_d = Idle;
@@ -140,8 +151,10 @@ module request_slots
       read_version_q <= request_i.request.read_version;
       if (request_i.request.read_version == '0) read_version_q <= read_version_i;
     end
-    if (state_q == Dispatch && parsed_q.status == 8'(StatusFound)) begin
-      if (root_i == '0) parsed_q.status <= 8'(StatusUnknownTable);
+    if (state_q == Roots) begin
+      root_q <= root_i;
+      is_rejected_q <= parsed_q.status != 8'(StatusFound) || root_i == '0;
+      if (parsed_q.status == 8'(StatusFound) && root_i == '0) parsed_q.status <= 8'(StatusUnknownTable);
     end
   end
 
@@ -151,7 +164,7 @@ module request_slots
     .write_i(state_q == Dispatch),
     .write_address_i(index_t'(parsed_q.slot)),
     // A rejected request has no read version.
-    .write_data_i({is_rejected ? '0 : read_version_q, request.identifier}),
+    .write_data_i({is_rejected_q ? '0 : read_version_q, request.identifier}),
     .read_i(name_read_i),
     .read_address_i(index_t'(name_slot_i)),
     .read_data_o({name_read_version_o, name_identifier_o})
@@ -169,7 +182,7 @@ module request_slots
   assign root_read_valid_o = state_q == Idle && request_valid_i;
   assign root_table_o = request_i.request.table_number;
   assign request_ready_o = state_q == Idle && root_read_ready_i;
-  assign descent_valid_o = state_q == Dispatch && !is_rejected;
+  assign descent_valid_o = state_q == Dispatch && !is_rejected_q;
   assign descent_o = '{
     direction: direction,
     by_upper: flags.backward,
@@ -187,7 +200,7 @@ module request_slots
       pairs_max: request.pairs_max,
       bytes_max: request.bytes_max,
       read_version: read_version_q,
-      root: root_i
+      root: root_q
     }
   };
   assign rejection_valid_o = state_q == Reject;
@@ -205,8 +218,10 @@ module request_slots
   `ASSERT(DoneSlotExists, 32'(done_slot_i) < SlotCount || !done_valid_i)
   `ASSERT(WindowIsBounded, newest_q - oldest_q + 64'd1 <= 64'(SlotCount))
   `ASSERT(DoneWasInFlight, !done_valid_i || (is_live && !done_q[index_t'(done_slot_i)]))
-  `ASSERT(RequestHasBegun, !request_valid_i || oldest_q <= newest_q)
-  `ASSERT(RequestIsNewest, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q)))
+  `ASSERT(CountIsWindow, 64'(count_q) == newest_q - oldest_q + 64'd1)
+  `ASSERT(RequestHasBegun, !request_valid_i || count_q != '0)
+  `ASSERT(RequestIsNew, !request_valid_i || request_i.slot == slot_t'(index_t'(newest_q))
+          || (request_i.slot == slot_t'(index_t'(newest_q - 64'd1)) && count_q > CountBits'(1)))
   `ASSERT_OFFER_STAYS(DescentStays, descent_valid_o, descent_ready_i, descent_o)
   `ASSERT_OFFER_STAYS(RejectionStays, rejection_valid_o, rejection_ready_i, rejection_o)
   `COVER(WindowIsFull, !slot_valid_o)
