@@ -398,6 +398,7 @@ async def leaves_arrive_during_other_requests(dut):
 
 
 def test_range_scan_unit():
-    # The second seed finds little more with one slot.
-    for slots, seeds in ((1, SEEDS[:1]), (3, SEEDS)):
-        simulate("range_scan_unit", seeds=seeds, Slots=slots, ResultLines=RESULT_BYTES // 64)
+    unit = {"module": "range_scan_unit", "ResultLines": RESULT_BYTES // 64}
+    simulate(**unit, Slots=3)
+    # Most tests send one request at a time, so the number of slots makes no difference to them.
+    simulate(**unit, Slots=1, only="many_reads", seeds=SEEDS[:1])
