@@ -81,7 +81,9 @@ module part_reader
   // The part is this item, or the one that may be prepared.
   logic matches_read_q, matches_prepared_q;
   number_t item_q, prepared;
-  logic there, take, has_stride_q, is_item, begins_window_q;
+  // The part is an item with a stride, or a log entry; known from the cycle after the start on.
+  logic is_strided_q, is_entry_q;
+  logic there, take, is_item, begins_window_q;
   head_t item_head;
   offset_t place, place_q, limit, limit_q;
   // bytes that were compared
@@ -140,7 +142,8 @@ module part_reader
       matches_read_q <= read_i.part == PartItem && read_i.index == item_q;
       matches_prepared_q <= read_i.part == PartItem && read_i.index == prepared;
     end
-    has_stride_q <= columns_i.stride != '0;
+    is_strided_q <= is_item && columns_i.stride != '0;
+    is_entry_q <= read_q.part == PartEntry;
     is_known_q <= state_q == StateStart && is_known;
     begins_window_q <= state_q inside {StateStart, StateNext};
     if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
@@ -170,12 +173,12 @@ module part_reader
     word = item_word_t'(window_i[ItemWordBits-1:0]);
     before_rest = offset_t'(WordBytes);
     head = item_head;
-    if (is_item && has_stride_q) begin
+    if (is_strided_q) begin
       word = '0;
       word.suffix_length = columns_i.suffix_length;
       word.value_length = columns_i.value_length;
       before_rest = '0;
-    end else if (read_q.part == PartEntry) begin
+    end else if (is_entry_q) begin
       word = item_word_t'(window_i[8*HeadBytes+:ItemWordBits]);
       before_rest = offset_t'(HeadBytes + WordBytes);
       head = window_i[63:0];
