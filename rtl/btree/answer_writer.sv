@@ -159,7 +159,8 @@ module answer_writer
     .high_length_i(key_length_t'(fences_i.high_length)),
     .prefix_length_i,
     .move_valid_o(fence_move_valid),
-    .move_ready_i(move_ready),
+    // It is always ready.
+    .move_ready_i(move_chunk_valid),
     .move_o(fence_move),
     .move_bytes_i(move_chunk.bytes),
     .key_write_valid_o,
