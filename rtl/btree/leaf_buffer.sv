@@ -105,7 +105,7 @@ module leaf_buffer
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
-  // A line of the window is missing, but the first one is stored; registers, so a fetch begins one cycle later.
+  // A line of the window is missing; its first one is stored; registers, so a fetch begins one cycle later.
   logic wants_line_q, has_first_q;
   // lines of the window, and up to its limit, after the first one
   line_count_t more_q;

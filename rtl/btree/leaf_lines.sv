@@ -18,8 +18,8 @@ module leaf_lines
   input logic clk_i,
   input logic rst_i,
 
-  // For each slot: a line of its leaf, stored in the cycle after it was accepted. A slot waits a cycle for its
-  // turn, and keeps it while no other slot with a line has a lower number.
+  // For each slot: a line of its leaf, stored in the cycle after it was accepted. A slot waits a cycle for
+  // its turn, and keeps it while no other slot with a line has a lower number.
   input logic [Slots-1:0] store_valid_i,
   output logic [Slots-1:0] store_ready_o,
   input logic [Slots-1:0][LineIndexWidth-1:0] store_line_i,

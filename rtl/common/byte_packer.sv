@@ -33,8 +33,8 @@ module byte_packer
   // ---- rotation: the bytes of a chunk follow those of the incomplete line; its last ones may belong to the
   // next line
 
-  // A chunk. Before it: the bytes of the line that it follows. Within it: these bytes and its own, also those in
-  // the next line.
+  // A chunk. Before it: the bytes of the line that it follows. Within it: these bytes and its own, also those
+  // in the next line.
   typedef struct packed {
     logic last;
     logic [LineBytes-1:0] before_it;

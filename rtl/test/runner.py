@@ -37,8 +37,8 @@ def modules() -> list[Path]:
 
 
 def simulate(module: str, tests: str | None = None, seeds=SEEDS, only: str | None = None, **parameters):
-    """Runs the cocotb tests of the Python module `tests`, by default test_<module>, on `module`; or only those
-    whose names contain `only`."""
+    """Runs the cocotb tests of the Python module `tests`, by default test_<module>, on `module`; or only
+    those whose names contain `only`."""
     set_environment()
     folder = BUILDS / "_".join([module, *(f"{name}{value}" for name, value in parameters.items())])
     runner = build(module, folder, parameters)
