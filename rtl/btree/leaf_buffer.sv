@@ -105,9 +105,9 @@ module leaf_buffer
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
-  // A line of the window is missing; its first one is stored; registers, so a fetch begins one cycle later.
+  // A line of the window is missing; its first one is stored; the lines after that one up to the limit.
+  // Registers, so a fetch begins one cycle later.
   logic wants_line_q, has_first_q;
-  // lines of the window, and up to its limit, after the first one
   line_count_t more_q;
   // The lines that are stored, and the one that is stored in this cycle.
   logic [Lines-1:0] there_q;
@@ -270,9 +270,9 @@ module leaf_buffer
 
   // ---- windows
 
-  logic has_first, has_second;
   // by line: the next line is stored
   logic [Lines-1:0] there_after;
+  logic has_first, has_second;
 
   assign there_after = {there_q[0], there_q[Lines-1:1]};
   assign window_line = line_count_t'(window_offset_i >> LineIndexBits);
@@ -293,14 +293,12 @@ module leaf_buffer
   always_ff @(posedge clk_i) begin
     // No other read begins in between.
     wants_line_q <= wants_line && state_d == Choose && !rst_i;
-    has_first_q <= has_first;
-    more_q <= window_last - window_line;
+    {has_first_q, more_q} <= {has_first, window_last - window_line};
   end
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
   `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
-  `ASSERT_STAYS(WindowStays, window_valid_i && !window_ahead_i && !window_ready_o, !window_valid_i,
-      {window_offset_i, window_limit_i})
+  `ASSERT_STAYS(WindowStays, wants_line, !window_valid_i, {window_offset_i, window_limit_i})
   `ASSERT(BeatsWereRequested, !beat_valid_i || flies)
   `ASSERT(ReadsHaveLines, !read_valid_o || read_o.count != '0)
   `ASSERT(ReadsHaveRoom, !read_valid_o || has_room)
