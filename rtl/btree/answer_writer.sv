@@ -70,7 +70,7 @@ module answer_writer
 
   offset_t low_offset;
   logic emitter_move_valid, fence_move_valid, move_ready, move_chunk_valid, move_chunk_last;
-  logic emitter_chunk_ready, fence_chunk_ready, chunk_valid, chunk_ready, chunk_last;
+  logic emitter_chunk_ready, chunk_valid, chunk_ready, chunk_last;
   logic outcome_valid, outcome_ready, outcome_first;
   move_t emitter_move, fence_move;
   byte_chunk_t move_chunk, chunk;
@@ -85,7 +85,7 @@ module answer_writer
     .move_ready_o(move_ready),
     .move_i(fence_move_valid ? fence_move : emitter_move),
     .chunk_valid_o(move_chunk_valid),
-    .chunk_ready_i(fence_move_valid ? fence_chunk_ready : emitter_chunk_ready),
+    .chunk_ready_i(fence_move_valid || emitter_chunk_ready),
     .chunk_o(move_chunk),
     .chunk_last_o(move_chunk_last),
     .window_valid_o,
@@ -159,12 +159,10 @@ module answer_writer
     .high_length_i(key_length_t'(fences_i.high_length)),
     .prefix_length_i,
     .move_valid_o(fence_move_valid),
-    .move_ready_i(move_ready),
+    // It is always ready.
+    .move_ready_i(move_chunk_valid),
     .move_o(fence_move),
-    .move_chunk_valid_i(move_chunk_valid && fence_move_valid),
-    .move_chunk_ready_o(fence_chunk_ready),
-    .move_chunk_i(move_chunk),
-    .move_chunk_last_i(move_chunk_last),
+    .move_bytes_i(move_chunk.bytes),
     .key_write_valid_o,
     .key_write_ready_i,
     .key_write_o

@@ -95,7 +95,8 @@ module chunk_mover
   assign window_limit_o = move_i.offset + offset_t'(move_i.bytes);
   assign window_held_o = state_q inside {Wait, Chunk};
 
-  assign value_valid_o = move_valid_i && move_i.is_value && has_left_q && state_q == Request;
+  // A move that was valid in the cycle before, and is not finished, is still valid.
+  assign value_valid_o = has_left_q && move_i.is_value && state_q == Request;
   assign value_address_o = move_i.address + bus_address_t'(moved_q);
   assign value_count_o = left_lines > ValueLines ? line_count_t'(ValueLines) : line_count_t'(left_lines);
 

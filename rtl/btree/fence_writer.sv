@@ -1,5 +1,6 @@
 // Replaces a key of the request in the key buffers by a fence key, so that a repeated descent uses it as
-// its search key.
+// its search key. A line of the high fence key consists of a window of the prefix, and of the window in
+// which the bytes after the prefix are at the same places; so nothing is rotated here.
 
 `default_nettype none
 
@@ -28,13 +29,11 @@ module fence_writer
   input key_length_t high_length_i,
   input key_length_t prefix_length_i,
 
+  // moves of one chunk
   output logic move_valid_o,
   input logic move_ready_i,
   output move_t move_o,
-  input logic move_chunk_valid_i,
-  output logic move_chunk_ready_o,
-  input byte_chunk_t move_chunk_i,
-  input logic move_chunk_last_i,
+  input line_t move_bytes_i,
 
   output logic key_write_valid_o,
   input logic key_write_ready_i,
@@ -42,71 +41,72 @@ module fence_writer
 );
 
   typedef enum logic [1:0] {
-    First,
-    Second,
-    Drain
+    // the bytes of the prefix in the line, if there are any
+    Prefix,
+    Rest,
+    Write
   } state_e;
 
   state_e state_q, state_d;
-  key_line_t line_q;
-  key_length_t rest_length;
-  logic has_prefix, has_rest, is_second, line_last;
+  key_line_t index_q;
+  line_t line_q;
+  // the bytes before the line, and the bytes of the key and of the prefix that are left
+  key_length_t line_start, key_length, left, prefix_left;
+  logic has_prefix, is_last;
 
-  // The low fence key is moved as if it had no prefix.
-  assign has_prefix = !is_low_i && prefix_length_i != '0;
-  assign rest_length = is_low_i ? low_length_i : high_length_i - prefix_length_i;
-  assign has_rest = rest_length != '0;
-  assign is_second = state_q == Second || !has_prefix;
+  assign line_start = key_length_t'({index_q, LineIndexBits'(0)});
+  assign key_length = is_low_i ? low_length_i : high_length_i;
+  assign left = key_length - line_start;
+  assign is_last = left <= key_length_t'(LineBytes);
+  // The low fence key is stored with its prefix.
+  assign has_prefix = !is_low_i && prefix_length_i > line_start;
+  assign prefix_left = has_prefix ? prefix_length_i - line_start : '0;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      First: if (write_valid_i && move_ready_i) state_d = is_second || !has_rest ? Drain : Second;
-      Second: if (move_ready_i) state_d = Drain;
-      default: if (write_ready_o) state_d = First;
+      Prefix: if (write_valid_i && (!has_prefix || move_ready_i)) state_d = Rest;
+      Rest: if (move_ready_i) state_d = Write;
+      default: if (key_write_ready_i) state_d = Prefix;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || write_ready_o) line_q <= '0;
-    else if (key_write_valid_o && key_write_ready_i) line_q <= line_q + 1'b1;
-    if (rst_i) state_q <= First;
+    if (rst_i) state_q <= Prefix;
     else state_q <= state_d;
-  end
-
-  always_comb begin
-    move_o = '0;
-    move_o.offset = low_offset_i;
-    move_o.bytes = 32'(prefix_length_i);
-    if (is_second) begin
-      if (!is_low_i) move_o.offset = low_offset_i + offset_t'(low_length_i);
-      move_o.bytes = 32'(rest_length);
+    if (rst_i || write_ready_o) index_q <= '0;
+    else if (key_write_valid_o && key_write_ready_i) index_q <= index_q + 1'b1;
+    for (int unsigned at = 0; at < LineBytes; at++) begin
+      if (move_valid_o && move_ready_i && (state_q == Prefix || key_length_t'(at) >= prefix_left))
+        line_q[8*at+:8] <= move_bytes_i[8*at+:8];
     end
   end
 
-  assign move_valid_o = write_valid_i && state_q != Drain;
+  function automatic logic [31:0] of_line(key_length_t bytes);
+    return bytes < key_length_t'(LineBytes) ? 32'(bytes) : LineBytes;
+  endfunction
 
-  byte_packer u_packer (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(move_chunk_valid_i),
-    .in_ready_o(move_chunk_ready_o),
-    .in_bytes_i(move_chunk_i.bytes),
-    .in_count_i(move_chunk_i.count),
-    .in_last_i(move_chunk_last_i && (is_second || !has_rest)),
-    .line_valid_o(key_write_valid_o),
-    .line_ready_i(key_write_ready_i),
-    .line_o(key_write_o.data),
-    .line_last_o(line_last)
-  );
+  always_comb begin
+    move_o = '0;
+    move_o.offset = low_offset_i + offset_t'(line_start);
+    move_o.bytes = of_line(prefix_left);
+    if (state_q == Rest) begin
+      if (!is_low_i) move_o.offset += offset_t'(low_length_i) - offset_t'(prefix_length_i);
+      move_o.bytes = of_line(left);
+    end
+  end
 
-  assign key_write_o.slot = slot_i;
-  assign key_write_o.upper = upper_i;
-  assign key_write_o.line = line_q;
-  assign write_ready_o = key_write_valid_o && key_write_ready_i && line_last;
+  assign move_valid_o = state_q == Rest || (state_q == Prefix && write_valid_i && has_prefix);
+  assign key_write_valid_o = state_q == Write;
+  assign key_write_o = '{slot: slot_i, upper: upper_i, line: index_q, data: line_q};
+  assign write_ready_o = key_write_valid_o && key_write_ready_i && is_last;
 
-  `ASSERT(FenceIsNotEmpty, !write_valid_i || has_prefix || has_rest)
+  `ASSERT(FenceIsNotEmpty, !write_valid_i || key_length != '0)
+  `ASSERT(PrefixIsThatOfBoth, !write_valid_i || is_low_i ||
+      (prefix_length_i <= low_length_i && prefix_length_i <= high_length_i))
   `ASSERT_OFFER_STAYS(WriteStays, write_valid_i, write_ready_o, {is_low_i, upper_i})
+  `ASSERT_OFFER_STAYS(KeyWriteStays, key_write_valid_o, key_write_ready_i, key_write_o)
+  `COVER(LineOfPrefixAndRest, state_q == Rest && has_prefix)
 
 endmodule
 

@@ -105,9 +105,10 @@ module leaf_buffer
   flight_t flight;
   line_count_t came_q, line;
   logic flies, has_room, ends;
-  // A line of the window is missing, and the lines to fetch; registers, so a fetch begins one cycle later.
-  logic wants_line_q;
-  line_count_t missing_q, missing_count_q;
+  // A line of the window is missing; its first one is stored; the lines after that one up to the limit.
+  // Registers, so a fetch begins one cycle later.
+  logic wants_line_q, has_first_q;
+  line_count_t more_q;
   // The lines that are stored, and the one that is stored in this cycle.
   logic [Lines-1:0] there_q;
   logic stores_q;
@@ -184,7 +185,7 @@ module leaf_buffer
           read_d = read_of(value_address_i, '0, value_count_i);
           if (value_ready_o) state_d = Offer;
         end else if (wants_line_q && window_valid_i) begin
-          read_d = read_of(address_q, missing_q, missing_count_q);
+          read_d = read_of(address_q, missing, missing_count);
           state_d = Offer;
         end
       end
@@ -269,33 +270,37 @@ module leaf_buffer
 
   // ---- windows
 
+  // by line: the next line is stored
+  logic [Lines-1:0] there_after;
   logic has_first, has_second;
 
+  assign there_after = {there_q[0], there_q[Lines-1:1]};
   assign window_line = line_count_t'(window_offset_i >> LineIndexBits);
   assign window_last = line_count_t'((window_limit_i - 1'b1) >> LineIndexBits);
   assign has_first = there_q[line_index_t'(window_line)] || window_limit_i <= window_offset_i;
-  assign has_second = there_q[line_index_t'(window_line + 1'b1)] || window_last <= window_line;
+  assign has_second = there_after[line_index_t'(window_line)] || window_last <= window_line;
   assign window_ready_o = (has_first && has_second) || failed_q;
   // A read in flight may return the line.
   assign wants_line = window_valid_i && !window_ahead_i && !window_ready_o && known_q && !flies &&
       !stores_q && !failed_q;
-  assign missing = has_first ? window_line + 1'b1 : window_line;
+  assign missing = has_first_q ? window_line + 1'b1 : window_line;
 
   always_comb begin
-    missing_count = window_last - missing + 1'b1;
-    if (missing_count > line_count_t'(LinesAhead)) missing_count = line_count_t'(LinesAhead);
-    if (missing_count == '0) missing_count = 1;
+    missing_count = line_count_t'(LinesAhead);
+    if (more_q < line_count_t'(LinesAhead)) missing_count = has_first_q ? more_q : more_q + 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
     // No other read begins in between.
     wants_line_q <= wants_line && state_d == Choose && !rst_i;
-    {missing_q, missing_count_q} <= {missing, missing_count};
+    {has_first_q, more_q} <= {has_first, window_last - window_line};
   end
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
   `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
+  `ASSERT_STAYS(WindowStays, wants_line, !window_valid_i, {window_offset_i, window_limit_i})
   `ASSERT(BeatsWereRequested, !beat_valid_i || flies)
+  `ASSERT(ReadsHaveLines, !read_valid_o || read_o.count != '0)
   `ASSERT(ReadsHaveRoom, !read_valid_o || has_room)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
 

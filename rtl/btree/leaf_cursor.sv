@@ -76,7 +76,7 @@ module leaf_cursor
   logic looked_q, looks_back_q, knows_entry;
   // The entry may be the pair of the step; a step back passes an entry at the item before the cursor only if
   // it replaces this item.
-  logic may_pass, passes, has_item;
+  logic may_pass, passes, has_item, moves_log;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
@@ -103,14 +103,14 @@ module leaf_cursor
   always_comb begin
     state_d = state_q;
     sorted_d = sorted_q;
-    log_d = log_q;
+    moves_log = 1'b0;
     found_d = found_q;
     unique case (state_q)
       StateChoose: if (step_valid_i && knows_entry) begin
         found_d = 1'b1;
         if (may_pass && hidden_q) begin
           // The key of the entry has a newer one.
-          log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
+          moves_log = 1'b1;
         end else if (may_pass) begin
           state_d = StateEntry;
         end else if (has_item) begin
@@ -120,7 +120,7 @@ module leaf_cursor
         end
       end
       StateEntry: if (part_ready_i && passes) begin
-        log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
+        moves_log = 1'b1;
         if (part_i.word.replaces && step_back_i) sorted_d = entry_q.back_pointer;
         else if (part_i.word.replaces && entry_q.back_pointer == sorted_q) sorted_d = sorted_q + 1'b1;
         state_d = part_i.word.tombstone ? StateChoose : StateDone;
@@ -133,6 +133,8 @@ module leaf_cursor
       end
       default: state_d = StateChoose;
     endcase
+    log_d = log_q;
+    if (moves_log) log_d = step_back_i ? log_q - 1'b1 : log_q + 1'b1;
     if (set_i) {sorted_d, log_d} = {set_sorted_i, set_log_i};
   end
 
@@ -141,7 +143,7 @@ module leaf_cursor
     log_q <= log_d;
     found_q <= found_d;
     {entry_q, hidden_q} <= {log_entry_i, log_hidden_i};
-    {looked_q, looks_back_q} <= {log_d == log_q, step_back_i};
+    {looked_q, looks_back_q} <= {!moves_log && (!set_i || set_log_i == log_q), step_back_i};
     has_entry_q <= log_q != (step_back_i ? '0 : log_count_i);
   end
 

@@ -18,7 +18,8 @@ module leaf_lines
   input logic clk_i,
   input logic rst_i,
 
-  // for each slot: a line of its leaf, stored in the cycle after it was accepted
+  // For each slot: a line of its leaf, stored in the cycle after it was accepted. A slot waits a cycle for
+  // its turn, and keeps it while no other slot with a line has a lower number.
   input logic [Slots-1:0] store_valid_i,
   output logic [Slots-1:0] store_ready_o,
   input logic [Slots-1:0][LineIndexWidth-1:0] store_line_i,
@@ -37,20 +38,25 @@ module leaf_lines
   localparam int unsigned Lines = 2 ** LineIndexWidth * (Slots > 1 ? 2 ** PlaceBits : 1);
 
   typedef logic [$clog2(Lines)-1:0] line_address_t;
+  typedef logic [$clog2(Lines)+LineIndexBits-1:0] byte_address_t;
 
+  logic [Slots-1:0] turn_q;
   logic stores_q;
   line_address_t address_d, address_q;
   line_t line_d, line_q;
-  line_t even, odd;
-  logic is_odd;
 
   // A slot stores a limited number of lines, so the others need not take turns.
-  assign store_ready_o = store_valid_i & (~store_valid_i + 1'b1);
+  assign store_ready_o = turn_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) turn_q <= Slots'(1);
+    else if (store_valid_i != '0) turn_q <= store_valid_i & (~store_valid_i + 1'b1);
+  end
 
   always_comb begin
     {address_d, line_d} = '0;
     for (int unsigned slot = 0; slot < Slots; slot++) begin
-      if (store_ready_o[slot]) begin
+      if (turn_q[slot]) begin
         address_d |= line_address_t'({PlaceBits'(slot), store_line_i[slot]});
         line_d |= store_data_i[slot];
       end
@@ -58,11 +64,11 @@ module leaf_lines
   end
 
   always_ff @(posedge clk_i) begin
-    stores_q <= store_valid_i != '0 && !rst_i;
+    stores_q <= (store_valid_i & turn_q) != '0 && !rst_i;
     {address_q, line_q} <= {address_d, line_d};
   end
 
-  line_pairs #(
+  window_ram #(
     .Lines(Lines)
   ) u_lines (
     .clk_i,
@@ -71,25 +77,12 @@ module leaf_lines
     .write_line_i(address_q),
     .write_data_i(line_q),
     .read_i,
-    .read_line_i(line_address_t'({read_slot_i, read_offset_i[LineIndexBits+:LineIndexWidth]})),
-    .even_o(even),
-    .odd_o(odd),
-    .is_odd_o(is_odd)
-  );
-
-  window_cutter u_cutter (
-    .clk_i,
-    .rst_i,
-    .read_i,
-    .skip_i(read_offset_i[LineIndexBits-1:0]),
-    .even_i(even),
-    .odd_i(odd),
-    .is_odd_i(is_odd),
-    .fresh_o(),
+    .read_byte_i(byte_address_t'({read_slot_i, read_offset_i[0+:LineIndexWidth+LineIndexBits]})),
+    .window_fresh_o(),
     .window_o
   );
 
-  `ASSERT(OneStores, $onehot0(store_ready_o))
+  `ASSERT(OneStores, $onehot(turn_q))
   `COVER(SeveralStore, $countones(store_valid_i) > 1)
 
 endmodule

@@ -77,8 +77,10 @@ module leaf_opener
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
-  logic is_previous_q, header_valid, is_newer, has_previous, start_summary, found;
-  logic knows_key, has_fetched, starts, is_too_long, too_long_q, fails;
+  logic is_previous_q, header_valid, has_previous, start_summary, found;
+  logic knows_key, has_fetched, starts, too_long_q, fails;
+  // The header is compared with the read version and with the size of nodes.
+  logic knows_header_q, is_newer_q, is_too_long_q;
   // The summary of the suffix: the request is offered, or was accepted.
   logic offers_suffix_q, awaits_summary_q;
   head_t head_q;
@@ -86,10 +88,8 @@ module leaf_opener
   key_length_t prefix_length;
 
   assign state = header_o.lock_and_size;
-  assign is_newer = header_o.node_version > open_i.read_version;
   assign has_previous = header_o.previous_version != '0;
   assign prefix_length = key_length_t'(header_o.prefix_length);
-  assign is_too_long = 32'(geometry_i.node_bytes) > NodeBytes || state.size > 16'(geometry_i.node_bytes);
   assign too_long_o = too_long_q;
   assign fails = failed_i || too_long_q;
 
@@ -98,9 +98,9 @@ module leaf_opener
     unique case (state_q)
       Begin: if (open_valid_i && begin_ready_i) state_d = Header;
       Header: begin
-        if (header_valid && is_too_long) state_d = Open;
-        else if (header_valid && is_newer) state_d = has_previous ? Begin : Open;
-        else if (header_valid && keys_ready_i) state_d = Find;
+        if (knows_header_q && is_too_long_q) state_d = Open;
+        else if (knows_header_q && is_newer_q) state_d = has_previous ? Begin : Open;
+        else if (knows_header_q && keys_ready_i) state_d = Find;
       end
       Find: if (found && has_fetched) state_d = Open;
       default: if (open_ready_o) state_d = Begin;
@@ -112,6 +112,8 @@ module leaf_opener
   assign knows_key = !awaits_summary_q;
   always_ff @(posedge clk_i) begin
     if (state_q == Header) address_q <= bus_address_t'(header_o.previous_version);
+    is_newer_q <= header_o.node_version > open_i.read_version;
+    is_too_long_q <= 32'(geometry_i.node_bytes) > NodeBytes || state.size > 16'(geometry_i.node_bytes);
   end
 
   always_ff @(posedge clk_i) begin
@@ -119,10 +121,12 @@ module leaf_opener
       state_q <= Begin;
       is_previous_q <= 1'b0;
       too_long_q <= 1'b0;
+      knows_header_q <= 1'b0;
     end else begin
       state_q <= state_d;
+      knows_header_q <= header_valid && !starts;
       if (begin_valid_o && begin_ready_i) too_long_q <= 1'b0;
-      else if (state_q == Header && header_valid && is_too_long) too_long_q <= 1'b1;
+      else if (state_q == Header && knows_header_q && is_too_long_q) too_long_q <= 1'b1;
       if (state_q == Header) is_previous_q <= state_d == Begin;
       else if (open_ready_o) is_previous_q <= 1'b0;
     end
@@ -231,7 +235,7 @@ module leaf_opener
   );
 
   assign open_ready_o = state_q == Open && !awaits_summary_q;
-  assign too_new_o = is_newer;
+  assign too_new_o = is_newer_q;
 
   `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
   `ASSERT(NoSummaryIsPending, state_q != Begin || !awaits_summary_q)

@@ -71,7 +71,9 @@ module leaf_prefetcher
   logic has_groups_q, has_stride, wants_log, wants_items, has_equal, is_wanted, reaches_end_q;
   number_t count, position;
   // The offset at which a fetch begins and ends; registered, so a fetch is offered one cycle later.
-  offset_t offset_d, limit_d, offset_q, limit_q, bytes_q, item_bytes, sorted_end, log_bytes, size;
+  offset_t offset_d, limit_d, offset_q, limit_q, bytes_q, item_bytes_q, sorted_end, log_bytes, size;
+  // the end of the offsets of the groups
+  offset_t offsets_end_q;
   // Bytes of the pairs of a scan: at most 257 pairs.
   logic [18:0] product_q;
   logic offers_q, watched_d, watched_q;
@@ -103,7 +105,7 @@ module leaf_prefetcher
       StateOffsets: begin
         {is_wanted, watched_d} = {!has_stride, 1'b1};
         offset_d = columns_i.offsets_start + (offset_t'(groups_q.first) << 1);
-        limit_d = offsets_limit(columns_i, groups_q.last, count);
+        limit_d = offsets_end_q;
       end
       StateWords: begin
         is_wanted = wants_log;
@@ -122,14 +124,14 @@ module leaf_prefetcher
           offset_d = item_offset_i - columns_i.items_start > bytes_q ? item_offset_i - bytes_q
               : columns_i.items_start;
           // The item at the position is compared with the search key.
-          limit_d = has_equal && sorted_end - item_offset_i > item_bytes ? item_offset_i + item_bytes
+          limit_d = has_equal && sorted_end - item_offset_i > item_bytes_q ? item_offset_i + item_bytes_q
               : has_equal ? sorted_end : item_offset_i;
         end else if (sorted_end - item_offset_i > bytes_q) begin
           limit_d = item_offset_i + bytes_q;
         end
         // The floor is before the position.
         if (open_i.seeks_floor && position != '0)
-          offset_d = item_offset_i - item_bytes;
+          offset_d = item_offset_i - item_bytes_q;
       end
       StateFences: begin
         is_wanted = !open_i.is_get && (header_i.prefix_length != '0 || open_i.seeks_floor || reaches_end_q);
@@ -188,12 +190,12 @@ module leaf_prefetcher
 
   // ---- ranges. Without a stride, they assume one line for each pair.
 
-  assign item_bytes = has_stride ? offset_t'(columns_i.stride) : offset_t'(LineBytes);
-
   always_ff @(posedge clk_i) begin
     if (state_q == StateWait) has_groups_q <= groups_valid_i;
     if (groups_valid_i) groups_q <= groups_i;
-    product_q <= open_i.is_get ? 19'(item_bytes) : 19'(open_i.pairs[8:0]) * 19'(item_bytes[9:0]);
+    item_bytes_q <= has_stride ? offset_t'(columns_i.stride) : offset_t'(LineBytes);
+    offsets_end_q <= offsets_limit(columns_i, groups_q.last, count);
+    product_q <= open_i.is_get ? 19'(item_bytes_q) : 19'(open_i.pairs[8:0]) * 19'(item_bytes_q[9:0]);
     if (state_q == StateFound) begin
       pairs_q.first <= open_i.backward && position > open_i.pairs ? position - open_i.pairs : '0;
       if (!open_i.backward) pairs_q.first <= position;
@@ -218,7 +220,7 @@ module leaf_prefetcher
 
   `ASSERT_STAYS(FetchStays, fetch_valid_o && !fetch_ready_i && !start_i, 1'b0,
       {fetch_valid_o, fetch_watched_o, fetch_offset_o, fetch_limit_o})
-  `ASSERT(ProductFits, 32'(open_i.pairs) < 512 && 32'(item_bytes) < 1024)
+  `ASSERT(ProductFits, 32'(open_i.pairs) < 512 && 32'(item_bytes_q) < 1024)
   `ASSERT(GroupsAreAwaited, !groups_valid_i || state_q == StateWait)
   `COVER(MoreHeads, state_q == StateMoreHeads && is_wanted && advances)
   `COVER(MoreOffsets, state_q == StateMoreOffsets && is_wanted && advances)

@@ -84,7 +84,7 @@ module leaf_search
   // verilator lint_on UNUSEDSIGNAL
   // Lines whose counts are not added yet.
   logic [1:0] pending_q;
-  offset_t offset_place, first_offset_line, last_offset_line, wanted_line_q, item_offset_q, product_q;
+  offset_t offset_place, first_offset_line_q, last_offset_line_q, wanted_line_q, item_offset_q, product_q;
   offset_t found_offset_q;
   logic [4:0] offset_index;
 
@@ -207,7 +207,7 @@ module leaf_search
   always_ff @(posedge clk_i) begin
     if (state_q == StateRequest) left_q <= last_q - first_q;
     else if (state_q == StateHeads && take) left_q <= left_q - number_t'(Elements);
-    else if (state_q == StateOffset) left_q <= number_t'(last_offset_line - first_offset_line);
+    else if (state_q == StateOffset) left_q <= number_t'(last_offset_line_q - first_offset_line_q);
     else if (state_q == StateOffsetLines && take) left_q <= left_q - 1'b1;
   end
 
@@ -217,17 +217,18 @@ module leaf_search
   // after all.
   assign low = is_edge_q ? edge_q : less_q;
   assign offset_place = columns_q.offsets_start + (offset_t'(low_q) << 1);
-  assign first_offset_line = (columns_q.offsets_start + (offset_t'(first_q) << 1)) >> LineIndexBits;
-  assign last_offset_line = (offsets_limit(columns_q, last_q, count) - 1'b1) >> LineIndexBits;
   assign offset_index = offset_place[LineIndexBits-1:1];
 
   always_ff @(posedge clk_i) begin
     low_q <= low;
+    // The heads of the groups are counted in between.
+    first_offset_line_q <= (columns_q.offsets_start + (offset_t'(first_q) << 1)) >> LineIndexBits;
+    last_offset_line_q <= (offsets_limit(columns_q, last_q, count) - 1'b1) >> LineIndexBits;
     if (state_q == StateHeader) is_edge_q <= 1'b1;
     else if (state_q == StateGroups) is_edge_q <= 1'b0;
     if (state_q == StateLastSamples) edge_q <= at_end_i ? count : '0;
     if (state_q == StateOffset) begin
-      wanted_line_q <= (offset_place >> LineIndexBits) - first_offset_line;
+      wanted_line_q <= (offset_place >> LineIndexBits) - first_offset_line_q;
       product_q <= offset_t'(low_q) * offset_t'(columns_q.stride);
     end else if (state_q == StateOffsetLines && take) begin
       wanted_line_q <= wanted_line_q - 1'b1;

@@ -67,14 +67,20 @@ module log_sorter
     end
   end
 
-  logic [EntriesMax-1:0] is_before_q;
+  // Entries are sorted, so the ones before a position are the first ones.
+  logic [EntriesMax:0] is_before_q;
 
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < EntriesMax; i++)
       is_before_q[i] <= i < 32'(count_q) && entries_q[i].back_pointer < position_i;
+    is_before_q[EntriesMax] <= 1'b0;
   end
 
-  assign before_o = CountBits'($countones(is_before_q));
+  always_comb begin
+    before_o = '0;
+    for (int unsigned i = 0; i < EntriesMax; i++)
+      if (is_before_q[i] && !is_before_q[i+1]) before_o |= CountBits'(i + 1);
+  end
 
   always_comb begin
     entry_o = entries_q[IndexBits'(index_i)];

@@ -66,15 +66,16 @@ module log_walker
   line_t words_q;
   log_word_t word_q;
   logic [7:0] index_q;
-  logic is_over, is_seen, may_be_of_key, takes_word, finds, found_q;
+  logic is_over, is_seen_q, may_be_of_key, takes_word, finds, found_q;
   offset_t line_offset;
   version_t version, version_q;
+  // The read version is newer than the leaf by this number; it is not older, or else the leaf is not open.
+  version_t age_q;
   item_result_t found_item_q;
 
   assign state = header_i.lock_and_size;
   assign is_over = index_q == state.log_count;
   assign version = header_i.node_version + version_t'(word_q.version_delta);
-  assign is_seen = version_q <= read_version_i;
   assign may_be_of_key = index_q >= 8'(NodeHeaderTagsCount) || header_i.tags[index_q[3:0]] == fingerprint_i;
   assign finds = state_q == StateKey && part_ready_i && part_i.equal;
   assign line_offset = geometry_i.node_bytes -
@@ -90,7 +91,7 @@ module log_walker
       end
       StateVersion: state_d = StateEntry;
       StateEntry: begin
-        if (!is_seen) state_d = StateDone;
+        if (!is_seen_q) state_d = StateDone;
         else if (compares_i && may_be_of_key) state_d = StateKey;
         else state_d = next_state(index_q);
       end
@@ -111,6 +112,8 @@ module log_walker
     if (state_q == StateLine) {word_q, words_q} <= {part_i.bytes, 64'd0};
     else if (takes_word) {word_q, words_q} <= {words_q, 64'd0};
     version_q <= version;
+    age_q <= read_version_i - header_i.node_version;
+    is_seen_q <= version_t'(word_q.version_delta) <= age_q;
     if (state_q == StateIdle) index_q <= '0;
     else if (takes_word) index_q <= index_q + 1'b1;
     if (finds) found_item_q <= found_item(part_i, version_q);
@@ -140,7 +143,7 @@ module log_walker
 
   assign part_valid_o = (state_q == StateLine && !is_over) || state_q == StateKey;
   assign walk_ready_o = state_q == StateDone;
-  assign entry_valid_o = state_q == StateEntry && is_seen;
+  assign entry_valid_o = state_q == StateEntry && is_seen_q;
   assign entry_o.back_pointer = number_t'(word_q.back_pointer);
   assign entry_o.entry = offset_t'({word_q.entry_offset, 2'b0});
   assign entry_o.repeats = word_q.repeats;
@@ -151,7 +154,7 @@ module log_walker
   `ASSERT_OFFER_STAYS(WalkStays, walk_valid_i, walk_ready_o, {header_i, read_version_i})
   `COVER(FindsKey, finds)
   `COVER(FindsNewerEntry, finds && found_q)
-  `COVER(EntryIsTooNew, state_q == StateEntry && !is_seen)
+  `COVER(EntryIsTooNew, state_q == StateEntry && !is_seen_q)
   `COVER(FingerprintExcludesEntry, state_q == StateEntry && compares_i && !may_be_of_key)
   `COVER(EntryHasNoFingerprint, state_q == StateEntry && index_q >= 8'(NodeHeaderTagsCount))
   `COVER(SecondLine, state_q == StateLine && index_q != '0 && !is_over)

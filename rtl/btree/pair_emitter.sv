@@ -249,6 +249,8 @@ module pair_emitter
   assign prefix_count = has_prefix_rest ? key_length_t'(PrefixBytes) : prefix_length_i;
 
   assign answered_o = is_get && state_q == Value;
+  // Only one of the two has a chunk.
+  assign move_chunk_ready_o = chunk_ready_i;
 
   assign moves_get = is_sized && is_get && !is_overflow && sizes.moved != '0;
   assign move_valid_o = state_q inside {Prefix, Rest, Value} || (state_q == Choose && moves_get);
@@ -281,25 +283,23 @@ module pair_emitter
     chunk_o = move_chunk_i;
     chunk_valid_o = move_chunk_valid_i;
     chunk_last_o = move_chunk_last_i && state_q == Value;
-    move_chunk_ready_o = chunk_ready_i;
     if (state_q == First) begin
       chunk_o.count = sizes.first;
       chunk_o.bytes = sizes.is_whole ? part_i.bytes : line_t'(head_bytes(emit_i.head, 4'(HeadBytes)));
       chunk_valid_o = 1'b1;
       chunk_last_o = 1'b0;
-      move_chunk_ready_o = 1'b0;
     end
     if (state_q == Head || begins_pair) begin
       chunk_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
       chunk_o.bytes = {prefix_i, pair_header};
       chunk_valid_o = 1'b1;
       chunk_last_o = 1'b0;
-      move_chunk_ready_o = 1'b0;
     end
   end
 
   `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
   `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
+  `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Head} || begins_pair))
   `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)
 
 endmodule

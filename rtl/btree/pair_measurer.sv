@@ -48,7 +48,11 @@ module pair_measurer
   logic value_valid, valid_q;
   logic [31:0] value_bytes;
   pair_sizes_t sizes, sizes_q;
-  logic [BytesBits-1:0] pair_bytes, pair_bytes_q;
+  logic [BytesBits-1:0] pair_bytes, pair_bytes_q, suffix_and_value;
+  // Bytes that the open answer has room for, after the header of a pair and its prefix; negative if there is
+  // none.
+  logic signed [BytesBits+1:0] room_q;
+  offset_t value_offset, value_offset_q;
   logic exceeds_q;
 
   value_finder u_value (
@@ -61,7 +65,7 @@ module pair_measurer
     .bytes_o(value_bytes),
     .is_overflow_o,
     .address_o,
-    .value_offset_o,
+    .value_offset_o(value_offset),
     .part_valid_o, .part_ready_i,
     .part_read_o,
     .part_i
@@ -79,12 +83,15 @@ module pair_measurer
     if (sizes.is_whole) sizes.first += (LineIndexBits+1)'(sizes.moved);
   end
 
+  assign suffix_and_value = BytesBits'(emit_i.word.suffix_length) + BytesBits'(value_bytes);
   assign pair_bytes = BytesBits'(CompletionPairSize) + BytesBits'(sizes.key) + BytesBits'(value_bytes);
 
   always_ff @(posedge clk_i) begin
-    {sizes_q, pair_bytes_q} <= {sizes, pair_bytes};
-    if (!valid_q)
-      exceeds_q <= (BytesBits+1)'(answer_bytes_i) + (BytesBits+1)'(pair_bytes) > (BytesBits+1)'(BytesMax);
+    {sizes_q, pair_bytes_q, value_offset_q} <= {sizes, pair_bytes, value_offset};
+    // The answer has not changed since the cycle before the pair.
+    room_q <= (BytesBits+2)'(BytesMax - CompletionPairSize) - (BytesBits+2)'(answer_bytes_i) -
+        (BytesBits+2)'(prefix_length_i);
+    if (!valid_q) exceeds_q <= $signed({2'b0, suffix_and_value}) > room_q;
   end
 
   always_ff @(posedge clk_i) begin
@@ -96,6 +103,7 @@ module pair_measurer
   assign sizes_o = sizes_q;
   assign pair_bytes_o = pair_bytes_q;
   assign exceeds_o = exceeds_q;
+  assign value_offset_o = value_offset_q;
 
   `ASSERT_STAYS(SizesStay, valid_q && !consume_i, 1'b0, {valid_q, sizes_q})
 

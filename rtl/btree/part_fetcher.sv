@@ -28,8 +28,9 @@ module part_fetcher
   input logic steps_i,
   input logic backward_i,
 
-  // begins a part; the item may be prepared
+  // begins a part; is_index_i: it is the item with the index index_o, which may be prepared
   input logic start_i,
+  input logic is_index_i,
   // verilator lint_off UNUSEDSIGNAL
   input part_read_t part_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -44,6 +45,8 @@ module part_fetcher
   output offset_t place_o,
   output offset_t limit_o,
   output head_t head_o,
+  // constant except after start_i and take_i
+  output number_t index_o,
   input logic take_i,
 
   // A window follows two cycles after its request was accepted, and is stable until that of another request,
@@ -98,7 +101,7 @@ module part_fetcher
   assign needs_offsets = !has_offsets_q || offsets_first_q != offsets_first;
 
   // The part that begins is the prepared item.
-  assign claims = start_i && ahead_q && part_i.part == PartItem && part_i.index == index_q;
+  assign claims = start_i && ahead_q && is_index_i;
   assign restarts = (start_i && !claims) || continue_i;
 
   // A log entry is read with the index of the item behind it.
@@ -173,6 +176,7 @@ module part_fetcher
   assign there_o = there && !ahead_q;
   assign place_o = place_q;
   assign limit_o = limit_q;
+  assign index_o = index_q;
   assign head_o = heads_q[64*index_q[ElementBits-1:0]+:64];
 
   always_ff @(posedge clk_i) begin
@@ -229,6 +233,8 @@ module part_fetcher
   end
 
   `ASSERT(TakesWhatIsThere, !take_i || there_o)
+  `ASSERT(IndexIsThatOfThePart,
+      !start_i || is_index_i == (part_i.part == PartItem && part_i.index == index_q))
   `ASSERT(StartsAfterATake, !start_i || state_q == StateIdle || ahead_q)
   `ASSERT(OthersDoNotDisturb, !other_window_i || state_q == StateIdle || ahead_q)
   `COVER(IsPrepared, claims && there)

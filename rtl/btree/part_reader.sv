@@ -76,10 +76,14 @@ module part_reader
   part_read_t read_q;
   // verilator lint_on UNUSEDSIGNAL
   part_t part_q;
-  // The part is the item with an index, and its bytes are its first ones.
+  // The part that was read last is the item with an index, and its bytes are its first ones.
   logic has_item_q, is_known_q, is_known;
-  number_t item_q;
-  logic there, take, has_stride, is_item, begins_window_q;
+  // The part is this item, or the one that may be prepared.
+  logic matches_read_q, matches_prepared_q;
+  number_t item_q, prepared;
+  // The part is an item with a stride, or a log entry; known from the cycle after the start on.
+  logic is_strided_q, is_entry_q;
+  logic there, take, is_item, begins_window_q;
   head_t item_head;
   offset_t place, place_q, limit, limit_q;
   // bytes that were compared
@@ -87,9 +91,8 @@ module part_reader
   // is_last_q: the window has the last bytes of part and key, so it decides
   logic is_first_q, is_last_q, less, equal;
 
-  assign has_stride = columns_i.stride != '0;
   assign is_item = read_q.part == PartItem;
-  assign is_known = has_item_q && read_q.part == PartItem && read_q.index == item_q;
+  assign is_known = has_item_q && matches_read_q;
 
   part_fetcher u_fetcher (
     .clk_i,
@@ -98,7 +101,7 @@ module part_reader
     .columns_i,
     .header_i,
     .steps_i, .backward_i,
-    .start_i(state_q == StateStart && !is_known),
+    .start_i(state_q == StateStart && !is_known), .is_index_i(matches_prepared_q),
     .part_i(read_q),
     .continue_i(state_q == StateNext && part_q.equal),
     // The next window.
@@ -108,6 +111,7 @@ module part_reader
     .place_o(place),
     .limit_o(limit),
     .head_o(item_head),
+    .index_o(prepared),
     .take_i(take),
     .window_valid_o, .window_ready_i,
     .window_ahead_o,
@@ -133,7 +137,13 @@ module part_reader
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StateIdle) read_q <= read_i;
+    if (state_q == StateIdle) begin
+      read_q <= read_i;
+      matches_read_q <= read_i.part == PartItem && read_i.index == item_q;
+      matches_prepared_q <= read_i.part == PartItem && read_i.index == prepared;
+    end
+    is_strided_q <= is_item && columns_i.stride != '0;
+    is_entry_q <= read_q.part == PartEntry;
     is_known_q <= state_q == StateStart && is_known;
     begins_window_q <= state_q inside {StateStart, StateNext};
     if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
@@ -163,12 +173,12 @@ module part_reader
     word = item_word_t'(window_i[ItemWordBits-1:0]);
     before_rest = offset_t'(WordBytes);
     head = item_head;
-    if (is_item && has_stride) begin
+    if (is_strided_q) begin
       word = '0;
       word.suffix_length = columns_i.suffix_length;
       word.value_length = columns_i.value_length;
       before_rest = '0;
-    end else if (read_q.part == PartEntry) begin
+    end else if (is_entry_q) begin
       word = item_word_t'(window_i[8*HeadBytes+:ItemWordBits]);
       before_rest = offset_t'(HeadBytes + WordBytes);
       head = window_i[63:0];

@@ -34,6 +34,7 @@ module result_buffer
 
   typedef struct packed {
     logic has_lines;
+    logic has_bytes;
     outcome_t outcome;
   } answer_t;
 
@@ -49,14 +50,15 @@ module result_buffer
   logic outcomes_valid, outcomes_ready, lines_valid, lines_ready, packed_valid, packed_ready;
   packed_line_t packed_line, line;
   answer_t answer;
-  logic has_dropped_q, drops, has_bytes, takes_answer;
+  logic has_dropped_q, drops, has_bytes, brings_bytes, takes_answer;
 
   // A delayed chunk belongs to the next outcome, unless it was the last chunk of the previous answer.
-  assign is_open = is_held_q && !is_last_q && !outcome_first_i;
+  assign is_open = is_held_q && !is_last_q;
   assign closes = outcome_valid_i && outcomes_ready && is_open;
   assign packer_valid = is_held_q && (is_last_q || closes || chunk_valid_i);
   assign takes_held = packer_valid && packer_ready;
-  assign chunk_ready_o = !is_held_q || takes_held;
+  // A chunk or an outcome moves the delayed chunk on, so ready does not depend on their valid.
+  assign chunk_ready_o = !is_held_q || packer_ready;
 
   always_ff @(posedge clk_i) begin
     if (chunk_valid_i && chunk_ready_o) begin
@@ -102,7 +104,8 @@ module result_buffer
 
   // ---- outcomes
 
-  assign outcome_ready_o = outcomes_ready && (!is_open || takes_held);
+  assign brings_bytes = outcome_i.bytes != '0;
+  assign outcome_ready_o = outcomes_ready && (!is_open || packer_ready);
 
   fifo #(
     .T(answer_t),
@@ -110,9 +113,10 @@ module result_buffer
   ) u_outcomes (
     .clk_i,
     .rst_i,
-    .in_valid_i(outcome_valid_i && (!is_open || takes_held)),
+    .in_valid_i(outcome_valid_i && (!is_open || packer_ready)),
     .in_ready_o(outcomes_ready),
-    .in_i('{has_lines: is_open || (outcome_first_i && outcome_i.bytes != '0), outcome: outcome_i}),
+    .in_i('{has_lines: is_open || (outcome_first_i && brings_bytes), has_bytes: brings_bytes,
+            outcome: outcome_i}),
     .out_valid_o(outcomes_valid),
     .out_ready_i(takes_answer && answer_o.last),
     .out_o(answer),
@@ -121,7 +125,7 @@ module result_buffer
 
   // ---- answers: lines that precede an answer without bytes are discarded
 
-  assign has_bytes = answer.outcome.bytes != '0;
+  assign has_bytes = answer.has_bytes;
   assign drops = outcomes_valid && answer.has_lines && !has_bytes && !has_dropped_q;
   assign takes_answer = answer_valid_o && answer_ready_i;
   assign lines_ready = drops || (takes_answer && has_bytes);

@@ -127,6 +127,7 @@ module scan_control
 
   logic is_get, backward, has_start, has_log, start_after, goes_left;
   lid_t sibling;
+  logic has_left_q, has_right_q, has_sibling;
 
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
@@ -135,6 +136,7 @@ module scan_control
       request_i.lower_excluded || request_i.floor_start;
   assign goes_left = backward || seeks_floor_q;
   assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
+  assign has_sibling = goes_left ? has_left_q : has_right_q;
   assign first_state = is_get ? (log_may_have_i ? Walk : FindKey) : has_log ? Walk : EnterLeaf;
   assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
 
@@ -203,7 +205,7 @@ module scan_control
       FindStart: if (find_ready_i) state_d = SetStart;
       SetStart: state_d = seeks_floor_q ? StepToFloor : Step;
       StepToFloor: begin
-        if (step_ready_i && (step_found_i || sibling == '0)) begin
+        if (step_ready_i && (step_found_i || !has_sibling)) begin
           seeks_floor_d = 1'b0;
           state_d = Step;
         end else if (step_ready_i) begin
@@ -219,7 +221,7 @@ module scan_control
         else emits_d = 1'b1;
       end
       LeaveLeaf: begin
-        if (sibling == '0) state_d = Finish;
+        if (!has_sibling) state_d = Finish;
         else if (leave_ready_i) state_d = leave_continues_i ? GoOn : Finish;
       end
       GoOn: if (go_ready_i) state_d = Open;
@@ -237,6 +239,8 @@ module scan_control
   end
 
   always_ff @(posedge clk_i) begin
+    // The leaf was opened long before a scan leaves it.
+    {has_left_q, has_right_q} <= {header_i.left != '0, header_i.right != '0};
     seeks_floor_q <= seeks_floor_d;
     found_q <= found_d;
     status_q <= status_d;
@@ -280,7 +284,7 @@ module scan_control
   assign go_left_o = goes_left;
   assign sibling_o = sibling;
   assign enter_valid_o = state_q == EnterLeaf;
-  assign leave_valid_o = state_q == LeaveLeaf && sibling != '0;
+  assign leave_valid_o = state_q == LeaveLeaf && has_sibling;
 
   `ASSERT(OnePairIsEmitted, !emits_q || state_q == Step)
   `ASSERT(StepsAfterThePair, !(emits_q && step_valid_o && step_ready_i))
@@ -289,7 +293,7 @@ module scan_control
   `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
   `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
   `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)
-  `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && sibling == '0)
+  `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && !has_sibling)
   `COVER(ContinuesLeft, state_q == LeaveLeaf && state_d == GoOn && backward)
   `COVER(ContinuesRight, state_q == LeaveLeaf && state_d == GoOn && !backward)
 

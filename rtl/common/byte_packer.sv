@@ -33,15 +33,17 @@ module byte_packer
   // ---- rotation: the bytes of a chunk follow those of the incomplete line; its last ones may belong to the
   // next line
 
-  // A chunk: its place in the line, and the place of its end, counted from the beginning of the line.
+  // A chunk. Before it: the bytes of the line that it follows. Within it: these bytes and its own, also those
+  // in the next line.
   typedef struct packed {
     logic last;
-    logic [LineIndexBits-1:0] first;
-    logic [7:0] limit;
+    logic [LineBytes-1:0] before_it;
+    logic [2*LineBytes-1:0] within_it;
     line_t bytes;
   } placed_chunk_t;
 
   placed_chunk_t chunk_d, chunk_q;
+  logic [7:0] limit;
   logic has_chunk_q, takes_chunk, adds_chunk;
   // the place of the next chunk
   logic [LineIndexBits-1:0] place_q;
@@ -51,8 +53,9 @@ module byte_packer
 
   always_comb begin
     chunk_d.last = in_last_i;
-    chunk_d.first = place_q;
-    chunk_d.limit = 8'(place_q) + 8'(in_count_i);
+    limit = 8'(place_q) + 8'(in_count_i);
+    for (int unsigned at = 0; at < LineBytes; at++) chunk_d.before_it[at] = 8'(at) < 8'(place_q);
+    for (int unsigned at = 0; at < 2 * LineBytes; at++) chunk_d.within_it[at] = 8'(at) < limit;
     chunk_d.bytes = in_bytes_i;
     for (int unsigned i = 0; i < LineIndexBits; i++) begin
       if (place_q[i]) chunk_d.bytes = chunk_d.bytes << (8 << i) | chunk_d.bytes >> (LineBits - (8 << i));
@@ -64,7 +67,7 @@ module byte_packer
     if (rst_i) has_chunk_q <= 1'b0;
     else has_chunk_q <= takes_chunk || (has_chunk_q && !adds_chunk);
     if (rst_i) place_q <= '0;
-    else if (takes_chunk) place_q <= in_last_i ? '0 : chunk_d.limit[LineIndexBits-1:0];
+    else if (takes_chunk) place_q <= in_last_i ? '0 : limit[LineIndexBits-1:0];
   end
 
   // ---- lines
@@ -80,14 +83,14 @@ module byte_packer
   element_t element, out;
 
   for (genvar index = 0; index < LineBytes; index++) begin : gen_line
-    assign line[8*index+:8] = LineIndexBits'(index) < chunk_q.first ? partial_q[8*index+:8]
-        : 8'(index) < chunk_q.limit ? chunk_q.bytes[8*index+:8] : '0;
-    assign next_line[8*index+:8] = 8'(LineBytes + index) < chunk_q.limit ? chunk_q.bytes[8*index+:8] : '0;
+    assign line[8*index+:8] = chunk_q.before_it[index] ? partial_q[8*index+:8]
+        : chunk_q.within_it[index] ? chunk_q.bytes[8*index+:8] : '0;
+    assign next_line[8*index+:8] = chunk_q.within_it[LineBytes+index] ? chunk_q.bytes[8*index+:8] : '0;
   end
 
   assign adds_chunk = has_chunk_q && ready && !ends_q;
-  assign is_full = chunk_q.limit >= 8'(LineBytes);
-  assign ends = chunk_q.last && chunk_q.limit <= 8'(LineBytes);
+  assign is_full = chunk_q.within_it[LineBytes-1];
+  assign ends = chunk_q.last && !chunk_q.within_it[LineBytes];
 
   // The offer to the skid buffer does not depend on its ready signal.
   assign offers_line = ends_q || (has_chunk_q && (is_full || ends));

@@ -36,8 +36,9 @@ def modules() -> list[Path]:
     return [path for path in paths if not path.stem.endswith("_pkg")]
 
 
-def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
-    """Runs the cocotb tests of the Python module `tests`, by default test_<module>, on `module`."""
+def simulate(module: str, tests: str | None = None, seeds=SEEDS, only: str | None = None, **parameters):
+    """Runs the cocotb tests of the Python module `tests`, by default test_<module>, on `module`; or only
+    those whose names contain `only`."""
     set_environment()
     folder = BUILDS / "_".join([module, *(f"{name}{value}" for name, value in parameters.items())])
     runner = build(module, folder, parameters)
@@ -49,6 +50,7 @@ def simulate(module: str, tests: str | None = None, seeds=SEEDS, **parameters):
             hdl_toplevel=module,
             test_module=tests or f"test_{module}",
             seed=seed,
+            test_filter=only,
             waves=has_waves(),
             plusargs=[
                 f"+verilator+seed+{seed}",

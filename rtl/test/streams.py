@@ -7,6 +7,7 @@ import random
 
 from cocotb import start_soon
 from cocotb.clock import Clock
+from cocotb.handle import Immediate
 from cocotb.triggers import RisingEdge, Timer
 
 # Tested probabilities of a stall in a cycle: never, sometimes, usually.
@@ -21,10 +22,11 @@ async def start(dut, **inputs):
     """Starts the clock and resets the module. The named inputs have these values."""
     for name, value in inputs.items():
         getattr(dut, name).value = value
-    # The reset is active before the first edge.
+    # At once: the random initial value of the clock would be an edge outside of reset.
+    dut.clk_i.set(Immediate(0))
+    dut.rst_i.set(Immediate(1))
     start_soon(Clock(dut.clk_i, 2, "ns").start(start_high=False))
     start_soon(time_out())
-    dut.rst_i.value = 1
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     dut.rst_i.value = 0

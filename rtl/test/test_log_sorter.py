@@ -23,6 +23,11 @@ class Model:
         if not self.overflow:
             self.entries.insert(rank, entry)
 
+    def neighbours(self, rank: int) -> tuple[int, int]:
+        """Returns the back pointers before and after a rank. Those of sorted entries ascend."""
+        pointers = [0, *(entry["back_pointer"] for entry in self.entries), 40]
+        return pointers[rank], pointers[rank + 1]
+
 
 async def check(dut, model: Model):
     """Checks every position, and every possible back pointer."""
@@ -49,8 +54,8 @@ async def sorts(dut):
         dut.clear_i.value = 0
         for _ in range(random.randint(0, ENTRIES + 2)):
             entry = {name: random.getrandbits(width) for name, (_, width) in ENTRY.fields.items()}
-            entry["back_pointer"] %= 40
             rank = random.randint(0, len(model.entries))
+            entry["back_pointer"] = random.randint(*model.neighbours(rank))
             dut.insert_i.value, dut.insert_rank_i.value = 1, rank
             dut.insert_entry_i.value = ENTRY.pack(**entry)
             model.insert(entry, rank)

@@ -180,7 +180,8 @@ async def versions_have_64_bits(dut, bits):
     assert tree.version > middle + 50
     for at in range(40):
         newest = tree.version
-        version = random.choice((middle - 1, middle, middle + 1, middle + 20, newest, newest + middle))
+        beyond = random.randint(middle - 75, newest) + middle
+        version = random.choice((middle - 1, middle, middle + 1, middle + 20, newest, beyond))
         make = random_get if at % 2 else random_scan
         await bench.check(make(keys, bench.memory.shape.key_bytes_max, version), tree.root)
 
@@ -398,6 +399,7 @@ async def leaves_arrive_during_other_requests(dut):
 
 
 def test_range_scan_unit():
-    # The second seed finds little more with one slot.
-    for slots, seeds in ((1, SEEDS[:1]), (3, SEEDS)):
-        simulate("range_scan_unit", seeds=seeds, Slots=slots, ResultLines=RESULT_BYTES // 64)
+    unit = {"module": "range_scan_unit", "ResultLines": RESULT_BYTES // 64}
+    simulate(**unit, Slots=3)
+    # Most tests send one request at a time, so the number of slots makes no difference to them.
+    simulate(**unit, Slots=1, only="many_reads", seeds=SEEDS[:1])
