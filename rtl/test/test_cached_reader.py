@@ -175,7 +175,7 @@ async def bursts_have_the_correct_lines(dut, stall):
     await start(dut, **dict.fromkeys(SWITCHES, 1), cache_halvings_i=0, root_valid_i=0,
                 drop_valid_i=0)
     cocotb.start_soon(write(dut, buffers))
-    for task in [cocotb.start_soon(clients.run(client, 200)) for client in range(CLIENTS)]:
+    for task in [cocotb.start_soon(clients.run(client, 300)) for client in range(CLIENTS)]:
         await task
     assert all(count > 10 for count in clients.events.values()), clients.events
 
