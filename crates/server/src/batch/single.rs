@@ -66,12 +66,7 @@ pub(super) fn execute(
         }
         Ok(None) => return false,
         Err(malformed) => {
-            let client = connection.session.client.id;
-            tracing::debug!(client, %malformed, "closing a connection: malformed request");
-            let before = connection.unsent();
-            Failure::other(protocol_error(&malformed, &connection.session))
-                .reply_after(before, &mut connection.replies);
-            connection.session.closing = true;
+            close(connection, &malformed);
             return true;
         }
     };
@@ -94,11 +89,7 @@ pub(super) fn execute(
         Ok(None) => Ok(()),
         Err(failure) => Err(failure),
     };
-    let depends_on_pairs = match &served {
-        Ok(()) => !number.is_some_and(|number| is_about_the_server(&by_number(number))),
-        // The command did nothing.
-        Err(failure) => !matches!(failure, Failure::Refused(_)),
-    };
+    let depends_on_pairs = depends_on_pairs(number, &served);
     let mut lap = stopwatch.lap(1);
     match number {
         Some(number) => {
@@ -120,6 +111,26 @@ pub(super) fn execute(
         connection.held.got((before, connection.unsent()), 0);
     }
     true
+}
+
+/// Closes a connection after a malformed request.
+#[cold]
+fn close(connection: &mut Connection, malformed: &Malformed) {
+    let client = connection.session.client.id;
+    tracing::debug!(client, %malformed, "closing a connection: malformed request");
+    let before = connection.unsent();
+    Failure::other(protocol_error(malformed, &connection.session))
+        .reply_after(before, &mut connection.replies);
+    connection.session.closing = true;
+}
+
+/// Returns whether the reply of a command depends on pairs, so that it waits until they are durable.
+fn depends_on_pairs(number: Option<usize>, served: &Result<(), Failure>) -> bool {
+    match served {
+        Ok(()) => !number.is_some_and(|number| is_about_the_server(&by_number(number))),
+        // The command did nothing.
+        Err(failure) => !matches!(failure, Failure::Refused(_)),
+    }
 }
 
 /// Queues a command, executes it, or begins it. Returns the remaining work of a long command.

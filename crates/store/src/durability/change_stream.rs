@@ -43,7 +43,7 @@ pub struct TableChange {
     /// The value of the key before a put or a deletion, if it had one and the store logged it then
     /// ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values)). A store that logs old values
     /// deletes a range pair by pair, at one version; only a range of more than 64 MiB is one change without
-    /// them. The pairs of a bulk load are new, so they have none, and those of a dropped table are not logged.
+    /// them. The pairs of a bulk load are new, so they have none. Those of a dropped table are not logged.
     pub old: Option<Vec<u8>>,
 }
 
