@@ -190,7 +190,7 @@ module node_cache
 
   // ---- a burst is decided, and a set is written ----
 
-  logic makes_entry, starts_fill, starts_hit, is_hit, is_tag_busy, host_ready, hit_ready;
+  logic makes_entry, starts_fill, starts_hit, starts_read, is_hit, is_tag_busy, host_ready, hit_ready;
   logic [WayBits-1:0] burst_way, flight_way, flight_way_q, way;
   logic [IndexBits-1:0] flight_index, written_index;
   page_line_t flight_lines;
@@ -279,7 +279,7 @@ module node_cache
   ) u_to_host (
     .clk_i,
     .rst_i,
-    .in_valid_i(written_q.passes || (written_q.looks && !starts_hit)),
+    .in_valid_i(starts_read),
     .in_ready_o(host_ready),
     .in_i({written_q.address, written_q.lines, written_q.tag}),
     .out_valid_o(host_valid_o),
@@ -303,6 +303,7 @@ module node_cache
     .count_o()
   );
 
+  assign starts_read = written_q.passes || (written_q.looks && !starts_hit);
   assign host_pops = host_valid_o && host_ready_i;
   assign hit_pops = hit_valid_o && hit_ready_i;
   assign written_index = written_q.address[LineIndexBits+:IndexBits];
@@ -313,7 +314,7 @@ module node_cache
   assign counts_hit_o = written_q.looks && is_hit;
   assign counts_miss_o = written_q.looks && !is_hit;
 
-  `ASSERT(QueuesHaveRoom, host_ready && hit_ready)
+  `ASSERT(QueuesHaveRoom, (!starts_read || host_ready) && (!starts_hit || hit_ready))
   `ASSERT_OFFER_STAYS(HostStays, host_valid_o, host_ready_i, {host_address_o, host_lines_o, host_tag_o})
   `ASSERT_OFFER_STAYS(HitStays, hit_valid_o, hit_ready_i, {hit_place_o, hit_lines_o, hit_tag_o})
   `COVER(UpdateWaits, update_valid && !enters_update)
