@@ -72,22 +72,21 @@ impl Durability {
 impl Drop for Durability {
     fn drop(&mut self) {
         self.checkpoints.requests.stop();
-        // A callback of the log thread may have dropped the last handle to the store. That thread cannot wait
-        // for a checkpoint, which may wait for the log.
-        let is_log_thread =
-            self.log_thread.as_ref().is_some_and(|handle| handle.thread().id() == thread::current().id());
-        if let Some(handle) = self.checkpoint_thread.take().filter(|_| !is_log_thread) {
+        // A callback of the log thread or of the spare thread may have dropped the last handle to the store.
+        // These threads cannot wait for a checkpoint, which may wait for the log, which may wait for a spare
+        // file.
+        let is_other = |handle: &JoinHandle<()>| handle.thread().id() != thread::current().id();
+        let waits = [&self.log_thread, &self.spare_thread].into_iter().flatten().all(is_other);
+        if let Some(handle) = self.checkpoint_thread.take().filter(|_| waits) {
             let _ = handle.join();
         }
         self.log.stop.store(true, Ordering::Release);
         self.log.wake();
         self.log.wake_spare_thread();
-        if let Some(handle) = self.log_thread.take().filter(|_| !is_log_thread) {
+        if let Some(handle) = self.log_thread.take().filter(is_other) {
             handle.thread().unpark();
             let _ = handle.join();
         }
-        // A callback of the spare thread may have dropped it as well.
-        let is_other = |handle: &JoinHandle<()>| handle.thread().id() != thread::current().id();
         if let Some(handle) = self.spare_thread.take().filter(is_other) {
             let _ = handle.join();
         }
