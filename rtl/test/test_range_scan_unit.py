@@ -186,6 +186,22 @@ async def versions_have_64_bits(dut, bits):
         await bench.check(make(keys, bench.memory.shape.key_bytes_max, version), tree.root)
 
 
+@cocotb.test()
+async def the_newest_visible_entry_of_a_key_decides(dut):
+    """All keys have several entries in the log, some of them tombstones."""
+    memory = Memory(replace(SHAPES["default"], log_threshold_bytes=6000))
+    tree, keys = Tree(memory), [random.randbytes(16) for _ in range(6)]
+    for at in range(24):
+        tree.write(keys[at % 6], memory.item(keys[at % 6], bytes([at])) if at % 5 else None)
+    assert not memory.current(tree.root).items, "the log was consolidated"
+    bench = Bench(dut, memory)
+    await bench.start()
+    for at, key in enumerate(keys):
+        for version in range(at + 1, tree.version + 1, 3):
+            await bench.check(Read(version, key, is_scan=False), tree.root)
+        await bench.check(Read(tree.version, key, is_scan=False), tree.root)
+
+
 def bounds(key: bytes) -> list[dict]:
     """Returns scans that start or end at a key or beside it, forward and backward."""
     found = []
