@@ -1,8 +1,9 @@
 """Measures what durability costs, beside Redis, on this machine: writes with each policy, gets beside writes
-that wait for the disk, and restarts.
+that wait for the disk, restarts, and requests beside a snapshot.
 
 `redis-benchmark` sends the same requests to both servers. Repetitions of all cases alternate, and the tables
-show medians and ratios: to the same server without a log, and of Honeycomb to Redis.
+show medians and ratios: to the same server without a log, and of Honeycomb to Redis. Requests beside a
+snapshot have a fixed rate, half of the lowest capacity, as in `latency`.
 
     python -m honeycomb_clients.durability --honeycomb target/release/honeycomb --dir out/durability
 """
@@ -11,13 +12,19 @@ import argparse
 import contextlib
 import csv
 import io
+import itertools
 import pathlib
+import random
+import re
 import shutil
 import socket
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
+
+from honeycomb_clients import latency, requests, throughput
 
 CONNECTIONS = 50
 KEYS = 100_000
@@ -37,7 +44,7 @@ class Server:
         directory.mkdir(parents=True, exist_ok=True)
         if kind == "honeycomb":
             durable = ["--dir", str(directory), "--durability", policy]
-            command = [honeycomb, "serve", "--address", f"127.0.0.1:{self.port}", "--memory", "2GiB"]
+            command = [honeycomb, "serve", "--address", f"127.0.0.1:{self.port}", "--memory", "4GiB"]
             command += [*(durable if policy != "none" else []), "--log-level", "error", *options]
         else:
             durable = ["--appendonly", "yes", "--appendfsync", policy]
@@ -165,17 +172,107 @@ def restarts(arguments):
         print(f"| {source} | {other / own:.2f} | {spread:.0%} |")
 
 
+class Memory:
+    """The largest memory of a process and its children meanwhile, in bytes. What they share counts once."""
+
+    def __init__(self, process):
+        self.process, self.peak, self.ended = process, 0, threading.Event()
+
+    def now(self):
+        children = pathlib.Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
+        found = 0
+        for process in [str(self.process), *children]:
+            # A child can end meanwhile.
+            with contextlib.suppress(OSError):
+                rollup = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text()
+                found += 1024 * int(re.search(r"^Pss: +(\d+)", rollup, re.MULTILINE)[1])
+        return found
+
+    def watch(self):
+        while not self.ended.wait(0.25):
+            self.peak = max(self.peak, self.now())
+
+    @contextlib.contextmanager
+    def watched(self):
+        thread = threading.Thread(target=self.watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            self.ended.set()
+            thread.join()
+
+
+def mixed(numbers):
+    """Gets, and sets that return the old value: replies of one length."""
+    for number in numbers:
+        yield requests.resp(b"GET", requests.key(number)), requests.bulk(requests.VALUE)
+        words = [b"SET", requests.key(number), requests.VALUE, b"GET"]
+        yield requests.resp(*words), requests.bulk(requests.VALUE)
+
+
+def load(server, pairs):
+    """Writes all pairs, in batches."""
+    exchange = requests.sets(range(pairs))
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+        while chunk := list(itertools.islice(exchange, throughput.BATCH)):
+            connection.sendall(b"".join(request for request, _ in chunk))
+            throughput.receive(connection, sum(len(reply) for _, reply in chunk))
+
+
+def p99(connections, exchange, rate, seconds, goes_on=lambda: False):
+    """Returns the p99 in seconds of requests at a rate, for as many rounds as `goes_on`, but at least one."""
+    latencies = latency.Paced(connections, exchange, rate, seconds).run()
+    while goes_on():
+        latencies += latency.Paced(connections, exchange, rate, seconds).run()
+    return sorted(latencies)[len(latencies) * 99 // 100]
+
+
+def beside_snapshot(server, connections, exchange, rate, seconds):
+    """Returns the ratios of the p99 and of the memory beside a snapshot to those before."""
+    before, memory = p99(connections, exchange, rate, seconds), Memory(server.process.pid)
+    used = memory.now()
+    with memory.watched():
+        assert server.command("BGSAVE").startswith(b"+"), "no snapshot was begun"
+        meanwhile = lambda: b"rdb_bgsave_in_progress:1" in server.command("INFO persistence")
+        beside = p99(connections, exchange, rate, seconds, meanwhile)
+    return beside / before, memory.peak / used
+
+
+def snapshots(arguments):
+    """Gets and sets on all connections at half load, and the memory: beside a snapshot and before."""
+    numbers = random.Random(1).choices(range(arguments.pairs), k=4096)
+    exchange, seconds, found = list(mixed(numbers)), max(arguments.scale, 0.01), {}
+    with contextlib.ExitStack() as stack:
+        opened = {}
+        for kind, policy in [("honeycomb", "everysec"), ("redis", "none")]:
+            server = stack.enter_context(serving(kind, policy, arguments.dir, arguments.honeycomb))
+            load(server, arguments.pairs)
+            address = ("127.0.0.1", server.port)
+            opened[kind] = server, [
+                stack.enter_context(socket.create_connection(address, timeout=60)) for _ in range(CONNECTIONS)
+            ]
+        rate = min(latency.capacity(connections, exchange, seconds) for _, connections in opened.values()) / 2
+        for _, (kind, place) in itertools.product(range(arguments.repetitions), opened.items()):
+            found.setdefault(kind, []).append(beside_snapshot(*place, exchange, rate, seconds))
+    print(f"| beside a snapshot of {arguments.pairs} pairs, to before | p99 | memory |")
+    print("|---|---|---|")
+    for kind, ratios in found.items():
+        times, used = map(statistics.median, zip(*ratios))
+        print(f"| {kind} | {times:.2f} | {used:.2f} |")
+
+
 def main(words=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--honeycomb", default="target/release/honeycomb")
     parser.add_argument("--dir", type=pathlib.Path, required=True, help="a directory on the disk to measure")
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--pairs", type=int, default=5_000_000, help="sets before a restart")
+    parser.add_argument("--pairs", type=int, default=5_000_000, help="sets before a restart or a snapshot")
     parser.add_argument("--scale", type=float, default=1, help="scales the numbers of requests")
-    parser.add_argument("--only", choices=["writes", "reads", "restarts"])
+    parser.add_argument("--only", choices=["writes", "reads", "restarts", "snapshots"])
     arguments = parser.parse_args(words)
     arguments.dir.mkdir(parents=True, exist_ok=True)
-    cases = {"writes": writes, "reads": reads_beside_writes, "restarts": restarts}
+    cases = {"writes": writes, "reads": reads_beside_writes, "restarts": restarts, "snapshots": snapshots}
     for name, measure in cases.items():
         if arguments.only in (None, name):
             measure(arguments)

@@ -23,6 +23,7 @@ class Durability(unittest.TestCase):
         self.assertTrue(any(line.startswith("gets beside writes") for line in lines), lines)
         self.assertTrue(any(line.startswith("| checkpoint |") for line in lines), lines)
         self.assertTrue(any(line.startswith("| log |") for line in lines), lines)
+        self.assertTrue(any(line.startswith("| redis |") for line in lines), lines)
 
 
 if __name__ == "__main__":
