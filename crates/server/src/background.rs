@@ -24,8 +24,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use honeycomb_memory::lower_priority;
 use honeycomb_memory::sync::{AtomicBool, Ordering};
-use rustix::process::{getpriority_process, setpriority_process};
 
 pub(crate) use self::turns::Role;
 use self::turns::Turns;
@@ -38,10 +38,6 @@ use crate::task::Task;
 use crate::task::away::AwayTask;
 use crate::task::progress::Progress;
 
-/// The addition to the nice value of the thread. Linux gives such a thread a tenth of a processor that a core
-/// uses completely, so a core that waits for a leaf or a version gets it soon. At equal priority a core waits
-/// up to four milliseconds for its processor.
-const NICE: i32 = 10;
 /// Pause after a task has found no free snapshot.
 const RETRY_PAUSE: Duration = Duration::from_millis(1);
 
@@ -126,8 +122,10 @@ impl Background {
 
     /// Executes the tasks of one of the threads until the queue is closed.
     pub(crate) fn run(&self, shared: &ServerState, role: Role) {
-        if role == Role::Background {
-            lower_priority();
+        if role == Role::Background
+            && let Err(error) = lower_priority()
+        {
+            tracing::warn!(%error, "cannot lower the priority of the background thread");
         }
         let execute = |entry| match entry {
             Entry::Execute(job) if !job.away.is_cancelled() => self.execute_now(shared, role, job),
@@ -197,14 +195,6 @@ impl Entry {
         if let Self::Execute(job) = self {
             job.away.cancel();
         }
-    }
-}
-
-/// Lowers the priority of this thread, so that a core on the same processor executes as soon as it can.
-fn lower_priority() {
-    let lowered = getpriority_process(None).and_then(|nice| setpriority_process(None, nice + NICE));
-    if let Err(error) = lowered {
-        tracing::warn!(%error, "cannot lower the priority of the background thread");
     }
 }
 

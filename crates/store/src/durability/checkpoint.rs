@@ -6,11 +6,14 @@
 //! An unordered table has no versions. Its pairs are of moments after the version of the checkpoint.
 
 use std::ops::{Bound, ControlFlow};
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 use honeycomb_btree::{Root, Scan};
 use honeycomb_hashtable::WalkedPairs;
 use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
+use honeycomb_memory::lower_priority;
 use honeycomb_memory::sync::Ordering;
 
 use super::checkpoints::{Checkpoint, Checkpoints, Current, Source, lock};
@@ -57,14 +60,34 @@ impl Checkpoints {
         written
     }
 
+    /// The first attempt leaves the processors to all other threads. It was too slow if its lease ends, so
+    /// the next attempts do not.
     fn attempt_until_done(&self, current: &mut Current) -> Result<Checkpoint, Error> {
-        for _ in 1..ATTEMPTS {
+        match self.attempt_at_low_priority(current) {
+            Err(Error::SnapshotTooOld) => {}
+            done => return done,
+        }
+        for _ in 2..ATTEMPTS {
             match self.attempt(current) {
                 Err(Error::SnapshotTooOld) => {}
                 done => return done,
             }
         }
         self.attempt(current)
+    }
+
+    /// Executes on a thread of its own, because the priority of a thread cannot be raised again.
+    fn attempt_at_low_priority(&self, current: &mut Current) -> Result<Checkpoint, Error> {
+        let attempt = || {
+            // Without it the checkpoint only takes time from the other threads.
+            let _ = lower_priority();
+            self.attempt(current)
+        };
+        thread::scope(|scope| {
+            let name = "honeycomb-ckpt-1".to_owned();
+            let attempt = thread::Builder::new().name(name).spawn_scoped(scope, attempt);
+            attempt.map_err(Error::Thread)?.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
     }
 
     fn attempt(&self, current: &mut Current) -> Result<Checkpoint, Error> {

@@ -1,15 +1,19 @@
 //! Checkpoints while other threads write, and what they remove.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use honeycomb_log::{CheckpointWriter, MANIFEST_FILE, Manifest};
-use honeycomb_store::{Batch, Config, DurabilityConfig, Error, Storage, Store, SyncPolicy, UnorderedConfig};
+use honeycomb_store::{
+    Batch, Config, DurabilityConfig, Error, LeaseLimits, ManualClock, Storage, Store, SyncPolicy,
+    UnorderedConfig,
+};
 use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
+use rustix::process::getpriority_process;
 
-use crate::slow_disk::SlowDisk;
+use crate::observed_disk::{ObservedDisk, slow_disk};
 use crate::workload::{config, contents};
 
 #[test]
@@ -336,7 +340,7 @@ fn full_files_of_an_earlier_start_cause_no_checkpoint() {
 fn a_drop_waits_for_the_end_of_a_checkpoint() {
     let disk = SimulatedDisk::default();
     let mut config = config(&disk, SyncPolicy::Never);
-    let storage: Arc<dyn Storage> = Arc::new(SlowDisk { disk, slow: ".checkpoint" });
+    let storage: Arc<dyn Storage> = Arc::new(slow_disk(&disk, ".checkpoint"));
     config.durability.as_mut().unwrap().storage = storage.clone();
     let store = Store::open(config).unwrap();
     store.table("t").unwrap().put(b"key", b"value").unwrap();
@@ -363,6 +367,31 @@ fn a_table_can_be_dropped_during_a_checkpoint() {
     store.wait_durable(store.read_version()).unwrap();
     let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
     assert_eq!(recovered.tables(), Vec::<String>::new());
+}
+
+/// The first attempt of a checkpoint executes at a low priority, the next one does not. The lease of the
+/// first one ends, because more than its time passes.
+#[test]
+fn a_checkpoint_yields_to_other_threads_until_its_lease_ends() {
+    let (clock, attempts) = (Arc::new(ManualClock::default()), Arc::new(Mutex::new(Vec::new())));
+    let (time, seen) = (clock.clone(), attempts.clone());
+    let creates = move |name: &str| {
+        let mut attempts = seen.lock().unwrap();
+        if name.ends_with(".checkpoint") {
+            attempts.push(getpriority_process(None).unwrap());
+            if attempts.len() == 1 {
+                time.advance(LeaseLimits::default().time + Duration::from_secs(1));
+            }
+        }
+    };
+    let disk = SimulatedDisk::default();
+    let mut config = Config { clock, ..config(&disk, SyncPolicy::Never) };
+    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk { disk, creates });
+    let store = Store::open(config).unwrap();
+    store.table("t").unwrap().put(b"key", b"value").unwrap();
+    assert_eq!(store.checkpoint().unwrap().pairs, 1);
+    let normal = getpriority_process(None).unwrap();
+    assert_eq!(*attempts.lock().unwrap(), [(normal + 10).min(19), normal]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use honeycomb_store::{Error, Store, SyncPolicy, Table};
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
-use crate::slow_disk::SlowDisk;
+use crate::observed_disk::slow_disk;
 use crate::workload::{config, contents};
 
 /// The name of a spare log file until it is complete.
@@ -43,8 +43,7 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
 fn writes_are_refused_before_one_has_no_room() {
     let disk = SimulatedDisk::default();
     let mut config = config(&disk, SyncPolicy::Always);
-    let storage = SlowDisk { disk: disk.clone(), slow: NEW_SPARE_FILE };
-    config.durability.as_mut().unwrap().storage = Arc::new(storage);
+    config.durability.as_mut().unwrap().storage = Arc::new(slow_disk(&disk, NEW_SPARE_FILE));
     let store = Store::open(config).unwrap();
     let table = store.table("t").unwrap();
     put(&table, 0);

@@ -6,5 +6,5 @@ mod checkpoints;
 mod crashes;
 mod faults;
 mod files;
-mod slow_disk;
+mod observed_disk;
 mod workload;

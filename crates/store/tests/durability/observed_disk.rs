@@ -1,4 +1,4 @@
-//! A simulated disk that is slow.
+//! A simulated disk that tells the test about each new file.
 
 use std::io;
 use std::thread;
@@ -7,22 +7,29 @@ use std::time::Duration;
 use honeycomb_log::{Storage, StorageFile};
 use honeycomb_testing::SimulatedDisk;
 
-/// A disk on which it takes a while to create some files.
-pub(crate) struct SlowDisk {
+/// A disk that calls a function with the name of a file before it creates this file.
+pub(crate) struct ObservedDisk<F> {
     pub(crate) disk: SimulatedDisk,
-    /// The end of their names.
-    pub(crate) slow: &'static str,
+    pub(crate) creates: F,
 }
 
-impl Storage for SlowDisk {
+/// Returns a disk on which it takes a while to create files whose names end with `slow`.
+pub(crate) fn slow_disk(disk: &SimulatedDisk, slow: &'static str) -> impl Storage + use<> {
+    let creates = move |name: &str| {
+        if name.ends_with(slow) {
+            thread::sleep(Duration::from_millis(300));
+        }
+    };
+    ObservedDisk { disk: disk.clone(), creates }
+}
+
+impl<F: Fn(&str) + Send + Sync> Storage for ObservedDisk<F> {
     fn list(&self) -> io::Result<Vec<String>> {
         self.disk.list()
     }
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
-        if name.ends_with(self.slow) {
-            thread::sleep(Duration::from_millis(300));
-        }
+        (self.creates)(name);
         self.disk.create(name, bytes)
     }
 
