@@ -132,7 +132,6 @@ impl Batch {
         value: [&[u8]; N],
     ) -> &mut Self {
         let start = self.bytes.len();
-        self.bytes.reserve(key.len() + value.iter().map(|part| part.len()).sum::<usize>());
         value.iter().for_each(|part| self.bytes.extend_from_slice(part));
         self.write(table, key, StoredOperation::Put(start..self.bytes.len()))
     }
@@ -365,10 +364,16 @@ impl Batch {
 
     /// Checks the function of the entry at `index`, if it has one.
     pub(crate) fn check_function(&self, index: usize) -> Result<(), Error> {
-        match self.entries[index].action {
-            StoredAction::Write { operation: StoredOperation::Function(index), .. } => {
-                self.functions[index].check()
-            }
+        match &self.entries[index].action {
+            StoredAction::Write { operation, .. } => self.check_operation(operation),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn check_operation(&self, operation: &StoredOperation) -> Result<(), Error> {
+        match operation {
+            StoredOperation::Function(index) => self.functions[*index].check(),
             _ => Ok(()),
         }
     }
@@ -402,9 +407,9 @@ impl Batch {
     /// with an invalid function.
     pub(crate) fn operations_from(&self, index: usize) -> Vec<BatchOperation<'_>> {
         let mut operations = Vec::with_capacity(self.entries.len() - index);
-        for (at, StoredEntry { table, action }) in self.entries.iter().enumerate().skip(index) {
+        for StoredEntry { table, action } in &self.entries[index..] {
             let StoredAction::Write { key, operation } = action else { break };
-            if self.check_function(at).is_err() {
+            if self.check_operation(operation).is_err() {
                 break;
             }
             let Some(operation) = self.single(*table, key, operation) else { break };
@@ -437,6 +442,7 @@ impl Batch {
         })
     }
 
+    #[inline(always)]
     fn operation(&self, operation: &StoredOperation) -> Operation<'_> {
         let bytes = |range: &Range<usize>| &self.bytes[range.clone()];
         match operation {

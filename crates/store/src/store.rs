@@ -153,10 +153,10 @@ impl Store {
     pub fn apply_each(
         &self,
         batch: &Batch,
-        mut done: impl FnMut(usize, Result<Outcome, Error>),
+        done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> Result<(), Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
-        self.state.apply_each(batch, &mut done)?;
+        self.state.apply_each(batch, done)?;
         self.state.settle()
     }
 

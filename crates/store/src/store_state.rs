@@ -229,9 +229,18 @@ impl StoreState {
         // If there is no room for the reserve, the writes find none either.
         let _ = self.reserve.fill(self.forest.memory());
         self.forest.write_each(operations, |index, result| {
-            let room = !is_exhausted(&result);
-            done(index, if room { result.map_err(Error::from) } else { self.write_one(&operations[index]) });
+            done(index, result.or_else(|error| self.retry_failed(&operations[index], error)));
         });
+    }
+
+    /// Retries a write if it found no room.
+    #[cold]
+    fn retry_failed(
+        &self,
+        one: &BatchOperation<'_>,
+        error: honeycomb_btree::Error,
+    ) -> Result<Outcome, Error> {
+        if error.is_exhausted() { self.write_one(one) } else { Err(error.into()) }
     }
 
     fn write_one(&self, one: &BatchOperation<'_>) -> Result<Outcome, Error> {

@@ -25,6 +25,20 @@ fn short_head(bytes: &[u8]) -> u64 {
     bytes.first().map_or(0, |&byte| u64::from(byte) << 56)
 }
 
+/// Returns the head of the last `length` bytes of a key.
+#[inline(always)]
+fn head_of_last(key: &[u8], length: usize) -> u64 {
+    let suffix = &key[key.len() - length..];
+    match (suffix.first_chunk(), key.last_chunk()) {
+        (Some(first), _) => u64::from_be_bytes(*first),
+        // One load. The bytes before the suffix are shifted out.
+        (None, Some(last)) => {
+            u64::from_be_bytes(*last).checked_shl(8 * (HEAD_BYTES - length) as u32).unwrap_or(0)
+        }
+        (None, None) => short_head(suffix),
+    }
+}
+
 /// Returns the head of the first `length` bytes of `bytes`, which are followed by others that are not part of
 /// the key.
 #[inline(always)]
@@ -46,6 +60,13 @@ impl<'a> SearchKey<'a> {
     #[inline]
     pub(crate) fn new(suffix: &'a [u8]) -> Self {
         Self { suffix, head: head(suffix) }
+    }
+
+    /// Returns the search key for a node whose keys share a prefix of this length.
+    #[inline(always)]
+    pub(crate) fn after_prefix(key: &'a [u8], prefix_length: usize) -> Self {
+        let suffix = &key[prefix_length..];
+        Self { suffix, head: head_of_last(key, suffix.len()) }
     }
 
     /// Returns the bytes after the head.
@@ -122,6 +143,8 @@ mod tests {
             let bytes: Vec<u8> = (1..=count).collect();
             for length in 0..=bytes.len() {
                 assert_eq!(head_of_first(&bytes, length), head(&bytes[..length]), "{length} of {bytes:?}");
+                let last = &bytes[bytes.len() - length..];
+                assert_eq!(head_of_last(&bytes, length), head(last), "the last {length} of {bytes:?}");
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::node::columns::Columns;
 use crate::node::counts::Counts;
 use crate::node::header::{read_word, write_header};
 use crate::node::in_node::InNode;
-use crate::node::item::Item;
+use crate::node::item::{Item, ItemHeader};
 use crate::node::log_entry::{self, EntryPlace, LogEntry};
 use crate::node::suffix::{KeyParts, Suffix};
 
@@ -266,6 +266,12 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn log_entries(self) -> impl Iterator<Item = LogEntry<'a>> {
         self.log_places().map(move |place| LogEntry { place, item: self.item_at(place) })
+    }
+
+    /// Returns the lengths and flags of a log entry's item.
+    #[inline]
+    pub(crate) fn header_at(self, place: EntryPlace) -> ItemHeader {
+        log_entry::item_header(self.from(place.at))
     }
 
     /// Returns the item of a log entry.

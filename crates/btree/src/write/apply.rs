@@ -283,7 +283,7 @@ impl<'f> WriteTransaction<'f> {
     /// Decides the effect of an operation on the leaf of its key without executing it.
     pub(crate) fn decide<'a>(&self, leaf: NodeIndex, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
-        let existing = look_up(view, &SearchKey::new(&key[view.prefix_length()..]), None).existing;
+        let existing = look_up(view, &SearchKey::after_prefix(key, view.prefix_length()), None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
     }
 

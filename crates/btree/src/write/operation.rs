@@ -258,16 +258,25 @@ impl StoredValue<'_> {
 }
 
 /// Decides the effect of an operation. `existing` has the value and the version of the existing pair.
-#[inline]
+#[inline(always)]
 pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
+    match *operation {
+        Operation::Put(value) => Decision::Store(StoredValue::Given(value), stored(existing)),
+        _ => decide_by_pair(operation, existing),
+    }
+}
+
+/// Decides the effect of an operation that depends on the existing pair.
+fn decide_by_pair<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
     use StoredValue::Given;
-    let stored = if existing.is_some() { Outcome::Updated } else { Outcome::Inserted };
+    let stored = stored(existing);
     let mismatch = |(value, version): (&[u8], Version)| {
         Decision::Keep(Outcome::Mismatch(Box::new(Existing { value: value.to_vec(), version })))
     };
     match (*operation, existing) {
-        (Operation::Put(value), _) => Decision::Store(Given(value), stored),
-        (Operation::Insert(value), None) => Decision::Store(Given(value), stored),
+        (Operation::Put(value), _) | (Operation::Insert(value), None) => {
+            Decision::Store(Given(value), stored)
+        }
         (Operation::Insert(_), Some(_)) => Decision::Keep(Outcome::Exists),
         (Operation::Add(delta), existing) => add(delta, existing.map(|(value, _)| value)),
         (_, None) => Decision::Keep(Outcome::Absent),
@@ -296,6 +305,12 @@ pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Ver
             }
         }
     }
+}
+
+/// Returns the outcome of an operation that stores a value.
+#[inline(always)]
+fn stored(existing: Option<(&[u8], Version)>) -> Outcome {
+    if existing.is_some() { Outcome::Updated } else { Outcome::Inserted }
 }
 
 fn call<'a>(function: &dyn ValueFunction, value: &[u8]) -> Decision<'a> {

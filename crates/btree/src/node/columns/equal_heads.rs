@@ -108,10 +108,11 @@ pub(super) fn rank(vectors: impl Vectors, column: &[[u8; HEAD_BYTES]], bound: u6
         }
         groups -= half;
     }
-    let rest = &column[start..];
-    let in_rest = match rest.as_flattened().first_chunk() {
-        Some(group) => vectors.rank_in_group(group, GROUP, bound),
-        None => rest.iter().position(is_greater).unwrap_or(rest.len()),
-    };
-    start + in_rest
+    // The last group begins earlier if the column ends before its end: the numbers from there on to its usual
+    // start are not greater either.
+    let start = start.min(column.len().saturating_sub(GROUP));
+    match column[start..].as_flattened().first_chunk() {
+        Some(group) => start + vectors.rank_in_group(group, GROUP, bound),
+        None => column.iter().take_while(|number| !is_greater(number)).count(),
+    }
 }

@@ -294,11 +294,6 @@ impl<'a> Columns<'a> {
         self.from(self.next_heads_start())[..HEAD_BYTES * self.count()].as_chunks().0
     }
 
-    #[inline]
-    fn next_head(self, index: usize) -> u64 {
-        u64::from_le_bytes(self.next_heads()[index])
-    }
-
     /// Returns an element of the children of an interior node.
     #[inline]
     pub(crate) fn child_word(self, index: usize) -> u64 {

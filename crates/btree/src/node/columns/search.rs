@@ -108,13 +108,15 @@ impl Columns<'_> {
             return last + 1;
         }
         let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
-        let next = head(search_key.rest());
-        let end = equal.start + rank(vectors, &self.next_heads()[equal.clone()], next);
-        if end == equal.start || self.next_head(end - 1) != next {
-            return end;
+        let (next, column) = (head(search_key.rest()), &self.next_heads()[equal.clone()]);
+        let end = rank(vectors, column, next);
+        match end.checked_sub(1) {
+            Some(before) if u64::from_le_bytes(column[before]) == next => {
+                let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
+                index + usize::from(is_equal)
+            }
+            _ => equal.start + end,
         }
-        let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
-        index + usize::from(is_equal)
     }
 }
 

@@ -85,7 +85,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             return;
         }
         let columns = columns_of(self.node);
-        let search_key = SearchKey::new(&self.key[columns.prefix_length()..]);
+        let search_key = SearchKey::after_prefix(self.key, columns.prefix_length());
         self.head = search_key.head;
         let group = columns.find_group(vectors, search_key.head);
         self.near = Near::of(group..0);
