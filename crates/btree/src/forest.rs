@@ -123,7 +123,7 @@ impl Forest {
 
     /// Whether the journal receives the values before changes.
     #[inline]
-    pub(crate) fn logs_old_values(&self) -> bool {
+    pub(crate) fn has_old_values(&self) -> bool {
         self.journal().is_some_and(|journal| journal.has_old_values())
     }
 

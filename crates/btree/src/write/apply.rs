@@ -238,12 +238,11 @@ impl<'f> WriteTransaction<'f> {
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
-        let logged = existing.filter(|_| self.forest.logs_old_values());
-        let old_value = logged.map(|(value, _)| value.to_vec());
+        let old_value = existing.filter(|_| self.has_old_values).map(|(value, _)| value.to_vec());
         let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
         let is_last = order_hint == view.log_count() && back_pointer == view.sorted_count();
         let room = self.log_room(view);
-        if self.forest.logs_old_values() {
+        if self.has_old_values {
             self.old_value = old_value;
         }
         let is_overflow = stored.as_ref().is_some_and(|value| self.forest.is_overflow(value.bytes().len()));

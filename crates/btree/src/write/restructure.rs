@@ -575,7 +575,7 @@ impl<'f> WriteTransaction<'f> {
         lower: Bound<&[u8]>,
         upper: Bound<&[u8]>,
     ) -> Result<u64, Abort> {
-        let mut removed = self.forest.logs_old_values().then(RemovedPairs::default);
+        let mut removed = self.has_old_values.then(RemovedPairs::default);
         let count = self.remove_range(root, KeyRange { lower, upper }, &mut removed)?;
         self.log_range(root, (lower, upper), removed);
         Ok(count)

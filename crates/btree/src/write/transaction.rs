@@ -139,6 +139,8 @@ pub(crate) struct WriteTransaction<'f> {
     shrunk: Option<Box<Shrunk>>,
     /// The changes for the journal.
     pub(crate) changes: Changes,
+    /// Whether the journal receives the value before each write.
+    pub(crate) has_old_values: bool,
     /// The value before the last write, if there was one and the journal receives it.
     pub(crate) old_value: Option<Vec<u8>>,
     /// Whether the transaction contains complete writes, so that it must commit even if its next write
@@ -164,6 +166,7 @@ impl<'f> WriteTransaction<'f> {
             retired: Vec::new(),
             shrunk: None,
             changes: Changes::default(),
+            has_old_values: forest.has_old_values(),
             old_value: None,
             must_commit: false,
         }
