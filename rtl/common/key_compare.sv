@@ -25,17 +25,20 @@ module key_compare
   logic [Words-1:0] less, equal, less_q, equal_q;
   logic shorter_q, same_length_q;
 
-  // Bytes, with zeros after the count. Their order is the order of the strings, except that zeros at the end
-  // of a string do not count.
+  // The bytes that both strings have, by shifts, because a comparison for each byte would be an adder. If
+  // these are equal, the lengths decide.
+  logic [LineBytes-1:0] in_both;
+  assign in_both = ~('1 << a_count_i | '1 << b_count_i);
+
   for (genvar word = 0; word < Words; word++) begin : gen_words
     logic [WordBytes-1:0] less_bytes, equal_bytes;
     for (genvar at = 0; at < WordBytes; at++) begin : gen_bytes
       localparam int unsigned Index = WordBytes * word + at;
       logic [7:0] a, b;
-      assign a = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
-      assign b = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+      assign a = a_i[8*Index+:8];
+      assign b = b_i[8*Index+:8];
       assign less_bytes[at] = a < b;
-      assign equal_bytes[at] = a == b;
+      assign equal_bytes[at] = a == b || !in_both[Index];
     end
     always_comb begin
       less[word] = 1'b0;

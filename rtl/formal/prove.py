@@ -75,7 +75,7 @@ PROOFS = [
         ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
     Proof("log_sorter", 4, 2, [
-        ("32'(insert_rank_i) < i) entries_q", "32'(insert_rank_i) + 1 < i) entries_q"),
+        ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),
         ("entries_q[i].back_pointer < position_i", "entries_q[i].back_pointer <= position_i"),
         ("if (is_full) overflow_q <= 1'b1;", "if (is_full) overflow_q <= 1'b0;"),
     ]),
