@@ -49,10 +49,23 @@ module key_compare
     assign equal[word] = &equal_bytes;
   end
 
+  // The first difference of each four words, and then of all, because a chain of all words is too long.
+  logic [Words/4-1:0] less_words, equal_words;
+
+  for (genvar group = 0; group < Words / 4; group++) begin : gen_groups
+    assign equal_words[group] = &equal_q[4*group+:4];
+    always_comb begin
+      less_words[group] = 1'b0;
+      for (int unsigned after = 1; after <= 4; after++) begin
+        if (!equal_q[4*group+4-after]) less_words[group] = less_q[4*group+4-after];
+      end
+    end
+  end
+
   always_comb begin
-    less_o = &equal_q && shorter_q;
-    for (int unsigned after = 1; after <= Words; after++) begin
-      if (!equal_q[Words-after]) less_o = less_q[Words-after];
+    less_o = &equal_words && shorter_q;
+    for (int unsigned after = 1; after <= Words / 4; after++) begin
+      if (!equal_words[Words/4-after]) less_o = less_words[Words/4-after];
     end
   end
 
@@ -62,7 +75,7 @@ module key_compare
     same_length_q <= a_count_i == b_count_i;
   end
 
-  assign equal_o = &equal_q && same_length_q;
+  assign equal_o = &equal_words && same_length_q;
 
 endmodule
 
