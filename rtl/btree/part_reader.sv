@@ -176,7 +176,8 @@ module part_reader
   offset_t before_rest;
 
   always_comb begin
-    source = is_item ? columns_i.stride != '0 ? FromStrided : FromItem : FromEntry;
+    source = FromEntry;
+    if (is_item) source = columns_i.stride != '0 ? FromStrided : FromItem;
     if (read_q.part == PartBytes || !is_first_q) source = FromBytes;
   end
 
