@@ -102,6 +102,7 @@ module chunk_mover
 
   assign chunk_valid_o = state_q == Lines ? value_line_valid_i :
       state_q == Chunk || (state_q == Wait && window_fresh_i);
+  assign chunk_o.first = '0;
   assign chunk_o.bytes = move_i.is_value ? value_line_i : window_i;
   assign chunk_last_o = left_q <= LineBytes;
   assign chunk_o.count = chunk_last_o ? (LineIndexBits + 1)'(left_q) : (LineIndexBits + 1)'(LineBytes);

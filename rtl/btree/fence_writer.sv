@@ -53,6 +53,8 @@ module fence_writer
   // the bytes before the line, and the bytes of the key and of the prefix that are left
   key_length_t line_start, key_length, left, prefix_left;
   logic has_prefix, is_last;
+  // bytes of the line behind the prefix
+  logic [LineBytes-1:0] in_rest;
 
   assign line_start = key_length_t'({index_q, LineIndexBits'(0)});
   assign key_length = is_low_i ? low_length_i : high_length_i;
@@ -61,6 +63,7 @@ module fence_writer
   // The low fence key is stored with its prefix.
   assign has_prefix = !is_low_i && prefix_length_i > line_start;
   assign prefix_left = has_prefix ? prefix_length_i - line_start : '0;
+  assign in_rest = '1 << prefix_left;
 
   always_comb begin
     state_d = state_q;
@@ -77,7 +80,7 @@ module fence_writer
     if (rst_i || write_ready_o) index_q <= '0;
     else if (key_write_valid_o && key_write_ready_i) index_q <= index_q + 1'b1;
     for (int unsigned at = 0; at < LineBytes; at++) begin
-      if (move_valid_o && move_ready_i && (state_q == Prefix || key_length_t'(at) >= prefix_left))
+      if (move_valid_o && move_ready_i && (state_q == Prefix || in_rest[at]))
         line_q[8*at+:8] <= move_bytes_i[8*at+:8];
     end
   end

@@ -48,12 +48,18 @@ module log_sorter
 
   assign is_full = count_q == CountBits'(EntriesMax);
 
+  // Places from the rank on, and places with entries: by shifts, because a comparison for each place would be
+  // an adder.
+  logic [EntriesMax-1:0] from_rank, is_used;
+
+  assign from_rank = '1 << insert_rank_i;
+  assign is_used = ~('1 << count_q);
+
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < EntriesMax; i++) begin
-      if (insert_i && !is_full) begin
-        if (32'(insert_rank_i) == i) entries_q[i] <= insert_entry_i;
-        else if (i > 0 && 32'(insert_rank_i) < i) entries_q[i] <= entries_q[i-1];
-      end
+      if (insert_i && !is_full && from_rank[i])
+        entries_q[i] <= i > 0 && from_rank[(i+EntriesMax-1)%EntriesMax]
+            ? entries_q[(i+EntriesMax-1)%EntriesMax] : insert_entry_i;
     end
   end
 
@@ -72,7 +78,7 @@ module log_sorter
 
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < EntriesMax; i++)
-      is_before_q[i] <= i < 32'(count_q) && entries_q[i].back_pointer < position_i;
+      is_before_q[i] <= is_used[i] && entries_q[i].back_pointer < position_i;
     is_before_q[EntriesMax] <= 1'b0;
   end
 

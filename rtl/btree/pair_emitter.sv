@@ -76,11 +76,13 @@ module pair_emitter
   if (BytesMax < PairBytesMax) $fatal(1, "LinesMax must be enough for the longest pair: at least 15");
   typedef enum logic [2:0] {
     Choose,
-    // chunks: the header of the pair with the first bytes of the prefix; the remaining prefix; the key
-    // suffix and the value, as far as they were read; the bytes after the head; the overflow value
+    // chunks: the header of the pair with the first bytes of the prefix; the remaining prefix; the head,
+    // with the bytes after it if they were read; these alone after a short head; the bytes after the head, to
+    // move; the overflow value
     Head,
     Prefix,
     First,
+    Second,
     Rest,
     Value
   } state_e;
@@ -132,7 +134,7 @@ module pair_emitter
 
   state_e after_head, after_prefix, after_first, after_rest;
   assign after_rest = is_overflow ? Value : Choose;
-  assign after_first = !sizes.is_whole && sizes.moved != '0 ? Rest : after_rest;
+  assign after_first = sizes.is_joined || sizes.moved == '0 ? after_rest : sizes.is_whole ? Second : Rest;
   assign after_prefix = sizes.first != '0 ? First : after_first;
   assign after_head = has_prefix_rest ? Prefix : after_prefix;
 
@@ -184,6 +186,10 @@ module pair_emitter
       end
       First: if (chunk_ready_i) begin
         state_d = after_first;
+        emit_ready_o = state_d == Choose;
+      end
+      Second: if (chunk_ready_i) begin
+        state_d = after_rest;
         emit_ready_o = state_d == Choose;
       end
       Rest: if (move_ready_i) begin
@@ -283,13 +289,17 @@ module pair_emitter
     chunk_o = move_chunk_i;
     chunk_valid_o = move_chunk_valid_i;
     chunk_last_o = move_chunk_last_i && state_q == Value;
-    if (state_q == First) begin
-      chunk_o.count = sizes.first;
-      chunk_o.bytes = sizes.is_whole ? part_i.bytes : line_t'(head_bytes(emit_i.head, 4'(HeadBytes)));
+    if (state_q inside {First, Second}) begin
+      chunk_o.first = state_q == Second ? LineIndexBits'(HeadBytes) : '0;
+      chunk_o.count = state_q == Second ? (LineIndexBits + 1)'(sizes.moved) : sizes.first;
+      chunk_o.bytes = part_i.bytes;
+      // The part may be that of another read, unless its other bytes are emitted too.
+      chunk_o.bytes[8*HeadBytes-1:0] = head_bytes(emit_i.head);
       chunk_valid_o = 1'b1;
       chunk_last_o = 1'b0;
     end
     if (state_q == Head || begins_pair) begin
+      chunk_o.first = '0;
       chunk_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
       chunk_o.bytes = {prefix_i, pair_header};
       chunk_valid_o = 1'b1;
@@ -299,7 +309,7 @@ module pair_emitter
 
   `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
   `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
-  `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Head} || begins_pair))
+  `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Second, Head} || begins_pair))
   `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)
 
 endmodule

@@ -80,7 +80,9 @@ module pair_measurer
     if (!is_overflow_o) sizes.moved += value_bytes;
     sizes.is_whole = emit_i.has_all && !is_overflow_o;
     sizes.first = (LineIndexBits+1)'(head_length(emit_i.word));
-    if (sizes.is_whole) sizes.first += (LineIndexBits+1)'(sizes.moved);
+    // A short head is a chunk of its own, because the bytes after it are not adjacent to it.
+    sizes.is_joined = sizes.is_whole && 32'(head_length(emit_i.word)) == HeadBytes;
+    if (sizes.is_joined) sizes.first += (LineIndexBits+1)'(sizes.moved);
   end
 
   assign suffix_and_value = BytesBits'(emit_i.word.suffix_length) + BytesBits'(value_bytes);

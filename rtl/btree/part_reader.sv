@@ -69,6 +69,14 @@ module part_reader
     StateDone
   } state_e;
 
+  // Of a window: all bytes, or an item after its head, which is elsewhere unless it is a log entry.
+  typedef enum logic [1:0] {
+    FromBytes,
+    FromStrided,
+    FromItem,
+    FromEntry
+  } source_e;
+
   typedef logic [LineIndexBits:0] window_count_t;
 
   state_e state_q, state_d;
@@ -81,8 +89,8 @@ module part_reader
   // The part is this item, or the one that may be prepared.
   logic matches_read_q, matches_prepared_q;
   number_t item_q, prepared;
-  // The part is an item with a stride, or a log entry; known from the cycle after the start on.
-  logic is_strided_q, is_entry_q;
+  // Known from the cycle after the start on.
+  source_e source, source_q;
   logic there, take, is_item, begins_window_q;
   head_t item_head;
   offset_t place, place_q, limit, limit_q;
@@ -142,8 +150,7 @@ module part_reader
       matches_read_q <= read_i.part == PartItem && read_i.index == item_q;
       matches_prepared_q <= read_i.part == PartItem && read_i.index == prepared;
     end
-    is_strided_q <= is_item && columns_i.stride != '0;
-    is_entry_q <= read_q.part == PartEntry;
+    source_q <= source;
     is_known_q <= state_q == StateStart && is_known;
     begins_window_q <= state_q inside {StateStart, StateNext};
     if (take) {place_q, limit_q, item_q} <= {place, limit, read_q.index};
@@ -163,47 +170,55 @@ module part_reader
 
   // ---- the first bytes
 
-  logic [3:0] in_head;
   item_word_t word;
   head_t head;
-  line_t rest;
-  offset_t before_rest, place_rest;
+  line_t first_bytes;
+  offset_t before_rest;
 
+  always_comb begin
+    source = FromEntry;
+    if (is_item) source = columns_i.stride != '0 ? FromStrided : FromItem;
+    if (read_q.part == PartBytes || !is_first_q) source = FromBytes;
+  end
+
+  // The bytes after the head are always at the same place, so a window is moved by a constant.
   always_comb begin
     word = item_word_t'(window_i[ItemWordBits-1:0]);
     before_rest = offset_t'(WordBytes);
     head = item_head;
-    if (is_strided_q) begin
-      word = '0;
-      word.suffix_length = columns_i.suffix_length;
-      word.value_length = columns_i.value_length;
-      before_rest = '0;
-    end else if (is_entry_q) begin
-      word = item_word_t'(window_i[8*HeadBytes+:ItemWordBits]);
-      before_rest = offset_t'(HeadBytes + WordBytes);
-      head = window_i[63:0];
-    end
-    in_head = head_length(word);
-    rest = window_i >> (8 * before_rest);
-    place_rest = place + before_rest;
+    first_bytes = window_i;
+    unique case (source_q)
+      FromStrided: begin
+        word = '0;
+        word.suffix_length = columns_i.suffix_length;
+        word.value_length = columns_i.value_length;
+        before_rest = '0;
+        first_bytes = window_i << (8 * HeadBytes);
+      end
+      FromItem: first_bytes = window_i << (8 * (HeadBytes - WordBytes));
+      FromEntry: begin
+        word = item_word_t'(window_i[8*HeadBytes+:ItemWordBits]);
+        before_rest = offset_t'(HeadBytes + WordBytes);
+        head = window_i[63:0];
+        first_bytes = window_i >> (8 * WordBytes);
+      end
+      default: ;
+    endcase
+    if (source_q != FromBytes) first_bytes[8*HeadBytes-1:0] = head_bytes(head);
   end
-
-  function automatic line_t with_head(head_t first, logic [3:0] count, line_t after);
-    return after << (8 * count) | line_t'(head_bytes(first, count));
-  endfunction
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) is_first_q <= 1'b1;
     else if (state_q == StateNext) is_first_q <= 1'b0;
-    if (take && is_first_q && read_q.part != PartBytes) begin
+    if (take) begin
+      part_q.bytes <= first_bytes;
+      part_q.has_all <= 1'b0;
+    end
+    if (take && source_q != FromBytes) begin
       part_q.word <= word;
       part_q.head <= head;
-      part_q.rest <= place_rest;
-      part_q.bytes <= with_head(head, in_head, rest);
+      part_q.rest <= place + before_rest;
       part_q.has_all <= rest_bytes(word) + offset_t'(word.value_length) <= offset_t'(RestBytes);
-    end else if (take) begin
-      part_q.bytes <= window_i;
-      part_q.has_all <= 1'b0;
     end
     if (state_q == StateOrder) {part_q.less, part_q.equal} <= {less, equal};
   end
@@ -248,6 +263,7 @@ module part_reader
   assign key_byte_o = read_q.key_first + key_length_t'(compared_q);
 
   `ASSERT(KeyBytesAreInOrder, !read_valid_i || !read_i.compares || read_i.key_first <= read_i.key_last)
+  `ASSERT(SourceIsKnown, !take || source_q == source)
   `ASSERT(WaitsForItsReader, state_q == StateIdle || read_valid_i)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT(WaitsOnlyForWindows,

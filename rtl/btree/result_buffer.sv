@@ -79,6 +79,7 @@ module result_buffer
     .in_valid_i(packer_valid),
     .in_ready_o(packer_ready),
     .in_bytes_i(held_q.bytes),
+    .in_first_i(held_q.first),
     .in_count_i(held_q.count),
     .in_last_i(is_last_q || closes),
     .line_valid_o(packed_valid),

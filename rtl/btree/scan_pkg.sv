@@ -77,7 +77,8 @@ package scan_pkg;
     // the order of the part's bytes relative to the key's
     logic less;
     logic equal;
-    // The first bytes: of an item those of its key suffix and its value. has_all: these are all.
+    // The first bytes. Of an item those of its head, of which the key may have fewer; then the bytes of its
+    // key after the head, and those of its value. has_all: these are all.
     logic has_all;
     line_t bytes;
   } part_t;
@@ -146,15 +147,18 @@ package scan_pkg;
     // the bytes of key and value
     key_length_t key;
     logic [31:0] value;
-    // the bytes that are in the first window after the header of the pair, and whether no others are moved
+    // The bytes of the first chunk after the header and the prefix: those in the head, with those after it if
+    // is_joined. is_whole: the bytes after the head are in the part that was read, so none is moved.
     logic [LineIndexBits:0] first;
     logic is_whole;
-    // the bytes to move: of a get those of the value; of a scan those after the head
+    logic is_joined;
+    // the bytes after the head to move, or in the part; of a get those of the value
     logic [31:0] moved;
   } pair_sizes_t;
 
-  // A chunk of an answer: the first bytes of a line.
+  // A chunk of an answer: bytes of a line, from the first one on.
   typedef struct packed {
+    logic [LineIndexBits-1:0] first;
     logic [LineIndexBits:0] count;
     line_t bytes;
   } byte_chunk_t;
@@ -233,9 +237,8 @@ package scan_pkg;
   endfunction
 
   // Returns the first bytes of a key, of which the head is the number.
-  function automatic head_t head_bytes(head_t head, logic [3:0] count);
-    for (int unsigned at = 0; at < HeadBytes; at++)
-      head_bytes[8*at+:8] = 4'(at) < count ? head[8*(HeadBytes-1-at)+:8] : '0;
+  function automatic head_t head_bytes(head_t head);
+    for (int unsigned at = 0; at < HeadBytes; at++) head_bytes[8*at+:8] = head[8*(HeadBytes-1-at)+:8];
   endfunction
 
   // Returns the offset of the head of an item.

@@ -1,5 +1,6 @@
 // Packs chunks of up to 64 bytes into lines. The chunk with in_last_i ends a packet: zeros fill its line, and
 // the next packet begins with a new line. A chunk is rotated to its place in one cycle and added in the next.
+// Lines depend on no input of the same cycle, but whether a chunk is accepted depends on line_ready_i.
 
 `default_nettype none
 
@@ -13,8 +14,9 @@ module byte_packer
 
   input  logic       in_valid_i,
   output logic       in_ready_o,
-  // bytes beyond the count are ignored
+  // The chunk begins at byte in_first_i and ends in the line. Other bytes are ignored.
   input  line_t      in_bytes_i,
+  input  logic [LineIndexBits-1:0] in_first_i,
   // 1 to 64
   input  logic [6:0] in_count_i,
   input  logic       in_last_i,
@@ -24,11 +26,6 @@ module byte_packer
   output line_t line_o,
   output logic  line_last_o
 );
-
-  typedef struct packed {
-    logic last;
-    line_t data;
-  } element_t;
 
   // ---- rotation: the bytes of a chunk follow those of the incomplete line; its last ones may belong to the
   // next line
@@ -46,19 +43,21 @@ module byte_packer
   logic [7:0] limit;
   logic has_chunk_q, takes_chunk, adds_chunk;
   // the place of the next chunk
-  logic [LineIndexBits-1:0] place_q;
+  logic [LineIndexBits-1:0] place_q, rotation;
 
   assign in_ready_o = !has_chunk_q || adds_chunk;
   assign takes_chunk = in_valid_i && in_ready_o;
+  assign rotation = place_q - in_first_i;
 
   always_comb begin
     chunk_d.last = in_last_i;
     limit = 8'(place_q) + 8'(in_count_i);
-    for (int unsigned at = 0; at < LineBytes; at++) chunk_d.before_it[at] = 8'(at) < 8'(place_q);
-    for (int unsigned at = 0; at < 2 * LineBytes; at++) chunk_d.within_it[at] = 8'(at) < limit;
+    // Shifts, because a comparison for each byte would be an adder.
+    chunk_d.before_it = ~('1 << place_q);
+    chunk_d.within_it = ~('1 << limit);
     chunk_d.bytes = in_bytes_i;
     for (int unsigned i = 0; i < LineIndexBits; i++) begin
-      if (place_q[i]) chunk_d.bytes = chunk_d.bytes << (8 << i) | chunk_d.bytes >> (LineBits - (8 << i));
+      if (rotation[i]) chunk_d.bytes = chunk_d.bytes << (8 << i) | chunk_d.bytes >> (LineBits - (8 << i));
     end
   end
 
@@ -72,62 +71,43 @@ module byte_packer
 
   // ---- lines
 
-  // The bytes of an incomplete line, followed by zeros. ends_q: they end a packet, so the line is sent before
-  // the next chunk is added.
+  // The bytes of an incomplete line; those behind them are undefined. ends_q: these bytes, ending_q, end a
+  // packet, so the line is sent before the next chunk is added.
   line_t partial_q;
   logic ends_q;
+  logic [LineBytes-1:0] ending_q;
+  logic is_full, ends;
 
-  // the incomplete line with the chunk, and the bytes after it
-  line_t line, next_line;
-  logic is_full, ends, offers_line, ready;
-  element_t element, out;
-
-  for (genvar index = 0; index < LineBytes; index++) begin : gen_line
-    assign line[8*index+:8] = chunk_q.before_it[index] ? partial_q[8*index+:8]
-        : chunk_q.within_it[index] ? chunk_q.bytes[8*index+:8] : '0;
-    assign next_line[8*index+:8] = chunk_q.within_it[LineBytes+index] ? chunk_q.bytes[8*index+:8] : '0;
-  end
-
-  assign adds_chunk = has_chunk_q && ready && !ends_q;
+  assign adds_chunk = has_chunk_q && line_ready_i && !ends_q;
   assign is_full = chunk_q.within_it[LineBytes-1];
   assign ends = chunk_q.last && !chunk_q.within_it[LineBytes];
 
-  // The offer to the skid buffer does not depend on its ready signal.
-  assign offers_line = ends_q || (has_chunk_q && (is_full || ends));
-  assign element.data = ends_q ? partial_q : line;
-  assign element.last = ends_q || ends;
+  for (genvar index = 0; index < LineBytes; index++) begin : gen_bytes
+    logic is_before, is_new;
+    assign is_before = ends_q ? ending_q[index] : chunk_q.before_it[index];
+    assign is_new = !ends_q && !chunk_q.before_it[index] && chunk_q.within_it[index];
+    assign line_o[8*index+:8] = partial_q[8*index+:8] & {8{is_before}} |
+        chunk_q.bytes[8*index+:8] & {8{is_new}};
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      partial_q <= '0;
-      ends_q <= 1'b0;
-    end else if (adds_chunk) begin
-      partial_q <= ends ? '0 : is_full ? next_line : line;
-      ends_q <= chunk_q.last && !ends;
-    end else if (ends_q && ready) begin
-      partial_q <= '0;
-      ends_q <= 1'b0;
+    // After a full line, all bytes of the chunk that are left are those of the next one.
+    always_ff @(posedge clk_i) begin
+      if (adds_chunk && (is_full || !chunk_q.before_it[index]))
+        partial_q[8*index+:8] <= chunk_q.bytes[8*index+:8];
     end
   end
 
-  skid_buffer #(
-    .T(element_t)
-  ) u_skid_buffer (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(offers_line),
-    .in_ready_o(ready),
-    .in_i(element),
-    .out_valid_o(line_valid_o),
-    .out_ready_i(line_ready_i),
-    .out_o(out)
-  );
+  always_ff @(posedge clk_i) begin
+    if (adds_chunk) ending_q <= chunk_q.within_it[2*LineBytes-1:LineBytes];
+    if (rst_i) ends_q <= 1'b0;
+    else if (adds_chunk) ends_q <= chunk_q.last && !ends;
+    else if (line_ready_i) ends_q <= 1'b0;
+  end
 
-  assign line_o = out.data;
-  assign line_last_o = out.last;
+  assign line_valid_o = ends_q || (has_chunk_q && (is_full || ends));
+  assign line_last_o = ends_q || ends;
 
-  `ASSERT(CountIsValid, !in_valid_i || (in_count_i >= 7'd1 && in_count_i <= 7'(LineBytes)))
-  `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_count_i, in_last_i})
+  `ASSERT(CountIsValid, !in_valid_i || (in_count_i >= 7'd1 && 7'(in_first_i) + in_count_i <= 7'(LineBytes)))
+  `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_first_i, in_count_i, in_last_i})
 
 endmodule
 

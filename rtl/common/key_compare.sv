@@ -25,17 +25,20 @@ module key_compare
   logic [Words-1:0] less, equal, less_q, equal_q;
   logic shorter_q, same_length_q;
 
-  // Bytes, with zeros after the count. Their order is the order of the strings, except that zeros at the end
-  // of a string do not count.
+  // The bytes that both strings have, by shifts, because a comparison for each byte would be an adder. If
+  // these are equal, the lengths decide.
+  logic [LineBytes-1:0] in_both;
+  assign in_both = ~('1 << a_count_i | '1 << b_count_i);
+
   for (genvar word = 0; word < Words; word++) begin : gen_words
     logic [WordBytes-1:0] less_bytes, equal_bytes;
     for (genvar at = 0; at < WordBytes; at++) begin : gen_bytes
       localparam int unsigned Index = WordBytes * word + at;
       logic [7:0] a, b;
-      assign a = a_count_i > (LineIndexBits+1)'(Index) ? a_i[8*Index+:8] : '0;
-      assign b = b_count_i > (LineIndexBits+1)'(Index) ? b_i[8*Index+:8] : '0;
+      assign a = a_i[8*Index+:8];
+      assign b = b_i[8*Index+:8];
       assign less_bytes[at] = a < b;
-      assign equal_bytes[at] = a == b;
+      assign equal_bytes[at] = a == b || !in_both[Index];
     end
     always_comb begin
       less[word] = 1'b0;
@@ -46,10 +49,23 @@ module key_compare
     assign equal[word] = &equal_bytes;
   end
 
+  // The first difference of each four words, and then of all, because a chain of all words is too long.
+  logic [Words/4-1:0] less_words, equal_words;
+
+  for (genvar group = 0; group < Words / 4; group++) begin : gen_groups
+    assign equal_words[group] = &equal_q[4*group+:4];
+    always_comb begin
+      less_words[group] = 1'b0;
+      for (int unsigned after = 1; after <= 4; after++) begin
+        if (!equal_q[4*group+4-after]) less_words[group] = less_q[4*group+4-after];
+      end
+    end
+  end
+
   always_comb begin
-    less_o = &equal_q && shorter_q;
-    for (int unsigned after = 1; after <= Words; after++) begin
-      if (!equal_q[Words-after]) less_o = less_q[Words-after];
+    less_o = &equal_words && shorter_q;
+    for (int unsigned after = 1; after <= Words / 4; after++) begin
+      if (!equal_words[Words/4-after]) less_o = less_words[Words/4-after];
     end
   end
 
@@ -59,7 +75,7 @@ module key_compare
     same_length_q <= a_count_i == b_count_i;
   end
 
-  assign equal_o = &equal_q && same_length_q;
+  assign equal_o = &equal_words && same_length_q;
 
 endmodule
 

@@ -74,8 +74,14 @@ PROOFS = [
         (".writes_i(makes_entry || written_q.fills || written_q.drops)", ".writes_i(1'b0)"),
         ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
+    Proof("leaf_prefetcher", 14, 0, [
+        # A fetch that waits is replaced by the next one, or lost; a fetch beyond the node.
+        ("if (advances) {watched_q, offset_q, limit_q}", "{watched_q, offset_q, limit_q}"),
+        ("StateWords: if (advances) state_d = StateEntries;", "StateWords: state_d = StateEntries;"),
+        ("limit_d = geometry_i.node_bytes;", "limit_d = geometry_i.node_bytes + 1;"),
+    ]),
     Proof("log_sorter", 4, 2, [
-        ("32'(insert_rank_i) < i) entries_q", "32'(insert_rank_i) + 1 < i) entries_q"),
+        ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),
         ("entries_q[i].back_pointer < position_i", "entries_q[i].back_pointer <= position_i"),
         ("if (is_full) overflow_q <= 1'b1;", "if (is_full) overflow_q <= 1'b0;"),
     ]),

@@ -1,6 +1,7 @@
 // Proves for request slots with arbitrary neighbours: a slot belongs to one request at a time, the window
 // contains all requests in flight and becomes empty after them, and a request reads at the version that it
-// names, or else at the read version of the cycle in which it was accepted.
+// names, or else at the read version of the cycle in which it was accepted. A request may get its slot before
+// the one before it is accepted.
 
 `default_nettype none
 
@@ -35,14 +36,13 @@ module prove_request_slots
   logic [63:0] oldest, newest;
 
   // For each slot: its request is in flight, it was sent to the search engine or rejected, and its
-  // number. is_parsed_q: a request has its slot and is not yet accepted. version_q: the version of the
-  // request that was accepted last.
+  // number. The numbers of the requests that began and that were accepted last, and the version of the
+  // latter.
   logic [Slots-1:0] live_q, sent_q;
   logic [Slots-1:0][7:0] number_q;
-  logic is_parsed_q, root_read_q, root_q;
-  logic slot_q;
+  logic root_read_q, root_q;
   logic [1:0] version_q;
-  logic [7:0] begun_q;
+  logic [7:0] begun_q, accepted_q, next;
   logic [2:0] idle_q;
 
   neighbours u_neighbours (
@@ -54,7 +54,7 @@ module prove_request_slots
 
   always_comb begin
     request = '0;
-    request.slot = 8'(slot_q);
+    request.slot = 8'(next[0]);
     request.status = is_malformed_i ? 8'(StatusMalformed) : 8'(StatusFound);
     request.request.read_version = 64'(own_version_i);
   end
@@ -91,6 +91,7 @@ module prove_request_slots
     .window_newest_o(newest)
   );
 
+  assign next = accepted_q + 8'd1;
   assign begins = slot_valid && slot_ready_i;
   assign accepts = request_valid_i && request_ready;
   assign sends = (descent_valid && descent_ready_i) || (rejection_valid && rejection_ready_i);
@@ -98,29 +99,28 @@ module prove_request_slots
   always_ff @(posedge clk_i) begin
     root_q <= root_i;
     root_read_q <= root_read_valid && root_read_ready_i;
-    if (begins) slot_q <= slot[0];
     if (accepts) version_q <= own_version_i == '0 ? read_version_i : own_version_i;
     if (rst) begin
-      {live_q, sent_q, is_parsed_q, begun_q, idle_q} <= '0;
+      {live_q, sent_q, begun_q, accepted_q, idle_q} <= '0;
     end else begin
       if (begins) begin
         live_q[slot[0]] <= 1'b1;
         number_q[slot[0]] <= begun_q + 8'd1;
         begun_q <= begun_q + 8'd1;
       end
-      is_parsed_q <= begins || (is_parsed_q && !accepts);
-      if (sends) sent_q[slot_q] <= 1'b1;
+      if (accepts) accepted_q <= next;
+      if (sends) sent_q[accepted_q[0]] <= 1'b1;
       if (done_valid_i) {live_q[done_slot_i], sent_q[done_slot_i]} <= '0;
       idle_q <= live_q != '0 || begins ? '0 : idle_q + 3'(idle_q != '1);
     end
   end
 
-  // The parser requests one slot at a time, and only requests that were sent are completed. A root is
-  // stable until the next one is read.
+  // The parser has two slots at most whose requests are not accepted, and only requests that were sent are
+  // completed. A root is stable until the next one is read.
   always @(posedge clk_i) begin
     if (!rst) begin
-      OneAtATime : assume (!slot_ready_i || (!is_parsed_q && (live_q[slot_q] == sent_q[slot_q])));
-      RequestHasSlot : assume (!request_valid_i || is_parsed_q);
+      TwoAtATime : assume (!slot_ready_i || begun_q - accepted_q < 8'd2);
+      RequestHasSlot : assume (!request_valid_i || begun_q != accepted_q);
       DoneWasSent : assume (!done_valid_i || sent_q[done_slot_i]);
       RootStays : assume (root_read_q || root_i == root_q);
       RequestStays : assume (!$past(request_valid_i && !request_ready && !rst)
@@ -131,10 +131,10 @@ module prove_request_slots
   always @(posedge clk_i) begin
     if (!rst) begin
       SlotIsFree : assert (!begins || (slot < 8'(Slots) && !live_q[slot[0]]));
-      DescentHasSlot : assert (!descent_valid || descent.request.slot == 8'(slot_q));
-      RejectionHasSlot : assert (!rejection_valid || rejection.slot == 8'(slot_q));
+      DescentHasSlot : assert (!descent_valid || descent.request.slot == 8'(accepted_q[0]));
+      RejectionHasSlot : assert (!rejection_valid || rejection.slot == 8'(accepted_q[0]));
       DescentHasVersion : assert (!descent_valid || descent.request.read_version == 64'(version_q));
-      WindowBecomesEmpty : assert (idle_q < 3'd4 || oldest == newest + 64'd1);
+      WindowBecomesEmpty : assert (idle_q < 3'd6 || oldest == newest + 64'd1);
     end
   end
   for (genvar at = 0; at < Slots; at++) begin : gen_slots

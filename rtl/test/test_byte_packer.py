@@ -9,9 +9,12 @@ from streams import STALLS, Sink, Source, start
 
 
 def chunk(data: bytes, last: bool) -> dict:
-    """Returns a chunk, followed by undefined bytes."""
-    garbage = data + random.randbytes(64 - len(data))
-    return {"in_bytes_i": int.from_bytes(garbage, "little"), "in_count_i": len(data), "in_last_i": int(last)}
+    """Returns a chunk between undefined bytes."""
+    room = 64 - len(data)
+    first = random.choice((0, room, random.randint(0, room)))
+    garbage = random.randbytes(first) + data + random.randbytes(room - first)
+    return {"in_bytes_i": int.from_bytes(garbage, "little"), "in_first_i": first, "in_count_i": len(data),
+            "in_last_i": int(last)}
 
 
 def lines_of(packet: bytes) -> list[dict]:

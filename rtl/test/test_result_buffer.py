@@ -21,7 +21,10 @@ def chunks(data: bytes) -> list[int]:
     while data:
         count = random.randint(1, min(64, len(data)))
         chunk, data = data[:count], data[count:]
-        cut.append(CHUNK.pack(count=count, bytes=line(chunk + random.randbytes(64 - count))))
+        room = 64 - count
+        first = random.choice((0, room))
+        garbage = random.randbytes(first) + chunk + random.randbytes(room - first)
+        cut.append(CHUNK.pack(first=first, count=count, bytes=line(garbage)))
     return cut
 
 
