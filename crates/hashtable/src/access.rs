@@ -1,10 +1,10 @@
 //! Loads and stores of buckets and slabs, under a pin.
 
 use honeycomb_layout::bucket;
-use honeycomb_memory::{LineOffset, LineWords, Memory, PageWords, Pages, Pin};
+use honeycomb_memory::{LineOffset, LineWords, Memory, PageWords, Pages, Pin, ValueBuffer};
 
-use crate::bucket::{Bucket, SlabSlot, Words, WordsMut};
-use crate::record::{Record, Reference, class_bytes};
+use crate::bucket::{Bucket, Slab, Words, WordsMut};
+use crate::record::{Record, Reference, class_bytes, encode};
 use crate::slab_words::SlabWords;
 
 /// The class of a slab with a chained bucket.
@@ -35,6 +35,11 @@ impl Words for LineWords<'_> {
     fn word_at(&self, offset: LineOffset) -> u64 {
         self.load_at(offset)
     }
+
+    #[inline(always)]
+    fn equal_bytes(&self, byte: u8) -> u64 {
+        LineWords::equal_bytes(self, byte)
+    }
 }
 
 impl WordsMut for LineWords<'_> {
@@ -64,13 +69,13 @@ impl<'a> Access<'a> {
 
     /// The words of a slab. `None` if the address is torn.
     #[inline]
-    pub(crate) fn try_slab(&self, class: usize, address: u32) -> Option<SlabWords<'a>> {
-        self.words(address, class_bytes(class)).map(SlabWords)
+    pub(crate) fn try_slab(&self, slab: Slab) -> Option<SlabWords<'a>> {
+        self.words(slab.address, class_bytes(slab.class)).map(SlabWords)
     }
 
     /// Loads the record of a slab. `None` if the address is torn.
     #[inline]
-    pub(crate) fn try_record(&self, slab: SlabSlot) -> Option<Record> {
+    pub(crate) fn try_record(&self, slab: Slab) -> Option<Record> {
         let mut record = Record::empty(slab.class);
         self.words(slab.address, class_bytes(slab.class))?.load_bytes(record.bytes_mut());
         Some(record)
@@ -84,13 +89,13 @@ impl<'a> Access<'a> {
 
     /// The words of a slab of a stripe that the caller has locked.
     #[inline]
-    pub(crate) fn slab(&self, slab: SlabSlot) -> SlabWords<'a> {
-        self.try_slab(slab.class, slab.address).expect(VALID)
+    pub(crate) fn slab(&self, slab: Slab) -> SlabWords<'a> {
+        self.try_slab(slab).expect(VALID)
     }
 
     /// Loads a slab of a stripe that the caller has locked.
     #[inline]
-    pub(crate) fn record(&self, slab: SlabSlot) -> Record {
+    pub(crate) fn record(&self, slab: Slab) -> Record {
         self.try_record(slab).expect(VALID)
     }
 
@@ -100,10 +105,18 @@ impl<'a> Access<'a> {
         self.words(address, bucket::SIZE).expect(VALID).store(&bucket.0);
     }
 
-    /// Stores a slab that the caller owns, or of a stripe that it has locked.
-    #[inline]
-    pub(crate) fn store_record(&self, address: u32, record: &Record) {
-        self.words(address, record.bytes().len()).expect(VALID).store_bytes(record.bytes());
+    /// Stores a pair into a slab that the caller owns, or of a stripe that it has locked. `buffer`
+    /// has the value if that is an overflow value, and becomes live.
+    pub(crate) fn store_slab(&self, slab: Slab, key: &[u8], value: &[u8], buffer: Option<ValueBuffer<'_>>) {
+        let SlabWords(words) = self.slab(slab);
+        let store = |at: usize, bytes: &[u8]| words.store_bytes(at, bytes);
+        match buffer.map(ValueBuffer::keep) {
+            Some(address) => {
+                let reference = Reference { address, length: value.len() };
+                encode(slab.class, key, &reference.encode(), true, store);
+            }
+            None => encode(slab.class, key, value, false, store),
+        }
     }
 
     /// An overflow value, whose reference the caller has loaded from a consistent slab.

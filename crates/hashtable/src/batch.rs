@@ -11,6 +11,7 @@
 //! The operations of a group execute on a copy of the value (see `forwarding`).
 
 use crate::access::Access;
+use crate::directory::Directory;
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::in_order::need_no_station;
@@ -150,12 +151,14 @@ impl<'r> StationRun<'r> {
     fn group(&self, state: u64, answers: &mut Answers) -> Vec<Group<'r>> {
         let mut groups = Vec::with_capacity(self.requests.len());
         let slots = answers.station.clear(self.requests.len());
+        let numbering = Directory::numbering(state);
         let mut checked = None;
         for (index, request) in self.requests.iter().enumerate() {
             match self.check(request, &mut checked) {
                 Ok(()) => {
                     let key = HashedKey::new(self.index.config.seed, request.key);
-                    let bucket = || self.access.try_bucket(self.index.directory.address_in(state, key.hash));
+                    let bucket =
+                        || self.access.try_bucket(self.index.directory.address_in(numbering, key.hash));
                     answers.station.add(&mut groups, slots, key, bucket, index, &request.operation);
                 }
                 Err(error) => answers.set(self.first + index, Err(error)),
@@ -212,7 +215,7 @@ impl<'r> StationRun<'r> {
     fn begin_write(&self, state: u64, group: &mut Group<'_>, answers: &mut Answers) -> bool {
         let operation = &self.requests[usize::from(group.first)].operation;
         if group.count > 1 || !group.writes {
-            group.bucket.map(|bucket| prefetch_next(self.access, &bucket, &group.key));
+            group.bucket.map(|bucket| prefetch_next(self.access, 0, &bucket, &group.key));
             return false;
         }
         let Answers { outcomes, bytes, scratch, .. } = answers;

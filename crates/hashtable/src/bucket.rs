@@ -9,7 +9,7 @@ use honeycomb_layout::{
     BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket,
     bucket_slot, bucket_state,
 };
-use honeycomb_memory::LineOffset;
+use honeycomb_memory::{LineOffset, equal_bytes_of};
 
 use crate::hash::{HashedKey, word_at};
 
@@ -38,6 +38,15 @@ fn offset_of(bit: usize) -> LineOffset {
     OFFSETS[bit % OFFSETS.len()]
 }
 
+/// A bit for the last byte of each slot.
+const HIGHEST_BYTES: u64 = {
+    let (mut bits, mut slot) = (0, 0);
+    while slot < BUCKET_SLOTS {
+        bits |= 1 << (slot * SLOT + SLOT - 1);
+        slot += 1;
+    }
+    bits
+};
 const MARKS_LOW_BITS: usize = 8 * bucket::MARKS_BYTES;
 const _: () =
     assert!(bucket::MARKS_OFFSET == BUCKET_SLOTS * SLOT && bucket::STATE_OFFSET + 8 == bucket::SIZE);
@@ -48,6 +57,8 @@ pub(crate) trait Words: Copy {
     fn word(&self, index: usize) -> u64;
     /// The eight bytes at an offset, little-endian.
     fn word_at(&self, offset: LineOffset) -> u64;
+    /// A bit for each byte, which is set if the byte equals `byte`.
+    fn equal_bytes(&self, byte: u8) -> u64;
 }
 
 /// Words that the caller may change: its image, or those of a stripe that it has locked.
@@ -81,6 +92,11 @@ impl Words for [u64; WORDS] {
         let both = u128::from(self.word(word)) | u128::from(self.word(word + 1)) << 64;
         (both >> shift) as u64
     }
+
+    #[inline]
+    fn equal_bytes(&self, byte: u8) -> u64 {
+        equal_bytes_of(*self, byte)
+    }
 }
 
 /// A bucket: its image, or its words in a page.
@@ -101,15 +117,6 @@ impl InlinePair {
     /// No pair.
     const NONE: Self = Self { offset: 0, value: 0, value_length: 0 };
 
-    /// The pair if no slot follows those of the key, which have room for `room` more bytes. If the first mark
-    /// after the key is not there, it is that of a later pair, and the value is empty.
-    #[cold]
-    #[inline(never)]
-    fn in_slots_of_key(mut self, room: usize) -> Self {
-        self.value_length *= usize::from(self.value_length <= room);
-        self
-    }
-
     pub(crate) fn slot(&self) -> usize {
         self.offset / SLOT
     }
@@ -123,6 +130,12 @@ impl InlinePair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlabSlot {
     pub(crate) slot: usize,
+    pub(crate) slab: Slab,
+}
+
+/// A slab: its class, and its address in slab units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slab {
     pub(crate) class: usize,
     pub(crate) address: u32,
 }
@@ -150,7 +163,7 @@ impl Entry {
     }
 
     /// A reference to a slab.
-    pub(crate) fn slab(class: usize, address: u32, second_hash: u64) -> Self {
+    pub(crate) fn slab(Slab { class, address }: Slab, second_hash: u64) -> Self {
         let word =
             bucket_slot::with_second_hash(bucket_slot::with_address(0, u64::from(address)), second_hash);
         let mut bytes = [0; BUCKET_SLOTS * SLOT];
@@ -198,12 +211,11 @@ impl Shape {
         offset_of(after.trailing_zeros() as usize).get()
     }
 
-    /// Whether the key of the inline pair whose first slot has its type at a bit has this length. The first
-    /// mark is that of the last byte of the key.
+    /// Zero if the key of the inline pair at an offset has this length, from 1 to 63. The first mark is that
+    /// of the last byte of the key.
     #[inline(always)]
-    fn has_length(&self, bit: usize, key_length: usize) -> bool {
-        let (marks, length) = (self.marks >> offset_of(bit).get(), key_length % 64);
-        marks & !(u64::MAX << length) == 1 << length >> 1 && key_length <= INLINE_PAIR_BYTES_MAX
+    fn length_difference(&self, offset: LineOffset, key_length: usize) -> u64 {
+        (self.marks >> offset.get() ^ 1 << (key_length - 1)) & !(u64::MAX << key_length)
     }
 
     /// The inline pair whose first slot has its type at a bit, with a key of `key_length` bytes.
@@ -211,15 +223,16 @@ impl Shape {
     fn inline_with_key(&self, bit: usize, key_length: usize) -> InlinePair {
         let (offset, length) = (offset_of(bit).get(), key_length % 64);
         let marks_after = self.marks >> offset >> length | 1 << 63;
-        let value_length = (marks_after.trailing_zeros() as usize + 1) % 64;
+        let mut value_length = (marks_after.trailing_zeros() as usize + 1) % 64;
         let key_slots = inline_slots(length);
         let next_type = self.types >> bit >> (TYPE_BITS * key_slots % 32) & 7;
-        let pair = InlinePair { offset, value: offset + length, value_length };
-        if next_type == SLOT_CONTINUED as u32 {
-            pair
-        } else {
-            pair.in_slots_of_key(key_slots * SLOT - length)
+        // If no slot follows those of the key, and the mark is not in these, it is that of a later pair, and
+        // the value is empty.
+        let is_continued = next_type == SLOT_CONTINUED as u32;
+        if !is_continued && value_length > key_slots * SLOT - length {
+            value_length = 0;
         }
+        InlinePair { offset, value: offset + length, value_length }
     }
 
     /// The inline pair whose first slot has its type at a bit, if the bytes are valid, and the length of
@@ -303,6 +316,9 @@ impl<W: Words> Bucket<W> {
     /// because it does not contain that for others.
     #[inline(always)]
     pub(crate) fn find_inline(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
+        if self.shape().inline_starts() == 0 {
+            return None;
+        }
         let Ok(bytes) = <&[u8; 8]>::try_from(key.bytes) else { return self.find_other(key) };
         let (pair, is_found) = self.search(&HashedKey { bytes, ..*key });
         is_found.then_some(pair)
@@ -333,8 +349,8 @@ impl<W: Words> Bucket<W> {
         let after_two = after_one & after_one.wrapping_sub(1);
         let first = starts.trailing_zeros() as usize;
         let second = (after_one | 1 << AFTER_TYPES).trailing_zeros() as usize;
-        let in_first = self.has_key(&shape, first, key.head, key.bytes);
-        let is_found = in_first | self.has_key(&shape, second, key.head, key.bytes);
+        let in_first = self.difference(&shape, first, key.head, key.bytes) == 0;
+        let is_found = in_first | (self.difference(&shape, second, key.head, key.bytes) == 0);
         if after_two != 0 && !is_found {
             return self.search_after(after_two, key.head, key.bytes);
         }
@@ -342,12 +358,16 @@ impl<W: Words> Bucket<W> {
         (shape.inline_with_key(at, key.bytes.len()), is_found)
     }
 
-    /// Whether the pair whose first slot has its type at a bit has a key. `head` are the first eight bytes.
+    /// Zero if the pair whose first slot has its type at a bit has a key. `head` are the first eight bytes.
     #[inline(always)]
-    fn has_key(&self, shape: &Shape, bit: usize, head: u64, key: &[u8]) -> bool {
+    fn difference(&self, shape: &Shape, bit: usize, head: u64, key: &[u8]) -> u64 {
+        if key.len() > INLINE_PAIR_BYTES_MAX {
+            return 1;
+        }
+        let offset = offset_of(bit);
         let mask = u64::MAX >> (64 - 8 * key.len().min(8));
-        let begins = (self.0.word_at(offset_of(bit)) ^ head) & mask == 0;
-        begins & shape.has_length(bit, key.len()) & self.has_rest(offset_of(bit).get(), key)
+        let difference = (self.0.word_at(offset) ^ head) & mask | shape.length_difference(offset, key.len());
+        if key.len() <= 8 { difference } else { difference | self.rest_difference(offset.get(), key) }
     }
 
     /// As [`search`](Self::search), among pairs whose first slots have their types at some bits.
@@ -357,21 +377,22 @@ impl<W: Words> Bucket<W> {
         while starts != 0 {
             let bit = starts.trailing_zeros() as usize;
             starts &= starts - 1;
-            if self.has_key(&shape, bit, head, key) {
+            if self.difference(&shape, bit, head, key) == 0 {
                 return (shape.inline_with_key(bit, key.len()), true);
             }
         }
         (InlinePair::NONE, false)
     }
 
-    /// Whether the bytes at an offset equal a key from its ninth byte on.
+    /// Zero if the bytes at an offset equal a key of more than eight bytes from its ninth byte on.
     #[inline(always)]
-    pub(crate) fn has_rest(&self, offset: usize, key: &[u8]) -> bool {
-        (8..key.len()).step_by(8).all(|at| {
-            let rest = key.len() - at;
-            let mask = if rest < 8 { (1 << (8 * rest)) - 1 } else { u64::MAX };
-            (self.word_at(offset + at) ^ word_at(key, at)) & mask == 0
-        })
+    fn rest_difference(&self, offset: usize, key: &[u8]) -> u64 {
+        // The last eight bytes may overlap the ones before them.
+        let last = key.len() - 8;
+        let difference = self.word_at(offset + last) ^ word_at(key, last);
+        (8..last)
+            .step_by(8)
+            .fold(difference, |difference, at| difference | self.word_at(offset + at) ^ word_at(key, at))
     }
 
     /// Finds the next slab after some slots whose second hash is that of a key.
@@ -381,26 +402,28 @@ impl<W: Words> Bucket<W> {
         if slabs == 0 { None } else { self.find_among(slabs, second_hash) }
     }
 
-    /// Compares all slots before a branch: which of them has the key is a matter of chance.
-    #[inline(never)]
+    /// Compares the highest byte of all slots at once, and then the whole second hash of each slot where it
+    /// is equal: which of them has the key is a matter of chance.
+    #[inline(always)]
     fn find_among(&self, slabs: u32, second_hash: u64) -> Option<SlabSlot> {
         let wanted = bucket_slot::with_second_hash(0, second_hash);
         let mask = bucket_slot::with_second_hash(0, bucket_slot::SECOND_HASH_MASK);
-        let has_hash = |at: usize| (self.word_at(at * SLOT) ^ wanted) & mask == 0;
-        let slots =
-            (0..BUCKET_SLOTS).fold(0, |slots, at| slots | u32::from(has_hash(at)) << (TYPE_BITS * at));
-        let found = slots & slabs;
-        (found != 0).then(|| self.slab_at(found.trailing_zeros() as usize / TYPE_BITS))
+        let mut highest = self.0.equal_bytes((wanted >> (8 * (SLOT - 1))) as u8) & HIGHEST_BYTES;
+        while highest != 0 {
+            let at = highest.trailing_zeros() as usize / SLOT;
+            highest &= highest - 1;
+            if slabs >> (TYPE_BITS * at) & 1 == 1 && (self.word_at(at * SLOT) ^ wanted) & mask == 0 {
+                return Some(self.slab_at(at));
+            }
+        }
+        None
     }
 
     fn slab_at(&self, at: usize) -> SlabSlot {
         let word = self.word_at(at * SLOT) & ((1 << bucket_slot::BITS) - 1);
         let class = (self.types() >> (TYPE_BITS * at) & 7) as usize;
-        SlabSlot {
-            slot: at,
-            class: class.clamp(1, SLAB_CLASSES) - 1,
-            address: bucket_slot::address(word) as u32,
-        }
+        let class = class.clamp(1, SLAB_CLASSES) - 1;
+        SlabSlot { slot: at, slab: Slab { class, address: bucket_slot::address(word) as u32 } }
     }
 
     /// The slots of all pairs, as either an inline pair with its key, or a slab.
@@ -420,7 +443,7 @@ impl<W: Words> Bucket<W> {
 
 impl<W: WordsMut> Bucket<W> {
     /// Replaces bytes of slots from an offset on. The bytes are within the slots.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn patch(&mut self, offset: usize, bytes: &[u8]) {
         let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
             return self.patch_short(offset, bytes);
@@ -545,3 +568,23 @@ impl Stored {
 }
 
 const _: () = assert!(SLOT_FREE == 0 && SLAB_CLASSES < SLOT_INLINE && SLOT_CONTINUED == SLOT_INLINE + 1);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slab_is_found_by_its_whole_second_hash() {
+        const SECOND: u64 = 0x155;
+        let slab = |address| Slab { class: 3, address };
+        let mut bucket = Bucket::default();
+        bucket.push(&Entry::slab(slab(7), SECOND ^ 1));
+        // An inline pair with the bytes of a slot.
+        bucket.push(&Entry::inline(&Entry::slab(slab(8), SECOND).bytes[..SLOT], b""));
+        bucket.push(&Entry::slab(slab(9), SECOND));
+        assert_eq!(bucket.find_slab(SECOND, 0), Some(SlabSlot { slot: 2, slab: slab(9) }));
+        assert_eq!(bucket.find_slab(SECOND, 3), None);
+        assert_eq!(bucket.find_slab(SECOND ^ 1, 0), Some(SlabSlot { slot: 0, slab: slab(7) }));
+        assert_eq!(bucket.find_slab(SECOND ^ 2, 0), None);
+    }
+}

@@ -84,7 +84,7 @@ impl Index {
         };
         let kept = numbers.map(|number| empty(self.directory.address(number))).collect();
         let (buckets, slabs) = (self.directory.clear(keeps), self.slabs.detach());
-        for stripe in &self.stripes {
+        for stripe in self.stripes.iter() {
             stripe.pairs.store(0, Ordering::Relaxed);
             stripe.used_slots.store(0, Ordering::Relaxed);
         }

@@ -68,13 +68,19 @@ impl Directory {
     /// The address of the bucket of a hash, in slab units.
     #[inline]
     pub(crate) fn address_of(&self, hash: u64) -> u32 {
-        self.address_in(self.state(), hash)
+        self.address_in(Self::numbering(self.state()), hash)
+    }
+
+    /// The buckets of all hashes in a state.
+    #[inline]
+    pub(crate) fn numbering(state: u64) -> Numbering {
+        Numbering::new(count_of(state))
     }
 
     /// The address of the bucket of a hash in a state, in slab units.
-    #[inline]
-    pub(crate) fn address_in(&self, state: u64, hash: u64) -> u32 {
-        self.address(number_of(hash, count_of(state)))
+    #[inline(always)]
+    pub(crate) fn address_in(&self, numbering: Numbering, hash: u64) -> u32 {
+        self.address(numbering.number_of(hash))
     }
 
     /// The address of a bucket, in slab units.
@@ -169,10 +175,29 @@ fn count_of(state: u64) -> u64 {
 /// The bucket of a hash in a table of `count` buckets.
 #[inline]
 pub(crate) fn number_of(hash: u64, count: u64) -> u64 {
-    let low = hash & (u64::MAX >> (count | 1).leading_zeros());
-    let high_bit = 1 << (u64::BITS - 1 - count.leading_zeros());
-    // The processor cannot predict it if the number of buckets is between two powers of two.
-    std::hint::select_unpredictable(low < count, low, low & !high_bit)
+    Numbering::new(count).number_of(hash)
+}
+
+/// The bucket of each hash in a table of some number of buckets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbering {
+    count: u64,
+    /// The bits that choose a bucket, if there is one with all of them.
+    mask: u64,
+}
+
+impl Numbering {
+    #[inline]
+    fn new(count: u64) -> Self {
+        Self { count, mask: u64::MAX >> (count | 1).leading_zeros() }
+    }
+
+    #[inline(always)]
+    fn number_of(self, hash: u64) -> u64 {
+        let low = hash & self.mask;
+        // The processor cannot predict it if the number of buckets is between two powers of two.
+        std::hint::select_unpredictable(low < self.count, low, low & self.mask >> 1)
+    }
 }
 
 /// The bucket that gives keys to the next bucket of a table of `count` buckets.
@@ -240,7 +265,7 @@ mod models {
         /// The address of the bucket of the key, and the state for which it is valid.
         fn place(&self) -> (u32, u64) {
             let state = self.directory.state();
-            (self.directory.address_in(state, HASH), state)
+            (self.directory.address_in(Directory::numbering(state), HASH), state)
         }
 
         /// Reads the key as a batch does: with an address from before the read. `None`: a writer interfered.

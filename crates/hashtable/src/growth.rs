@@ -138,7 +138,7 @@ impl Index {
                 hash(self.config.seed, &bytes[pair.value - key_length..pair.value])
             }
             Stored::Slab(slab) => {
-                let record = access.record(slab);
+                let record = access.record(slab.slab);
                 let key = record.pair().map_or(&[][..], |pair| pair.key);
                 hash(self.config.seed, key)
             }

@@ -5,10 +5,12 @@
 //! one which waits for the third step also waits. So the operations on one key remain in order.
 
 use honeycomb_memory::LineWords;
+use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
 
 use crate::access::Access;
 use crate::batch::{Answers, WINDOW};
 use crate::bucket::Bucket;
+use crate::directory::{Directory, Numbering};
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
@@ -25,6 +27,10 @@ struct Step<'r> {
 
 type Window<'r> = [Step<'r>; WINDOW];
 
+/// Words of the set of keys that wait: many more bits than keys, because another key with the same bit
+/// waits in vain.
+const KEY_WORDS: usize = 16;
+
 /// Whether all requests are valid and have no functions.
 #[inline]
 pub(crate) fn need_no_station(requests: &[Request<'_>]) -> bool {
@@ -33,10 +39,14 @@ pub(crate) fn need_no_station(requests: &[Request<'_>]) -> bool {
 
 /// The execution of operations. `state` is that of the directory at its beginning, `first` is the index of
 /// the first one in the batch.
-struct OrderedRun<'i> {
+struct OrderedRun<'i, 'r> {
     index: &'i Index,
     access: Access<'i>,
     state: u64,
+    numbering: Numbering,
+    requests: &'i [Request<'i>],
+    first: usize,
+    answers: &'r mut Answers,
 }
 
 impl Index {
@@ -45,69 +55,75 @@ impl Index {
         &'i self,
         access: Access<'i>,
         requests: &'i [Request<'i>],
-        mut first: usize,
+        first: usize,
         answers: &mut Answers,
     ) {
-        let run = OrderedRun { index: self, access, state: self.directory.state() };
+        let state = self.directory.state();
+        let numbering = Directory::numbering(state);
+        vectorized(OrderedRun { index: self, access, state, numbering, requests, first, answers });
+    }
+}
+
+impl Vectorized for OrderedRun<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self, _: impl Vectors) {
         let (mut current, mut next) = (&mut Window::default(), &mut Window::default());
-        let mut coming = requests.chunks(WINDOW);
-        run.begin(current, coming.next());
-        for requests in requests.chunks(WINDOW) {
-            run.begin(next, coming.next());
-            run.execute(current, requests, first, answers);
-            first += requests.len();
+        let mut coming = self.requests.chunks(WINDOW);
+        self.begin(current, coming.next());
+        for requests in self.requests.chunks(WINDOW) {
+            self.begin(next, coming.next());
+            self.execute(current, requests);
+            self.first += requests.len();
             std::mem::swap(&mut current, &mut next);
         }
     }
 }
 
-impl<'i> OrderedRun<'i> {
+impl<'i> OrderedRun<'i, '_> {
     /// The first step.
-    #[inline]
+    #[inline(always)]
     fn begin(&self, window: &mut Window<'i>, requests: Option<&[Request<'i>]>) {
         for (step, request) in window.iter_mut().zip(requests.unwrap_or_default()) {
             step.key = HashedKey::new(self.index.config.seed, request.key);
-            step.bucket = self.index.choose(self.access, self.state, step.key.hash);
+            step.bucket = self.index.choose(self.access, self.numbering, step.key.hash);
         }
     }
 
     /// The second and third step.
-    fn execute(
-        &self,
-        window: &mut Window<'_>,
-        requests: &[Request<'_>],
-        first: usize,
-        answers: &mut Answers,
-    ) {
+    #[inline(always)]
+    fn execute(&mut self, window: &mut Window<'_>, requests: &[Request<'_>]) {
         // A bit for each operation that waits, chosen by its hash; and a bit for each of them by its place.
-        let (mut keys, mut waiting) = (0_u64, 0_u32);
+        let (mut keys, mut waiting) = ([0_u64; KEY_WORDS], 0_u32);
         for (at, (step, request)) in window.iter_mut().zip(requests).enumerate() {
+            let word = &mut keys[(step.key.hash >> 38) as usize % KEY_WORDS];
             let key = 1 << (step.key.hash >> 32 & 63);
-            let may_execute = keys & key == 0;
-            match self.search(step, &request.operation, may_execute, answers) {
-                Ok(outcome) => answers.outcomes[first + at] = outcome,
+            let may_execute = *word & key == 0;
+            match self.search(step, &request.operation, may_execute) {
+                Ok(outcome) => self.answers.outcomes[self.first + at] = outcome,
                 Err(pending) => {
                     step.pending = pending;
-                    (keys, waiting) = (keys | key, waiting | 1 << at);
+                    (*word, waiting) = (*word | key, waiting | 1 << at);
                 }
             }
         }
         while waiting != 0 {
             let at = waiting.trailing_zeros() as usize % WINDOW;
             waiting &= waiting - 1;
-            self.finish(&window[at], &requests[at].operation, first + at, answers);
+            self.finish(&window[at], &requests[at].operation, self.first + at);
         }
     }
 
     /// The second step of an operation.
     #[inline(always)]
     fn search(
-        &self,
+        &mut self,
         Step { key, bucket, .. }: &Step<'_>,
         operation: &Operation<'_>,
         may_execute: bool,
-        Answers { bytes, scratch, .. }: &mut Answers,
     ) -> Result<Outcome, Pending> {
+        let Answers { bytes, scratch, .. } = &mut *self.answers;
         if !may_execute {
             return Err(Pending::default());
         }
@@ -120,14 +136,14 @@ impl<'i> OrderedRun<'i> {
     }
 
     /// The third step of an operation.
-    fn finish(&self, step: &Step<'_>, operation: &Operation<'_>, index: usize, answers: &mut Answers) {
-        let Answers { outcomes, bytes, .. } = answers;
+    fn finish(&mut self, step: &Step<'_>, operation: &Operation<'_>, index: usize) {
+        let Answers { outcomes, bytes, .. } = &mut *self.answers;
         if matches!(operation, Operation::Get) {
             let found = self.index.finish_get(self.access, step.pending, &step.key, bytes);
             outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
             return;
         }
-        let result = self.index.finish_write(self.access, step.pending, &step.key, operation, answers);
-        answers.set(index, result);
+        let result = self.index.finish_write(self.access, step.pending, &step.key, operation, self.answers);
+        self.answers.set(index, result);
     }
 }

@@ -1,24 +1,91 @@
-//! Writes that replace an inline value by one of the same length: the commonest write,
+//! Writes that replace a value in a bucket or a slab by one of the same length: the commonest writes,
 //! with one load of the bucket and a store of the words that change.
 //!
-//! The writer searches the bucket as a reader. Then it locks the stripe, if its number is still that of the
-//! beginning, so that the bucket is still as it was loaded. Otherwise, and for all other writes, the caller
+//! The writer searches the pair as a reader. Then it locks the stripe, if its number is still that of the
+//! beginning, so that the pair is still as it was loaded. Otherwise, and for all other writes, the caller
 //! executes the operation as `write` has it.
+
+use honeycomb_memory::SequenceLock;
 
 use crate::access::Access;
 use crate::batch::Answers;
-use crate::bucket::InlinePair;
+use crate::bucket::{Bucket, InlinePair, Slab, WordsMut};
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, decide};
 use crate::read::{First, Next, Pending, append_inline, begin_beyond};
+use crate::record::HEADER;
+use crate::slab_words::{Match, SlabWords};
+
+/// A value in its place.
+trait Place {
+    fn length(&self) -> usize;
+    /// Appends the value.
+    fn append(&self, out: &mut Vec<u8>);
+    /// Replaces the value by one of the same length. The caller has locked the stripe.
+    fn replace(&mut self, value: &[u8]);
+}
+
+/// The value of an inline pair.
+struct Inline<W>(Bucket<W>, InlinePair);
+
+impl<W: WordsMut> Place for Inline<W> {
+    #[inline(always)]
+    fn length(&self) -> usize {
+        self.1.value_length
+    }
+
+    #[inline(always)]
+    fn append(&self, out: &mut Vec<u8>) {
+        append_inline(&self.0, self.1.value, self.1.value_length, out);
+    }
+
+    #[inline(always)]
+    fn replace(&mut self, value: &[u8]) {
+        self.0.patch(self.1.value, value);
+    }
+}
+
+/// The value in a slab.
+struct InSlab<'a> {
+    words: SlabWords<'a>,
+    key_length: usize,
+    length: usize,
+}
+
+impl<'a> InSlab<'a> {
+    /// The value in a slab, if the slab has the key.
+    #[inline(always)]
+    fn find(access: Access<'a>, slab: Slab, key: &HashedKey<'_>) -> Option<Self> {
+        let words = access.try_slab(slab)?;
+        let Some(Match::Value(length)) = words.compare(key) else { return None };
+        Some(Self { words, key_length: key.bytes.len(), length })
+    }
+}
+
+impl Place for InSlab<'_> {
+    #[inline(always)]
+    fn length(&self) -> usize {
+        self.length
+    }
+
+    #[inline(always)]
+    fn append(&self, out: &mut Vec<u8>) {
+        self.words.append_value(self.key_length, self.length, out);
+    }
+
+    #[inline(always)]
+    fn replace(&mut self, value: &[u8]) {
+        self.words.0.store_bytes(HEADER + self.key_length, value);
+    }
+}
 
 impl Index {
     /// Executes an operation that writes, which is checked, if it replaces a value by one of the same length
     /// in the first bucket. Otherwise changes nothing, prefetches what the search for the key reads next, and
     /// returns where it goes on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write_in_place(
         &self,
         access: Access<'_>,
@@ -33,7 +100,8 @@ impl Index {
         let Some(pair) = bucket.find_inline(key) else {
             return Err(begin_beyond(access, lock, number, &bucket, key).unwrap_or_default());
         };
-        self.replace(first, pair, key, operation, scratch, out).ok_or(Pending::default())
+        let place = Inline(bucket, pair);
+        self.replace((lock, number), place, key, operation, scratch, out).ok_or(Pending::default())
     }
 
     /// The third step of a write in a batch.
@@ -45,34 +113,46 @@ impl Index {
         operation: &Operation<'_>,
         Answers { bytes, scratch, .. }: &mut Answers,
     ) -> Result<Outcome, Error> {
-        match self.write_in_chain(access, pending, key, operation, scratch, bytes) {
+        match self.write_beyond(access, pending, key, operation, scratch, bytes) {
             Some(outcome) => Ok(outcome),
             None => self.apply(access, key, operation, scratch, bytes),
         }
     }
 
-    /// As [`write_in_place`](Self::write_in_place), in a chained bucket, where it has ended.
-    pub(crate) fn write_in_chain(
+    /// As [`write_in_place`](Self::write_in_place), in the slab or the chained bucket, where it has ended.
+    pub(crate) fn write_beyond(
         &self,
         access: Access<'_>,
-        Pending { number, next }: Pending,
+        pending: Pending,
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Outcome> {
-        let Next::Chained(address) = next else { return None };
-        let lock = &self.stripe(key.hash).lock;
-        let bucket = access.try_bucket(address)?;
-        let pair = bucket.find_inline(key)?;
-        self.replace(First { bucket, lock, number }, pair, key, operation, scratch, out)
+        let (lock, number) = (&self.stripe(key.hash).lock, pending.number);
+        match pending.next() {
+            Next::Beginning => None,
+            Next::Chained(address) => {
+                let bucket = access.try_bucket(address)?;
+                if let Some(pair) = bucket.find_inline(key) {
+                    let place = Inline(bucket, pair);
+                    return self.replace((lock, number), place, key, operation, scratch, out);
+                }
+                let place = InSlab::find(access, bucket.find_slab(key.second(), 0)?.slab, key)?;
+                self.replace((lock, number), place, key, operation, scratch, out)
+            }
+            Next::Slab(slab) => {
+                let place = InSlab::find(access, slab, key)?;
+                self.replace((lock, number), place, key, operation, scratch, out)
+            }
+        }
     }
 
     #[inline(always)]
     fn replace(
         &self,
-        First { mut bucket, lock, number }: First<'_>,
-        pair: InlinePair,
+        (lock, number): (&SequenceLock, u64),
+        mut place: impl Place,
         key: &HashedKey<'_>,
         operation: &Operation<'_>,
         scratch: &mut Scratch,
@@ -80,32 +160,32 @@ impl Index {
     ) -> Option<Outcome> {
         if let Operation::Put(value) | Operation::Update(value) = operation {
             // The commonest writes, which do not depend on the value that they replace.
-            if value.len() != pair.value_length {
+            if value.len() != place.length() {
                 return None;
             }
             let _guard = lock.lock_if_unchanged(number)?;
-            bucket.patch(pair.value, value);
+            place.replace(value);
             self.recording.record(key.bytes, Effect::Store(value), value);
             return Some(Outcome::Updated);
         }
         let Scratch { current, computed } = scratch;
         current.clear();
         if operation.needs_value() {
-            append_inline(&bucket, pair.value, pair.value_length, current);
+            place.append(current);
         }
         let _guard = lock.lock_if_unchanged(number)?;
         let start = out.len();
         let (effect, outcome) = decide(operation, Some(current), &self.functions, computed, out);
         let value = match effect {
             Effect::Nothing => return Some(outcome),
-            Effect::Store(value) if value.len() == pair.value_length => value,
-            Effect::StoreComputed if computed.len() == pair.value_length => computed,
+            Effect::Store(value) if value.len() == place.length() => value,
+            Effect::StoreComputed if computed.len() == place.length() => computed,
             _ => {
                 out.truncate(start);
                 return None;
             }
         };
-        bucket.patch(pair.value, value);
+        place.replace(value);
         self.recording.record(key.bytes, effect, value);
         Some(outcome)
     }

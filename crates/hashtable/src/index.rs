@@ -10,6 +10,7 @@
 //!    the slabs. A thread that locks several stripes locks them in ascending order. Slabs are allocated and
 //!    freed only by holders of a stripe or of the growth lock.
 
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError};
 
 use honeycomb_layout::{BUCKET_SLOTS, KEY_BYTES_MAX, KEY_BYTES_MIN};
@@ -30,7 +31,7 @@ use crate::slabs::Slabs;
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) directory: Directory,
-    pub(crate) stripes: Box<[Stripe]>,
+    pub(crate) stripes: Stripes,
     pub(crate) slabs: Slabs,
     pub(crate) functions: Arc<Functions>,
     pub(crate) config: TableConfig,
@@ -50,6 +51,30 @@ pub(crate) struct Stripe {
 /// Maximum number of stripes.
 const STRIPES_MAX: usize = 1024;
 
+/// The stripes of a table: the first ones of an array. So a reader compares no number with their number.
+#[derive(Debug)]
+pub(crate) struct Stripes {
+    all: Box<[Stripe; STRIPES_MAX]>,
+    /// Their number, a power of two, minus one.
+    mask: usize,
+}
+
+impl Stripes {
+    fn new(count: usize) -> Self {
+        let all: Box<[Stripe]> = (0..STRIPES_MAX).map(|_| Stripe::default()).collect();
+        Self { all: all.try_into().expect("the array has this length"), mask: count - 1 }
+    }
+}
+
+impl Deref for Stripes {
+    type Target = [Stripe];
+
+    #[inline]
+    fn deref(&self) -> &[Stripe] {
+        &self.all[..=self.mask]
+    }
+}
+
 /// Checks the length of a key.
 #[inline]
 pub(crate) fn check_key(key: &[u8]) -> Result<(), Error> {
@@ -66,10 +91,9 @@ impl Index {
         functions: Arc<Functions>,
     ) -> Result<Self, Error> {
         config.check()?;
-        let stripes = config.buckets.min(STRIPES_MAX);
         Ok(Self {
             directory: Directory::new(memory, config.buckets)?,
-            stripes: (0..stripes).map(|_| Stripe::default()).collect(),
+            stripes: Stripes::new(config.buckets.min(STRIPES_MAX)),
             slabs: Slabs::new(),
             functions,
             config,
@@ -78,14 +102,14 @@ impl Index {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stripe(&self, hash: u64) -> &Stripe {
-        &self.stripes[self.stripe_number(hash)]
+        &self.stripes.all[self.stripe_number(hash)]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stripe_number(&self, hash: u64) -> usize {
-        hash as usize & (self.stripes.len() - 1)
+        hash as usize & (self.stripes.mask % STRIPES_MAX)
     }
 
     /// Whether the share of used slots of a stripe calls for more buckets.
@@ -120,7 +144,7 @@ impl Index {
         let next = |bucket: &Bucket| Some(access.bucket(bucket.next()?));
         for bucket in std::iter::successors(Some(first), next) {
             let slabs = bucket.pairs().filter_map(|pair| match pair {
-                Stored::Slab(slab) => Some(access.record(slab)),
+                Stored::Slab(slab) => Some(access.record(slab.slab)),
                 Stored::Inline(..) => None,
             });
             let values = slabs.filter_map(|record| match record.pair()?.value {

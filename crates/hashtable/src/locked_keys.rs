@@ -12,7 +12,7 @@ use crate::access::{Access, BUCKET_CLASS};
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
-use crate::operation::check_value;
+use crate::operation::{Span, append, check_value};
 use crate::table::Session;
 use crate::write::{Prepared, add};
 
@@ -27,6 +27,8 @@ pub struct LockedKeys<'s> {
     stripes: Vec<usize>,
     /// Dropped before the guards: it frees slabs, which only a holder of a stripe may do.
     changes: Vec<Change<'s>>,
+    /// The new values.
+    values: Vec<u8>,
     guards: Vec<SequenceGuard<'s>>,
 }
 
@@ -34,8 +36,8 @@ pub struct LockedKeys<'s> {
 struct Change<'s> {
     /// Index of the key.
     key: usize,
-    /// The new pair; `None` removes the pair.
-    pair: Option<NewPair<'s>>,
+    /// The new pair, and its value among the new values; `None` removes the pair.
+    pair: Option<(NewPair<'s>, Span)>,
 }
 
 #[derive(Debug)]
@@ -64,7 +66,8 @@ impl Session<'_> {
         let keys: Vec<_> = keys.iter().map(hashed).collect();
         let stripes = keys.iter().map(|key| index.stripe_number(key.hash)).collect();
         let (stripes, guards) = lock_all(|stripe| &index.stripes[stripe].lock, stripes);
-        Ok(LockedKeys { index, access: self.access(), keys, stripes, guards, changes: Vec::new() })
+        let (access, changes, values) = (self.access(), Vec::new(), Vec::new());
+        Ok(LockedKeys { index, access, keys, stripes, guards, changes, values })
     }
 }
 
@@ -86,7 +89,10 @@ impl<'s> LockedKeys<'s> {
     /// # Panics
     /// If there is no such key.
     pub fn prepare(&mut self, key: usize, value: Option<&[u8]>) -> Result<(), Error> {
-        let pair = value.map(|value| self.new_pair(key, value)).transpose()?;
+        let pair = match value {
+            Some(value) => Some((self.new_pair(key, value)?, append(&mut self.values, value))),
+            None => None,
+        };
         self.changes.push(Change { key, pair });
         Ok(())
     }
@@ -98,8 +104,8 @@ impl<'s> LockedKeys<'s> {
             if let Some(found) = self.index.find(self.access, key, None) {
                 self.index.remove(self.access, key, &found);
             }
-            if let Some(pair) = pair {
-                pair.store(self.index, self.access, key);
+            if let Some((pair, value)) = pair {
+                pair.store(self.index, self.access, key, &self.values[value.start..value.end]);
             }
         }
         self.guards.clear();
@@ -120,7 +126,7 @@ impl<'s> LockedKeys<'s> {
 
 impl NewPair<'_> {
     /// Stores the pair of a key that is absent.
-    fn store(mut self, index: &Index, access: Access<'_>, key: &HashedKey<'_>) {
+    fn store(mut self, index: &Index, access: Access<'_>, key: &HashedKey<'_>, value: &[u8]) {
         let (stripe, entry) = (index.stripe(key.hash), &self.prepared.entry);
         let last = Index::place_in_chain(access, index.directory.address_of(key.hash), entry);
         if let Some(last) = last
@@ -130,7 +136,7 @@ impl NewPair<'_> {
         }
         add(&stripe.pairs, 1);
         add(&stripe.used_slots, entry.slots as i64);
-        self.prepared.finish();
+        self.prepared.finish(key.bytes, value);
     }
 }
 

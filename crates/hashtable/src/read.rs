@@ -9,7 +9,8 @@
 use honeycomb_memory::{LineWords, SequenceLock};
 
 use crate::access::Access;
-use crate::bucket::{Bucket, SlabSlot, Words};
+use crate::bucket::{Bucket, Slab, Words};
+use crate::directory::Numbering;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Span, append};
@@ -122,7 +123,7 @@ impl Index {
             let mut after = 0;
             while let Some(slab) = bucket.find_slab(key.second(), after) {
                 after = slab.slot + 1;
-                if let Some(span) = self.try_slab(access, key, number, slab, out)? {
+                if let Some(span) = self.try_slab(access, key, number, slab.slab, out)? {
                     return Ok(Some(span));
                 }
             }
@@ -143,11 +144,11 @@ impl Index {
         access: Access<'a>,
         key: &HashedKey<'_>,
         number: u64,
-        slab: SlabSlot,
+        slab: Slab,
         out: &mut impl Output<'a>,
     ) -> Read {
         let lock = &self.stripe(key.hash).lock;
-        let words = access.try_slab(slab.class, slab.address).ok_or(Torn)?;
+        let words = access.try_slab(slab).ok_or(Torn)?;
         match words.compare(key).ok_or(Torn)? {
             Match::Other => Ok(None),
             Match::Value(length) => {
@@ -170,21 +171,47 @@ impl Index {
 /// The span of a value, or `None` if the key is absent.
 type Read = Result<Option<Span>, Torn>;
 
-/// Where an operation goes on after its first bucket.
+/// Where an operation goes on after its first bucket: two words, so that a caller has them in registers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pending {
     /// The number of the sequence lock at its beginning.
     pub(crate) number: u64,
-    pub(crate) next: Next,
+    address: u32,
+    /// `BEGINNING`, `CHAINED`, or the first slab class plus the class of a slab.
+    kind: u32,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+const BEGINNING: u32 = 0;
+const CHAINED: u32 = 1;
+const FIRST_CLASS: u32 = 2;
+
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Next {
     /// At the beginning: a writer has interfered.
-    #[default]
     Beginning,
-    Slab(SlabSlot),
+    Slab(Slab),
     Chained(u32),
+}
+
+impl Pending {
+    #[inline(always)]
+    fn slab(number: u64, Slab { class, address }: Slab) -> Self {
+        Self { number, address, kind: FIRST_CLASS + class as u32 }
+    }
+
+    #[inline(always)]
+    fn chained(number: u64, address: u32) -> Self {
+        Self { number, address, kind: CHAINED }
+    }
+
+    #[inline(always)]
+    pub(crate) fn next(self) -> Next {
+        match self.kind {
+            BEGINNING => Next::Beginning,
+            CHAINED => Next::Chained(self.address),
+            kind => Next::Slab(Slab { class: (kind - FIRST_CLASS) as usize, address: self.address }),
+        }
+    }
 }
 
 /// The first bucket of a key at the beginning of an operation.
@@ -220,15 +247,16 @@ impl Index {
         Some(First { bucket, lock, number })
     }
 
-    /// The first step of an operation in a batch: prefetches its bucket, in a state of the directory.
+    /// The first step of an operation in a batch: prefetches its bucket, by the numbers in a state of the
+    /// directory.
     #[inline(always)]
     pub(crate) fn choose<'a>(
         &self,
         access: Access<'a>,
-        state: u64,
+        numbering: Numbering,
         hash: u64,
     ) -> Option<Bucket<LineWords<'a>>> {
-        let bucket = access.try_bucket(self.directory.address_in(state, hash))?;
+        let bucket = access.try_bucket(self.directory.address_in(numbering, hash))?;
         bucket.0.prefetch();
         Some(bucket)
     }
@@ -261,22 +289,25 @@ impl Index {
     pub(crate) fn finish_short(
         &self,
         access: Access<'_>,
-        Pending { number, next }: Pending,
+        pending: Pending,
         key: &HashedKey<'_>,
         value: &mut ShortValue,
     ) -> bool {
-        let is_loaded = match next {
+        // No closures: the compiler does not compile them into the loop of a batch.
+        let is_loaded = match pending.next() {
             Next::Beginning => false,
-            Next::Chained(address) => access.try_bucket(address).is_some_and(|bucket| {
+            Next::Chained(address) => {
+                let Some(bucket) = access.try_bucket(address) else { return false };
                 let (pair, is_found) = bucket.search(key);
                 is_found & value.load(pair.value_length, |at| bucket.word_at(pair.value + at))
-            }),
-            Next::Slab(slab) => access.try_slab(slab.class, slab.address).is_some_and(|words| {
+            }
+            Next::Slab(slab) => {
+                let Some(words) = access.try_slab(slab) else { return false };
                 let Some(Match::Value(length)) = words.compare(key) else { return false };
                 value.load(length, |at| words.word_at(HEADER + key.bytes.len() + at))
-            }),
+            }
         };
-        is_loaded && self.stripe(key.hash).lock.unchanged(number)
+        is_loaded && self.stripe(key.hash).lock.unchanged(pending.number)
     }
 
     /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if
@@ -293,7 +324,7 @@ impl Index {
         if self.finish_short(access, pending, key, &mut value) {
             return Some(value.append(out));
         }
-        let result = match pending.next {
+        let result = match pending.next() {
             Next::Beginning => Err(Torn),
             Next::Chained(address) => self.try_chain(access, key, (pending.number, address), out),
             // If the slab has another key with the same second hash, the search starts again.
@@ -306,6 +337,24 @@ impl Index {
     }
 }
 
+/// Loads the value of a key if its first bucket shows that the key is absent, or has a short value inline.
+/// Returns whether the key exists. Otherwise prefetches what the search reads next.
+#[inline(always)]
+pub(crate) fn short_value(
+    access: Access<'_>,
+    first: Option<First<'_>>,
+    key: &HashedKey<'_>,
+    value: &mut ShortValue,
+) -> Result<bool, Pending> {
+    let Some(First { bucket, lock, number }) = first else { return Err(Pending::default()) };
+    let (pair, is_found) = bucket.search(key);
+    if !is_found {
+        return begin_beyond(access, lock, number, &bucket, key).map_or(Ok(false), Err);
+    }
+    let is_short = value.load(pair.value_length, |at| bucket.word_at(pair.value + at));
+    if is_short & lock.unchanged(number) { Ok(true) } else { Err(Pending::default()) }
+}
+
 /// The second step of an operation whose first bucket does not have the pair inline. `None` if the key is
 /// absent.
 #[inline(always)]
@@ -316,29 +365,28 @@ pub(crate) fn begin_beyond(
     bucket: &Bucket<impl Words>,
     key: &HashedKey<'_>,
 ) -> Option<Pending> {
-    let next = prefetch_next(access, bucket, key);
-    if !lock.unchanged(number) {
-        return Some(Pending::default());
-    }
-    next.map(|next| Pending { number, next })
+    let next = prefetch_next(access, number, bucket, key);
+    if lock.unchanged(number) { next } else { Some(Pending::default()) }
 }
 
 /// Prefetches what a search reads after a bucket, if there is anything.
 #[inline(always)]
 pub(crate) fn prefetch_next(
     access: Access<'_>,
+    number: u64,
     bucket: &Bucket<impl Words>,
     key: &HashedKey<'_>,
-) -> Option<Next> {
+) -> Option<Pending> {
     let (slab, next) = (bucket.find_slab(key.second(), 0), bucket.next());
     if let Some(slab) = slab {
         // A pair in a larger slab has further lines, which the processor prefetches: they are adjacent.
-        access.memory.prefetch_slab(slab.address);
+        access.memory.prefetch_slab(slab.slab.address);
     }
     if let Some(next) = next {
         access.memory.prefetch_slab(next);
     }
-    slab.map(Next::Slab).or(next.map(Next::Chained))
+    let chained = next.map(|next| Pending::chained(number, next));
+    slab.map(|slab| Pending::slab(number, slab.slab)).or(chained)
 }
 
 fn discard(span: Span, out: &mut Vec<u8>) -> Read {

@@ -2,7 +2,9 @@
 //!
 //! A reader may decode bytes of two moments: decoding returns some result for any bytes and does not panic.
 
-use honeycomb_layout::{SLAB_BYTES_MAX, SLAB_CLASSES, SLAB_UNIT_BYTES, slab_header, value_reference};
+use honeycomb_layout::{
+    KEY_BYTES_MAX, SLAB_BYTES_MAX, SLAB_CLASSES, SLAB_UNIT_BYTES, slab_header, value_reference,
+};
 use honeycomb_memory::BusAddress;
 
 /// Bytes of the header.
@@ -39,11 +41,43 @@ pub(crate) fn class_of(key_length: usize, value_length: usize) -> Option<usize> 
     })
 }
 
-/// The bytes of a slab.
+/// The class of the slab of a pair, whose value may have a buffer of its own.
+#[inline]
+pub(crate) fn slab_class(key_length: usize, value_length: usize) -> usize {
+    let class = class_of(key_length, value_length);
+    class.or_else(|| class_of(key_length, value_reference::SIZE)).expect("a slab has room for every key")
+}
+
+const _: () = assert!(HEADER + KEY_BYTES_MAX + value_reference::SIZE <= SLAB_BYTES_MAX);
+
+/// Passes the bytes of a pair, with their offsets in a slab of a class, to `store`. `payload` is the value,
+/// or an encoded reference. The other bytes of the slab may be any.
+#[inline(always)]
+pub(crate) fn encode(
+    class: usize,
+    key: &[u8],
+    payload: &[u8],
+    overflow: bool,
+    mut store: impl FnMut(usize, &[u8]),
+) {
+    let end = HEADER + key.len() + payload.len();
+    let slack = class_bytes(class) - end;
+    let header = slab_header::with_pair_key_length(0, key.len() as u64);
+    let header = slab_header::with_pair_overflow(header, u64::from(overflow));
+    let header = slab_header::with_slack(header, slack.min(LONG_SLACK) as u64);
+    store(0, &header.to_le_bytes()[..HEADER]);
+    store(HEADER, key);
+    store(HEADER + key.len(), payload);
+    if slack >= LONG_SLACK {
+        store(class_bytes(class) - 1, &[slack as u8]);
+    }
+}
+
+/// The bytes of a slab, loaded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     bytes: [u8; SLAB_BYTES_MAX],
-    pub(crate) class: usize,
+    class: usize,
 }
 
 /// A decoded slab.
@@ -91,24 +125,6 @@ impl Record {
         Self { bytes: [0; SLAB_BYTES_MAX], class }
     }
 
-    /// The record of a pair. `payload` is the value, or an encoded reference. Together they fit into a slab.
-    pub(crate) fn encode(key: &[u8], payload: &[u8], overflow: bool) -> Self {
-        let class = class_of(key.len(), payload.len()).expect("the caller has chosen a value that fits");
-        let mut record = Self::empty(class);
-        let end = HEADER + key.len() + payload.len();
-        let slack = class_bytes(class) - end;
-        let header = slab_header::with_pair_key_length(0, key.len() as u64);
-        let header = slab_header::with_pair_overflow(header, u64::from(overflow));
-        let header = slab_header::with_slack(header, slack.min(LONG_SLACK) as u64);
-        record.bytes[..HEADER].copy_from_slice(&header.to_le_bytes()[..HEADER]);
-        record.bytes[HEADER..][..key.len()].copy_from_slice(key);
-        record.bytes[HEADER + key.len()..end].copy_from_slice(payload);
-        if slack >= LONG_SLACK {
-            record.bytes[class_bytes(class) - 1] = slack as u8;
-        }
-        record
-    }
-
     /// The bytes of the slab.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..class_bytes(self.class)]
@@ -139,14 +155,22 @@ impl Record {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use honeycomb_layout::KEY_BYTES_MAX;
+
+    /// The record of a pair. The other bytes of the slab are those of an earlier pair.
+    fn record(key: &[u8], payload: &[u8], overflow: bool) -> Record {
+        let mut record = Record::empty(class_of(key.len(), payload.len()).unwrap());
+        record.bytes_mut().fill(0xff);
+        let store = |at: usize, bytes: &[u8]| record.bytes[at..][..bytes.len()].copy_from_slice(bytes);
+        encode(record.class, key, payload, overflow, store);
+        record
+    }
 
     #[test]
     fn every_length_has_the_smallest_class_and_is_decoded() {
         for key_length in [1, 2, 20, 200, KEY_BYTES_MAX] {
             for value_length in 0..=SLAB_BYTES_MAX - HEADER - key_length {
                 let (key, value) = (vec![7; key_length], vec![9; value_length]);
-                let record = Record::encode(&key, &value, false);
+                let record = record(&key, &value, false);
                 let whole = HEADER + key_length + value_length;
                 assert!(whole <= record.bytes().len());
                 assert!(record.class == 0 || whole > class_bytes(record.class - 1));
@@ -162,7 +186,7 @@ mod tests {
     #[test]
     fn a_reference_is_decoded() {
         let reference = Reference { address: BusAddress::new(0xffff_ffff_fe00).unwrap(), length: 1 << 24 };
-        let record = Record::encode(b"key", &reference.encode(), true);
+        let record = record(b"key", &reference.encode(), true);
         assert!(matches!(record.pair().unwrap().value, SlabValue::Overflow(found) if found == reference));
     }
 

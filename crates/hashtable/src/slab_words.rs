@@ -33,10 +33,7 @@ impl SlabWords<'_> {
         if slab_header::pair_key_length(header) as usize != length {
             return Some(Match::Other);
         }
-        let is_equal = (0..length).step_by(8).all(|at| {
-            let mask = u64::MAX >> (64 - 8 * (length - at).min(8));
-            (self.word_at(HEADER + at) ^ word_at(key.bytes, at)) & mask == 0
-        });
+        let is_equal = self.difference(key) == 0;
         if !is_equal {
             return Some(Match::Other);
         }
@@ -45,6 +42,18 @@ impl SlabWords<'_> {
         }
         let last_byte = (self.0.load(self.0.len() - 1) >> 56) as usize;
         slab_value_length(header, self.0.len() * 8, last_byte).map(Match::Value)
+    }
+
+    /// Zero if the slab begins with the bytes of a key.
+    #[inline(always)]
+    fn difference(&self, key: &HashedKey<'_>) -> u64 {
+        let length = key.bytes.len();
+        let of = |at: usize| self.word_at(HEADER + at) ^ word_at(key.bytes, at);
+        if length < 8 {
+            return of(0) & !(u64::MAX << (8 * length));
+        }
+        let ends = of(0) | of(length - 8);
+        if length <= 16 { ends } else { (8..length - 8).step_by(8).fold(ends, |all, at| all | of(at)) }
     }
 
     /// Appends a value of `length` bytes, which follows a key of `key_length` bytes.

@@ -16,7 +16,9 @@ use crate::functions::Functions;
 use crate::hash::HashedKey;
 use crate::index::{Index, Stripe, check_key};
 use crate::operation::{Operation, Outcome, Request, Scratch};
+use crate::read::{Pending, short_value};
 use crate::recorder::Recorder;
+use crate::short_value::ShortValue;
 use crate::slabs::SlabUsage;
 use crate::verify::Census;
 
@@ -208,6 +210,11 @@ impl Session<'_> {
         operation: Operation<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Outcome, Error> {
+        if matches!(operation, Operation::Get)
+            && let Ok(key) = <&[u8; 8]>::try_from(key)
+        {
+            return Ok(self.get_short(key, out));
+        }
         check_key(key)?;
         let key = HashedKey::new(self.index.config.seed, key);
         let access = Access::new(self.memory, &self.pin);
@@ -219,13 +226,36 @@ impl Session<'_> {
             let (scratch, first) = (&mut self.scratch, self.index.first(access, key.hash));
             let result = self.index.write_in_place(access, first, &key, &operation, scratch, out);
             let result = result.or_else(|pending| {
-                self.index.write_in_chain(access, pending, &key, &operation, scratch, out).ok_or(pending)
+                self.index.write_beyond(access, pending, &key, &operation, scratch, out).ok_or(pending)
             });
             if let Ok(outcome) = result {
                 return Ok(outcome);
             }
         }
         self.index.apply(access, &key, &operation, &mut self.scratch, out)
+    }
+}
+
+impl Session<'_> {
+    /// Gets the value of a key of eight bytes, the commonest length: the compiler keeps such a key in
+    /// registers.
+    #[inline(always)]
+    fn get_short(&self, key: &[u8; 8], out: &mut Vec<u8>) -> Outcome {
+        let hashed = HashedKey::new(self.index.config.seed, key);
+        let (access, mut value) = (self.access(), ShortValue::default());
+        let first = self.index.first(access, hashed.hash);
+        match short_value(access, first, &hashed, &mut value) {
+            Ok(is_found) if is_found => Outcome::Found(value.append(out)),
+            Ok(_) => Outcome::Absent,
+            Err(pending) => self.finish_short(pending, hashed.hash, key, out),
+        }
+    }
+
+    /// The rest of `get_short`, after the first bucket.
+    #[inline(never)]
+    fn finish_short(&self, pending: Pending, hash: u64, key: &[u8; 8], out: &mut Vec<u8>) -> Outcome {
+        let found = self.index.finish_get(self.access(), pending, &HashedKey::with_hash(hash, key), out);
+        found.map_or(Outcome::Absent, Outcome::Found)
     }
 }
 

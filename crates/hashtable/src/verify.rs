@@ -116,13 +116,13 @@ impl Index {
             }
             Stored::Slab(slab) => slab,
         };
-        walk.slab_bytes += class_bytes(slab.class);
-        let record = access.record(slab);
+        walk.slab_bytes += class_bytes(slab.slab.class);
+        let record = access.record(slab.slab);
         let decoded = record.pair().ok_or_else(|| format!("slot {} has no valid slab", slab.slot))?;
         let length = match decoded.value {
             SlabValue::InSlab(value) => {
                 let class = class_of(decoded.key.len(), value.len());
-                check(class == Some(slab.class), || {
+                check(class == Some(slab.slab.class), || {
                     format!("slot {} has a slab of a wrong size", slab.slot)
                 })?;
                 value.len()

@@ -129,7 +129,7 @@ impl Index {
                         }
                     }
                     Stored::Slab(slab) => {
-                        let record = access.record(slab);
+                        let record = access.record(slab.slab);
                         let pair = record.pair().filter(|pair| is_next(pair.key));
                         match pair.map(|pair| (pair.key, pair.value)) {
                             Some((key, SlabValue::InSlab(value))) => pairs.push(key, value),

@@ -5,13 +5,13 @@ use honeycomb_memory::sync::{AtomicU64, Ordering};
 use honeycomb_memory::{Retired, ValueBuffer};
 
 use crate::access::{Access, BUCKET_CLASS};
-use crate::bucket::{Bucket, Entry, SlabSlot, Stored, inline_slots};
+use crate::bucket::{Bucket, Entry, Slab, Stored, inline_slots};
 use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
 use crate::read::append_inline;
-use crate::record::{Record, Reference, SlabValue, class_of};
+use crate::record::{Reference, SlabValue, class_of, slab_class};
 use crate::slab_words::Match;
 
 /// A pair that a writer has found.
@@ -32,9 +32,10 @@ pub(crate) struct Prepared<'i> {
     index: &'i Index,
     access: Access<'i>,
     pub(crate) entry: Entry,
-    /// The slab of the pair, and what to store there.
-    slab: Option<(u32, Record)>,
-    value: Option<ValueBuffer<'i>>,
+    /// The slab of the pair.
+    slab: Option<Slab>,
+    /// The value, if it is an overflow value.
+    buffer: Option<ValueBuffer<'i>>,
 }
 
 impl Index {
@@ -100,13 +101,13 @@ impl Index {
             let mut after = 0;
             while let Some(slab) = bucket.find_slab(key.second(), after) {
                 after = slab.slot + 1;
-                let words = access.slab(slab);
+                let words = access.slab(slab.slab);
                 let reference = match words.compare(key) {
                     Some(Match::Value(length)) => {
                         value.take().map(|value| words.append_value(key.bytes.len(), length, value));
                         None
                     }
-                    Some(Match::Overflow) => copy_overflow(access, slab, value.take()),
+                    Some(Match::Overflow) => copy_overflow(access, slab.slab, value.take()),
                     _ => continue,
                 };
                 return Some(Found { address, previous, bucket, stored: Stored::Slab(slab), reference });
@@ -129,7 +130,7 @@ impl Index {
             let prepared = self.prepare(access, key, value)?;
             let slots = prepared.entry.slots;
             self.place(access, self.directory.address_of(key.hash), &prepared.entry)?;
-            prepared.finish();
+            prepared.finish(key.bytes, value);
             add(&stripe.pairs, 1);
             add(&stripe.used_slots, slots as i64);
             return Ok(());
@@ -154,7 +155,7 @@ impl Index {
             add(&stripe.used_slots, slots as i64 - prepared.entry.slots as i64);
             return Err(error);
         }
-        prepared.finish();
+        prepared.finish(key.bytes, value);
         self.free_stored(access, &found);
         Ok(())
     }
@@ -183,13 +184,11 @@ impl Index {
                 access.store_bucket(found.address, &bucket);
                 Ok(true)
             }
-            Stored::Slab(slab) if !is_inline => {
-                let (record, buffer) = self.record(access, key, value)?;
-                if record.class != slab.class {
-                    return Ok(false);
-                }
-                access.store_record(slab.address, &record);
-                buffer.map(ValueBuffer::keep);
+            Stored::Slab(slab)
+                if !is_inline && slab_class(key.bytes.len(), value.len()) == slab.slab.class =>
+            {
+                let buffer = overflow_buffer(access, key, value)?;
+                access.store_slab(slab.slab, key.bytes, value, buffer);
                 self.retire_value(access, found);
                 Ok(true)
             }
@@ -228,7 +227,7 @@ impl Index {
     fn free_stored(&self, access: Access<'_>, found: &Found) {
         self.retire_value(access, found);
         if let Stored::Slab(slab) = found.stored {
-            self.slabs.free(access.memory, slab.class, slab.address);
+            self.slabs.free(access.memory, slab.slab.class, slab.slab.address);
         }
     }
 
@@ -276,21 +275,6 @@ impl Index {
         access.store_bucket(last, &bucket);
     }
 
-    /// The record of a pair, and the buffer of its value if that is an overflow value.
-    fn record<'a>(
-        &self,
-        access: Access<'a>,
-        key: &HashedKey<'_>,
-        value: &[u8],
-    ) -> Result<(Record, Option<ValueBuffer<'a>>), Error> {
-        if class_of(key.bytes.len(), value.len()).is_some() {
-            return Ok((Record::encode(key.bytes, value, false), None));
-        }
-        let buffer = access.memory.allocate_value(value)?;
-        let reference = Reference { address: buffer.address(), length: value.len() };
-        Ok((Record::encode(key.bytes, &reference.encode(), true), Some(buffer)))
-    }
-
     /// Allocates the memory of a new pair.
     pub(crate) fn prepare<'a>(
         &'a self,
@@ -300,35 +284,48 @@ impl Index {
     ) -> Result<Prepared<'a>, Error> {
         if key.bytes.len() + value.len() <= self.config.inline_pair_bytes_max {
             let entry = Entry::inline(key.bytes, value);
-            return Ok(Prepared { index: self, access, entry, slab: None, value: None });
+            return Ok(Prepared { index: self, access, entry, slab: None, buffer: None });
         }
-        let (record, value) = self.record(access, key, value)?;
-        let slab = self.slabs.allocate(access.memory, record.class)?;
-        let entry = Entry::slab(record.class, slab, key.second());
-        Ok(Prepared { index: self, access, entry, slab: Some((slab, record)), value })
+        let buffer = overflow_buffer(access, key, value)?;
+        let class = slab_class(key.bytes.len(), value.len());
+        let slab = Slab { class, address: self.slabs.allocate(access.memory, class)? };
+        let entry = Entry::slab(slab, key.second());
+        Ok(Prepared { index: self, access, entry, slab: Some(slab), buffer })
     }
 }
 
 impl Prepared<'_> {
-    /// Stores the pair into its slab, after the bucket refers to it.
-    pub(crate) fn finish(mut self) {
-        if let Some((slab, record)) = self.slab.take() {
-            self.access.store_record(slab, &record);
+    /// Stores the pair, whose entry the caller has placed, into its slab. Key and value are those for which
+    /// it is prepared.
+    pub(crate) fn finish(mut self, key: &[u8], value: &[u8]) {
+        if let Some(slab) = self.slab.take() {
+            self.access.store_slab(slab, key, value, self.buffer.take());
         }
-        self.value.take().map(ValueBuffer::keep);
     }
 }
 
 impl Drop for Prepared<'_> {
     fn drop(&mut self) {
-        if let Some((slab, record)) = &self.slab {
-            self.index.slabs.free(self.access.memory, record.class, *slab);
+        if let Some(slab) = self.slab {
+            self.index.slabs.free(self.access.memory, slab.class, slab.address);
         }
     }
 }
 
+/// A buffer with the value of a pair, if no slab has room for both.
+fn overflow_buffer<'a>(
+    access: Access<'a>,
+    key: &HashedKey<'_>,
+    value: &[u8],
+) -> Result<Option<ValueBuffer<'a>>, Error> {
+    if class_of(key.bytes.len(), value.len()).is_some() {
+        return Ok(None);
+    }
+    Ok(Some(access.memory.allocate_value(value)?))
+}
+
 /// Copies an overflow value into `into`. Returns its reference.
-fn copy_overflow(access: Access<'_>, slab: SlabSlot, into: Option<&mut Vec<u8>>) -> Option<Reference> {
+fn copy_overflow(access: Access<'_>, slab: Slab, into: Option<&mut Vec<u8>>) -> Option<Reference> {
     let record = access.record(slab);
     let SlabValue::Overflow(reference) = record.pair()?.value else { return None };
     if let Some(into) = into {

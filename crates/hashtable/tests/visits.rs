@@ -61,6 +61,9 @@ fn long_inline_values_are_visited() {
     let table = table(&memory, &config);
     table.apply(&key_of::<8>(1), Operation::Put(&[7; 40]), &mut Vec::new()).unwrap();
     agrees(&table, vec![key_of::<8>(1), key_of::<8>(2)]);
+    let mut value = Vec::new();
+    table.apply(&key_of::<8>(1), Operation::Get, &mut value).unwrap();
+    assert_eq!(value, [7; 40]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A cache line of a page, such as the bucket of an unordered table: words that many threads load and store.
 
 use crate::arena::MappedWord;
+use crate::equal_bytes::equal_bytes;
 use crate::node::LINE_BYTES;
 use crate::prefetch::prefetch_line;
 use crate::sync::Ordering;
@@ -53,6 +54,13 @@ impl LineWords<'_> {
     pub fn load_at(&self, offset: LineOffset) -> u64 {
         // SAFETY: the eight bytes are in the line, which is part of a live page.
         unsafe { unaligned::load(self.0, offset.get()) }
+    }
+
+    /// Returns a bit for each byte, the first one lowest, which is set if the byte equals `byte`.
+    #[must_use]
+    #[inline(always)]
+    pub fn equal_bytes(&self, byte: u8) -> u64 {
+        equal_bytes(self.0, byte)
     }
 
     /// Stores eight bytes at an offset, relaxed, little-endian.

@@ -96,17 +96,39 @@ impl PageWords<'_> {
         }
     }
 
-    /// Stores bytes at the beginning, relaxed word by word, little-endian.
+    /// Stores bytes from an offset on, relaxed, eight at a time. The caller excludes other threads that store
+    /// the eight bytes around fewer than eight.
     ///
     /// # Panics
-    /// If there are fewer bytes, or the length of the slice is not a multiple of 8.
+    /// If the words end before them.
     #[inline]
-    pub fn store_bytes(&self, bytes: &[u8]) {
-        assert!(bytes.len().is_multiple_of(WORD), "{} bytes are not whole words", bytes.len());
-        for (word, bytes) in self.0[..bytes.len() / WORD].iter().zip(bytes.chunks_exact(WORD)) {
-            let value = u64::from_le_bytes(std::array::from_fn(|at| bytes[at]));
-            word.store(value, Ordering::Relaxed);
+    pub fn store_bytes(&self, offset: usize, bytes: &[u8]) {
+        let end = offset.checked_add(bytes.len()).filter(|end| *end <= self.0.len() * WORD);
+        assert!(end.is_some(), "{} bytes at {offset} end after {} words", bytes.len(), self.0.len());
+        let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+            return self.store_few(offset, bytes);
+        };
+        // SAFETY: the eight bytes are among those of the slice, for which the words have room.
+        let store = |at: usize, eight: &[u8; WORD]| unsafe {
+            unaligned::store(self.0, offset + at, u64::from_le_bytes(*eight));
+        };
+        store(0, first);
+        if bytes.len() > 2 * WORD {
+            for (at, eight) in bytes.as_chunks().0.iter().enumerate().skip(1) {
+                store(at * WORD, eight);
+            }
         }
+        // The last eight bytes may overlap the ones before them.
+        store(bytes.len() - WORD, last);
+    }
+
+    /// Stores up to seven bytes, for which the words have room.
+    fn store_few(&self, offset: usize, bytes: &[u8]) {
+        let at = offset.min(self.0.len() * WORD - WORD);
+        let mut eight = self.load_at(at).to_le_bytes();
+        eight[offset - at..][..bytes.len()].copy_from_slice(bytes);
+        // SAFETY: the eight bytes are among the words.
+        unsafe { unaligned::store(self.0, at, u64::from_le_bytes(eight)) };
     }
 }
 

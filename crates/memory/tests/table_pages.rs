@@ -1,6 +1,8 @@
 //! Pages of unordered tables: allocation, access, retiring, and their place in the accounting.
 
-use honeycomb_memory::{BusAddress, LineOffset, Memory, MemoryConfig, MemoryError, PAGE_BYTES, Retired};
+use honeycomb_memory::{
+    BusAddress, LineOffset, Memory, MemoryConfig, MemoryError, PAGE_BYTES, Retired, equal_bytes_of,
+};
 
 const PAGES: usize = 4;
 
@@ -37,7 +39,7 @@ fn every_thread_sees_the_words_of_a_page() {
     let mut bytes = [0; 16];
     words.load_bytes(&mut bytes);
     assert_eq!((bytes[0], bytes[8]), (1, 2));
-    words.store_bytes(&[7; 8]);
+    words.store_bytes(0, &[7; 8]);
     assert_eq!((words.load(0), words.load(1)), (u64::from_le_bytes([7; 8]), 2));
     assert_eq!(memory.pages(&pin).words(slab_of(page), 8).unwrap().load(0), 0, "a new page has zeros");
 }
@@ -48,7 +50,7 @@ fn eight_bytes_of_a_line_begin_at_any_offset() {
     let page = memory.allocate_table_page().unwrap();
     let pin = memory.pin();
     let bytes: [u8; 64] = std::array::from_fn(|at| at as u8 + 1);
-    memory.pages(&pin).words(slab_of(page), 64).unwrap().store_bytes(&bytes);
+    memory.pages(&pin).words(slab_of(page), 64).unwrap().store_bytes(0, &bytes);
     let line = memory.pages(&pin).line(slab_of(page)).unwrap();
     for (offset, eight) in bytes.windows(8).enumerate() {
         assert_eq!(line.load_at(LineOffset::new(offset)).to_le_bytes(), eight, "{offset}");
@@ -67,6 +69,54 @@ fn eight_bytes_of_a_line_begin_at_any_offset() {
         let words = after.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap()));
         assert!(words.eq([0, 1, 2, 3, 4, 5, 6, 7].map(|word| line.load(word))), "{offset}");
     }
+}
+
+#[test]
+fn all_bytes_of_a_line_are_compared() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    let line = memory.pages(&pin).line(slab_of(page)).unwrap();
+    for byte in [0, 1, 0x7f, 0x80, 0xff] {
+        for at in 0..64 {
+            let (mut bytes, near) = ([byte ^ 1; 64], at % 3);
+            (bytes[at], bytes[near]) = (byte, byte);
+            memory.pages(&pin).words(slab_of(page), 64).unwrap().store_bytes(0, &bytes);
+            assert_eq!(line.equal_bytes(byte), 1 << at | 1 << near, "{byte} at {at}");
+            let words = std::array::from_fn(|index| line.load(index));
+            assert_eq!(equal_bytes_of(words, byte), 1 << at | 1 << near, "{byte} at {at}");
+        }
+    }
+}
+
+#[test]
+fn bytes_are_stored_at_any_offset_and_no_others() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    let around = memory.pages(&pin).words(slab_of(page), 96).unwrap();
+    let words = memory.pages(&pin).words(slab_of(page) + 1, 32).unwrap();
+    for offset in 0..=32 {
+        for length in 0..=32 - offset {
+            let mut expected = [9; 96];
+            around.store_bytes(0, &expected);
+            let bytes: Vec<u8> = (0..length as u8).collect();
+            words.store_bytes(offset, &bytes);
+            expected[32 + offset..][..length].copy_from_slice(&bytes);
+            let mut found = [0; 96];
+            around.load_bytes(&mut found);
+            assert_eq!(found, expected, "{length} bytes at {offset}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "8 bytes at 25 end after 4 words")]
+fn bytes_after_the_words_are_not_stored() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    memory.pages(&pin).words(slab_of(page), 32).unwrap().store_bytes(25, &[0; 8]);
 }
 
 #[test]

@@ -80,12 +80,12 @@ pub(super) fn vectorized<C: Vectorized>(code: C) -> C::Output {
     }
 }
 
-#[target_feature(enable = "avx512f,popcnt")]
+#[target_feature(enable = "avx512f,popcnt,bmi1,bmi2,lzcnt")]
 fn run_avx512<C: Vectorized>(code: C) -> C::Output {
     code.run(Avx512(()))
 }
 
-#[target_feature(enable = "avx2,popcnt")]
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2,lzcnt")]
 fn run_avx2<C: Vectorized>(code: C) -> C::Output {
     code.run(Avx2(()))
 }
@@ -101,12 +101,21 @@ pub(super) fn for_each_kind(check: &mut impl ForEachKind) {
 
 #[inline]
 pub(super) fn has_avx512() -> bool {
-    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt")
+    is_x86_feature_detected!("avx512f") && has_bits()
 }
 
 #[inline]
 pub(super) fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt")
+    is_x86_feature_detected!("avx2") && has_bits()
+}
+
+/// Whether the machine has the instructions for bits of a word, as all with AVX2 do.
+#[inline]
+fn has_bits() -> bool {
+    is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
 }
 
 /// Compares eight heads at a time. The machine must have AVX-512.
