@@ -9,7 +9,8 @@
 //!   store ── roots, pinned versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
-//! A backend that runs on the reader's CPU also executes reads directly, without these bytes ([`DirectReader`]).
+//! A backend that runs on the reader's CPU also executes reads directly, without these bytes
+//! ([`DirectReader`]).
 //!
 //! There are several backends. [`Software`] executes requests on the CPU, in the thread that polls.
 //! [`DeviceBackend`] drives a device, which has its own copies of the state that writers change. Crate

@@ -103,8 +103,8 @@ impl OrderedGets {
         self.gets.iter().map(|get| (get.read, get.of(&self.keys)))
     }
 
-    /// Executes all gets, and passes each read with its result to `done`. Other results occupy `used` bytes of
-    /// their limit.
+    /// Executes all gets, and passes each read with its result to `done`. Other results occupy `used` bytes
+    /// of their limit.
     pub(crate) fn run(
         &mut self,
         reader: &DirectReader<'_>,
