@@ -7,7 +7,7 @@ use honeycomb_btree::{AccessCounts, Forest, Root, Version};
 use honeycomb_memory::Lease;
 
 use crate::completion::Completions;
-use crate::status::Status;
+use crate::direct_reader::DirectReader;
 
 /// Creates accelerators. The configuration of a store names a backend.
 pub trait Backend: Debug + Send + Sync {
@@ -43,37 +43,10 @@ pub trait Accelerator: Debug + Send + Sync {
     /// Creates a queue for one reader.
     fn queue(&self) -> Box<dyn Queue>;
 
-    /// Returns the executor of direct gets, if the accelerator runs on the CPU of the reader.
-    fn direct_gets(&self) -> Option<&dyn DirectGets> {
+    /// Returns a reader of the newest visible version, if the accelerator runs on the CPU of the reader.
+    fn direct_reader(&self) -> Option<DirectReader<'_>> {
         None
     }
-}
-
-/// A get of the newest visible version.
-#[derive(Debug, Clone, Copy)]
-pub struct Get<'a> {
-    /// The number of the table.
-    pub table: u16,
-    /// The key, of a valid length.
-    pub key: &'a [u8],
-}
-
-/// Receives the index of a get, and its value with the version of the pair; `None` if the key is absent.
-pub type Found<'f> = dyn FnMut(usize, Option<(&[u8], Version)>) + 'f;
-
-/// Executes gets in the calling thread, without requests and completions: these exist for devices, and for a
-/// reader on the same CPU they are a third of the instructions of a get.
-pub trait DirectGets {
-    /// Executes gets, and passes their results to `found` in order. All read one version, which is visible at
-    /// some moment after this call. The value lives for the duration of the call.
-    ///
-    /// # Errors
-    /// [`Status::UnknownTable`] for the first get of an unknown table. The gets before it have executed.
-    fn get_each<'k>(
-        &self,
-        gets: &mut dyn Iterator<Item = Get<'k>>,
-        found: &mut Found<'_>,
-    ) -> Result<(), Status>;
 }
 
 /// Accepts requests and returns completions.

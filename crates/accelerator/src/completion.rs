@@ -6,11 +6,10 @@
 //! ```
 
 use honeycomb_btree::{Pair, PairRun, Version, WrittenPairs};
-use honeycomb_layout::{
-    completion as layout, completion_outcome as outcome, completion_pair as layout_of_pair,
-};
+use honeycomb_layout::{completion as layout, completion_outcome as outcome, completion_pair};
 
 use crate::buffer::{ALIGNMENT, Buffer, header_bytes};
+use crate::pair::{PairsOf, push_pair, push_run};
 use crate::status::Status;
 
 /// A sequence of completions in a buffer of the reader. A reader reuses it: once the buffer has grown,
@@ -60,19 +59,14 @@ pub struct Malformed {
 const _: () = {
     assert!(layout::SIZE == 32 && layout::IDENTIFIER_OFFSET == 0 && layout::READ_VERSION_OFFSET == 8);
     assert!(layout::PAIR_VERSION_OFFSET == 16 && layout::BYTES_OFFSET == 24 && layout::OUTCOME_OFFSET == 28);
-    assert!(layout_of_pair::SIZE == 8 && layout_of_pair::VALUE_LENGTH_OFFSET == 0);
 };
 
 /// Maximum number of pairs in one completion.
 const PAIRS_MAX: usize = outcome::PAIRS_MASK as usize;
-/// Room for bytes that a copy writes past the end of a pair.
-const SPARE_BYTES: usize = 64;
-/// Maximum number of bytes of one copied item run.
-const ITEM_RUN_BYTES: usize = 4096;
 /// Bytes after which the next completion continues a scan.
 const COMPLETION_BYTES_MAX: usize = 1 << 20;
 
-const _: () = assert!(COMPLETION_BYTES_MAX / layout_of_pair::SIZE < PAIRS_MAX);
+const _: () = assert!(COMPLETION_BYTES_MAX / completion_pair::SIZE < PAIRS_MAX);
 
 impl Default for Completions {
     /// Completions without a limit.
@@ -303,13 +297,6 @@ fn header_of(
     header_bytes([identifier, read_version, pair_version, bytes as u64 | outcome << 32])
 }
 
-/// Encodes the header of a pair with a key and a value of these lengths.
-#[inline]
-fn pair_header(key: usize, value: usize) -> [u8; layout_of_pair::SIZE] {
-    let header = value as u64 | (key as u64) << (8 * layout_of_pair::KEY_LENGTH_OFFSET);
-    header.to_le_bytes()
-}
-
 /// Writes the completions of a scan.
 pub(crate) struct ScanWriter<'c> {
     completions: &'c mut Completions,
@@ -322,42 +309,32 @@ pub(crate) struct ScanWriter<'c> {
 impl ScanWriter<'_> {
     #[inline]
     pub(crate) fn push(&mut self, pair: &Pair<'_>) {
-        let (key, value) = (pair.key_len(), pair.value_len());
-        let room = self.room(layout_of_pair::SIZE + key + value + SPARE_BYTES);
-        pair.write_to(pair_header(key, value), room);
-        self.advance(key, value);
+        self.make_room();
+        self.last_key = (self.completions.buffer.len() + completion_pair::SIZE, pair.key_len());
+        push_pair(&mut self.completions.buffer, pair);
+        self.pairs += 1;
     }
 
-    /// Appends leading pairs of an item run by whole copies, within these limits. It can append fewer pairs
-    /// than the limits allow.
+    /// Appends leading pairs of an item run, within these limits. It can append fewer pairs than the limits
+    /// allow.
     #[inline]
     pub(crate) fn push_run(&mut self, run: &mut PairRun<'_>, pairs: usize, bytes: usize) -> WrittenPairs {
-        let room = self.room(ITEM_RUN_BYTES);
-        let most = room.len().min(bytes).min(ITEM_RUN_BYTES);
-        let written = run.write_to(&mut room[..most], pairs, pair_header);
+        self.make_room();
+        let start = self.completions.buffer.len();
+        let written = push_run(&mut self.completions.buffer, run, pairs, bytes);
         if written.pairs > 0 {
-            self.last_key = (self.completions.buffer.len() + written.last_key, written.last_key_bytes);
-            self.completions.buffer.advance(written.bytes);
+            self.last_key = (start + written.last_key, written.last_key_bytes);
             self.pairs += written.pairs;
         }
         written
     }
 
-    /// Returns at least `bytes` bytes of room after the last pair.
+    /// Begins the next completion if this one is long enough.
     #[inline]
-    fn room(&mut self, bytes: usize) -> &mut [u8] {
+    fn make_room(&mut self) {
         if self.is_full() {
             self.continue_in_next();
         }
-        self.completions.buffer.room(bytes)
-    }
-
-    /// Appends the pair that the caller has written to the room.
-    #[inline]
-    fn advance(&mut self, key: usize, value: usize) {
-        self.last_key = (self.completions.buffer.len() + layout_of_pair::SIZE, key);
-        self.completions.buffer.advance(layout_of_pair::SIZE + key + value);
-        self.pairs += 1;
     }
 
     /// The key of the last pair.
@@ -444,7 +421,7 @@ impl<'a> Completion<'a> {
     /// The pairs of a scan, in order.
     #[must_use]
     pub fn pairs(&self) -> PairsOf<'a> {
-        PairsOf { rest: if self.pair_count > 0 { self.body } else { &[] } }
+        PairsOf::new(if self.pair_count > 0 { self.body } else { &[] })
     }
 }
 
@@ -474,48 +451,21 @@ impl<'a> IntoIterator for &'a Completions {
     }
 }
 
-/// Iterates over the pairs of a completion: key and value.
-#[derive(Debug, Clone)]
-pub struct PairsOf<'a> {
-    rest: &'a [u8],
-}
-
-impl PairsOf<'_> {
-    /// The number of pairs; `None` if the bytes are not a sequence of complete pairs.
-    fn count(body: &[u8]) -> Option<usize> {
-        let mut pairs = PairsOf { rest: body };
-        let count = pairs.by_ref().count();
-        pairs.rest.is_empty().then_some(count)
-    }
-}
-
-impl<'a> Iterator for PairsOf<'a> {
-    type Item = (&'a [u8], &'a [u8]);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        let (header, rest) = self.rest.split_first_chunk::<{ layout_of_pair::SIZE }>()?;
-        let word = u64::from_le_bytes(*header);
-        let (key_length, value_length) = ((word >> 32) as u16 as usize, word as u32 as usize);
-        let (key, rest) = rest.split_at_checked(key_length)?;
-        let (value, rest) = rest.split_at_checked(value_length)?;
-        self.rest = rest;
-        Some((key, value))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
 
     use super::*;
+    use crate::pair::pair_header;
     use honeycomb_testing::seed;
 
     fn push(scan: &mut ScanWriter<'_>, key: &[u8], value: &[u8]) {
-        let pair = [&pair_header(key.len(), value.len()), key, value].concat();
-        scan.room(pair.len())[..pair.len()].copy_from_slice(&pair);
-        scan.advance(key.len(), value.len());
+        scan.make_room();
+        let buffer = &mut scan.completions.buffer;
+        scan.last_key = (buffer.len() + completion_pair::SIZE, key.len());
+        buffer.push(&[&pair_header(key.len(), value.len()), key, value].concat());
+        scan.pairs += 1;
     }
 
     /// A get of a key that exists, a get of an absent key, a rejection, a scan in two completions, and a scan

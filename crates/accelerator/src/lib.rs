@@ -9,7 +9,8 @@
 //!   store ── roots, pinned versions ──> Accelerator <── the same arena ── writers
 //! ```
 //!
-//! A backend that runs on the reader's CPU also executes gets directly, without these bytes ([`DirectGets`]).
+//! A backend that runs on the reader's CPU also executes reads directly, without these bytes
+//! ([`DirectReader`]).
 //!
 //! There are several backends. [`Software`] executes requests on the CPU, in the thread that polls.
 //! [`DeviceBackend`] drives a device, which has its own copies of the state that writers change. Crate
@@ -22,19 +23,25 @@ mod backend_state;
 mod buffer;
 mod completion;
 mod device;
+mod direct_reader;
 mod long_scan;
+mod pair;
 mod pinned_versions;
 mod request;
 mod roots;
 mod round_robin;
 mod scan_lease;
+mod scanned_pairs;
 mod software;
 mod status;
 
-pub use accelerator::{Accelerator, Backend, DirectGets, Error, Found, Get, Queue};
-pub use completion::{Completion, Completions, Malformed, PairsOf};
+pub use accelerator::{Accelerator, Backend, Error, Queue};
+pub use completion::{Completion, Completions, Malformed};
 pub use device::{DeviceBackend, Engine, Engines, HostMemory, Window};
+pub use direct_reader::{DirectReader, DirectScan, Get};
+pub use pair::PairsOf;
 pub use request::{KeyTooLong, Read, Rejected, Request, Requests, parse as parse_request};
 pub use scan_lease::LONG_SCAN_LEASES;
+pub use scanned_pairs::{Scanned, ScannedPairs};
 pub use software::Software;
 pub use status::Status;

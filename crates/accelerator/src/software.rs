@@ -4,7 +4,6 @@
 //! prefetch of the memory that the next step reads. A queue interleaves the steps of many requests, so that
 //! the memory accesses of one overlap with the computation of others.
 
-mod direct_gets;
 mod emission;
 mod pipeline;
 
@@ -13,17 +12,16 @@ use std::sync::Arc;
 use honeycomb_btree::{AccessCounts, AccessStats, Forest, Reader, Root, Version};
 use honeycomb_memory::{Lease, LeaseUse};
 
-use crate::accelerator::{Accelerator, Backend, DirectGets, Error, Queue};
+use crate::accelerator::{Accelerator, Backend, Error, Queue};
 use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
+use crate::direct_reader::{DirectReader, GROUP};
 use crate::long_scan::{LongScan, LongScans, ScanProgress};
 use crate::round_robin::{Executor, RoundRobinQueue, check_parameters};
 use emission::{Emission, ScanEnd};
 use pipeline::Pipeline;
 
-/// The default number of interleaved requests. A group of this size needs no allocation.
-const GROUP: usize = 32;
 /// The greatest allowed value of [`Software::in_flight`].
 const IN_FLIGHT_MAX: usize = 64;
 
@@ -96,8 +94,10 @@ impl Accelerator for SoftwareAccelerator {
         Box::new(RoundRobinQueue::new(self.clone(), self.parameters.queue_bytes))
     }
 
-    fn direct_gets(&self) -> Option<&dyn DirectGets> {
-        Some(self)
+    fn direct_reader(&self) -> Option<DirectReader<'_>> {
+        let Software { in_flight, scan_quantum_pairs, .. } = self.parameters;
+        let (reader, roots) = (self.reader(None), &self.state.roots);
+        Some(DirectReader { reader, roots, in_flight, scan_pairs_max: scan_quantum_pairs })
     }
 }
 

@@ -10,9 +10,11 @@ mod number;
 mod replies;
 mod reply;
 mod request_buffer;
+mod short_reply;
 
 pub use chunk_pool::ChunkPool;
 pub use number::{format_decimal, parse_decimal};
 pub use replies::{OpenArray, Replies, Version};
 pub use reply::{MalformedReply, Reply, parse_reply};
 pub use request_buffer::{Arguments, Limits, Malformed, ParsedRequest, RequestBuffer, encode};
+pub use short_reply::ShortReply;

@@ -18,7 +18,8 @@ pub(crate) fn is(argument: &[u8], word: &str) -> bool {
     argument.eq_ignore_ascii_case(word.as_bytes())
 }
 
-/// The name of an option in upper case. It is empty for a word longer than all option names.
+/// The name of an option in upper case: names consist of letters. It is empty for a word longer than all
+/// names.
 #[derive(Debug, Default)]
 pub(crate) struct Word {
     bytes: [u8; LETTERS_MAX],
@@ -29,7 +30,7 @@ impl Word {
     #[inline]
     fn new(argument: &[u8]) -> Self {
         Letters::of(argument).map_or_else(Self::default, |letters| Self {
-            bytes: letters.in_capitals(),
+            bytes: letters.without_case(),
             length: argument.len(),
         })
     }
@@ -45,21 +46,24 @@ impl Deref for Word {
 
 /// The options after the keys of a command.
 pub(crate) struct Options<'a> {
-    rest: Arguments<'a>,
+    arguments: Arguments<'a>,
+    /// The index of the next argument.
+    next: usize,
 }
 
 impl<'a> Options<'a> {
     /// Returns the arguments from `from` on.
     pub(crate) fn from(arguments: &Arguments<'a>, from: usize) -> Self {
-        Self { rest: arguments.from(from) }
+        Self { arguments: *arguments, next: from }
     }
 
     /// Returns the number of remaining arguments.
     pub(crate) fn len(&self) -> usize {
-        self.rest.len()
+        self.arguments.len().saturating_sub(self.next)
     }
 
     /// Returns the next word.
+    #[inline]
     pub(crate) fn word(&mut self) -> Option<Word> {
         self.next().map(Word::new)
     }
@@ -75,8 +79,7 @@ impl<'a> Options<'a> {
     }
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        let next = self.rest.get(0);
-        self.rest = self.rest.from(1);
-        next
+        self.next += 1;
+        self.arguments.get(self.next - 1)
     }
 }

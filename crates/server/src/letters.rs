@@ -35,9 +35,12 @@ impl Letters {
         (self.0 | self.between(b'A', b'Z') >> 2).to_le_bytes()
     }
 
+    /// Returns the word without the bit that distinguishes a letter from its capital. Two words without this
+    /// bit are equal if they are the same letters in upper or lower case, and no other byte becomes a
+    /// capital.
     #[inline]
-    pub(crate) fn in_capitals(self) -> [u8; LETTERS_MAX] {
-        (self.0 & !(self.between(b'a', b'z') >> 2)).to_le_bytes()
+    pub(crate) fn without_case(self) -> [u8; LETTERS_MAX] {
+        (self.0 & !all(b'a' ^ b'A')).to_le_bytes()
     }
 
     /// Returns a word whose bytes have the top bit set where a byte is between `first` and `last`, both below
@@ -68,9 +71,19 @@ mod tests {
         for word in (1..=LETTERS_MAX).flat_map(|length| bytes.windows(length)) {
             let letters = Letters::of(word).unwrap();
             assert_eq!(letters.in_lower_case(), padded(word.to_ascii_lowercase()), "{word:?}");
-            assert_eq!(letters.in_capitals(), padded(word.to_ascii_uppercase()), "{word:?}");
         }
-        assert_eq!(Letters::of(b"").unwrap().in_capitals(), [0; LETTERS_MAX]);
+        assert_eq!(Letters::of(b"").unwrap().in_lower_case(), [0; LETTERS_MAX]);
         assert!(Letters::of(&bytes[..=LETTERS_MAX]).is_none());
+    }
+
+    #[test]
+    fn only_letters_become_capitals() {
+        for byte in 0..=u8::MAX {
+            let word = Letters::of(&[byte; 5]).unwrap().without_case();
+            let is_capital = word[0].is_ascii_uppercase();
+            assert_eq!(is_capital, byte.is_ascii_alphabetic(), "{byte}");
+            assert!(!is_capital || word[..5] == [byte.to_ascii_uppercase(); 5], "{byte}");
+            assert_eq!(word[5..], [0; LETTERS_MAX - 5]);
+        }
     }
 }

@@ -60,6 +60,7 @@ mod lanes;
 mod lease;
 mod loader;
 mod ordered_gets;
+mod ordered_scans;
 mod pair_count;
 mod pairs;
 mod push_down;

@@ -1,6 +1,6 @@
 //! Gets of a batch of reads from ordered tables, of the newest version.
 
-use honeycomb_accelerator::{DirectGets, Get};
+use honeycomb_accelerator::{DirectReader, Get};
 
 use crate::error::Error;
 use crate::lanes::check;
@@ -17,11 +17,11 @@ pub(crate) struct OrderedGets {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OrderedGet {
+struct OrderedGet {
     /// The position of the read in its batch.
-    pub(crate) read: usize,
+    read: usize,
     /// The number of the table.
-    pub(crate) table: u16,
+    table: u16,
     key_start: usize,
     key_end: usize,
 }
@@ -55,6 +55,10 @@ impl Default for Limits {
 impl OrderedGets {
     pub(crate) fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
         Self { limits: Limits { bytes_max, value_bytes_max }, ..Self::default() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gets.is_empty()
     }
 
     /// Bytes of the values.
@@ -94,39 +98,42 @@ impl OrderedGets {
         self.gets.push(OrderedGet { read, table, key_start, key_end: self.keys.len() });
     }
 
-    /// Removes all gets, and passes each to `take` with its key.
-    pub(crate) fn drain(
-        &mut self,
-        mut take: impl FnMut(OrderedGet, &[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let Self { gets, keys, .. } = self;
-        gets.drain(..).try_for_each(|get| take(get, &keys[get.key_start..get.key_end]))?;
-        keys.clear();
-        Ok(())
+    /// Iterates over the gets, each with its position in the batch.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, Get<'_>)> {
+        self.gets.iter().map(|get| (get.read, get.of(&self.keys)))
     }
 
-    /// Executes all gets at one version, and passes each read with its result to `done`.
+    /// Executes all gets, and passes each read with its result to `done`. Other results occupy `used` bytes
+    /// of their limit.
     pub(crate) fn run(
         &mut self,
-        executor: &dyn DirectGets,
+        reader: &DirectReader<'_>,
+        used: usize,
         mut done: impl FnMut(usize, Found),
     ) -> Result<(), Error> {
         let Self { gets, keys, values, limits } = self;
-        let get_of = |get: &OrderedGet| Get { table: get.table, key: &keys[get.key_start..get.key_end] };
-        let mut keep = |index: usize, found: Option<(&[u8], _)>| {
-            let found = found.map_or(Found::Absent, |(value, _)| limits.keep(value, values));
+        let keep = |index: usize, found: Option<(&[u8], _)>| {
+            let found = found.map_or(Found::Absent, |(value, _)| limits.keep(value, values, used));
             done(gets[index].read, found);
         };
-        executor.get_each(&mut gets.iter().map(get_of), &mut keep).or_else(check)
+        reader.get_each(gets.iter().map(|get| get.of(keys)), keep).or_else(check)
+    }
+}
+
+impl OrderedGet {
+    #[inline]
+    fn of<'k>(&self, keys: &'k [u8]) -> Get<'k> {
+        Get { table: self.table, key: &keys[self.key_start..self.key_end] }
     }
 }
 
 impl Limits {
-    /// Appends a value if there is room for it.
+    /// Appends a value if there is room for it beside `used` bytes of other results.
     #[inline]
-    fn keep(&self, value: &[u8], values: &mut Vec<u8>) -> Found {
+    fn keep(&self, value: &[u8], values: &mut Vec<u8>, used: usize) -> Found {
         let (start, end) = (values.len(), values.len() + value.len());
-        if end > self.bytes_max && start > 0 || value.len() > self.value_bytes_max {
+        let is_first = used + start == 0;
+        if used + end > self.bytes_max && !is_first || value.len() > self.value_bytes_max {
             return Found::NoRoom;
         }
         if end > values.capacity() {
@@ -152,11 +159,11 @@ mod tests {
     fn values_have_room_up_to_their_limits() {
         let limits = Limits { bytes_max: 100, value_bytes_max: 60 };
         let mut values = Vec::new();
-        assert_eq!(limits.keep(&[1; 61], &mut values), Found::NoRoom, "too long alone");
-        assert_eq!(limits.keep(&[1; 60], &mut values), Found::At { start: 0, end: 60 });
-        assert_eq!(limits.keep(&[1; 41], &mut values), Found::NoRoom, "too long together");
-        assert_eq!(limits.keep(&[1; 40], &mut values), Found::At { start: 60, end: 100 });
-        assert_eq!(limits.keep(&[], &mut values), Found::At { start: 100, end: 100 });
+        assert_eq!(limits.keep(&[1; 61], &mut values, 0), Found::NoRoom, "too long alone");
+        assert_eq!(limits.keep(&[1; 60], &mut values, 0), Found::At { start: 0, end: 60 });
+        assert_eq!(limits.keep(&[1; 41], &mut values, 0), Found::NoRoom, "too long together");
+        assert_eq!(limits.keep(&[1; 40], &mut values, 0), Found::At { start: 60, end: 100 });
+        assert_eq!(limits.keep(&[], &mut values, 0), Found::At { start: 100, end: 100 });
         assert_eq!(values.capacity(), 100);
     }
 
@@ -164,7 +171,15 @@ mod tests {
     fn the_first_value_may_exceed_the_total() {
         let limits = Limits { bytes_max: 100, value_bytes_max: 1000 };
         let mut values = Vec::new();
-        assert_eq!(limits.keep(&[1; 101], &mut values), Found::At { start: 0, end: 101 });
-        assert_eq!(limits.keep(&[1; 1], &mut values), Found::NoRoom);
+        assert_eq!(limits.keep(&[1; 101], &mut values, 0), Found::At { start: 0, end: 101 });
+        assert_eq!(limits.keep(&[1; 1], &mut values, 0), Found::NoRoom);
+    }
+
+    #[test]
+    fn other_results_count_towards_the_total() {
+        let limits = Limits { bytes_max: 100, value_bytes_max: 1000 };
+        let mut values = Vec::new();
+        assert_eq!(limits.keep(&[1; 61], &mut values, 40), Found::NoRoom, "it is not the first result");
+        assert_eq!(limits.keep(&[1; 60], &mut values, 40), Found::At { start: 0, end: 60 });
     }
 }

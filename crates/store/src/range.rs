@@ -15,6 +15,7 @@ pub(crate) fn bounds<'a, K: AsRef<[u8]> + ?Sized + 'a>(range: &impl RangeBounds<
 /// Returns an equivalent range with bounds of 1 to `max` bytes, or `None` if no key can be in it. With
 /// `floor_start` the lower bound is where the search for the floor begins, so it may be above the upper
 /// bound.
+#[inline(always)]
 pub(crate) fn normalize((lower, upper): Bounds<'_>, floor_start: bool, max: usize) -> Option<Bounds<'_>> {
     let lower = match lower {
         Bound::Included([]) | Bound::Excluded([]) => Bound::Unbounded,

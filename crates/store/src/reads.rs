@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
-use honeycomb_accelerator::{Completion, Completions, Read, Request, Requests, Status};
+use honeycomb_accelerator::{
+    Completion, Completions, DirectReader, DirectScan, Get, PairsOf, Read, Request, Requests, Scanned, Status,
+};
 
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource, check};
 use crate::ordered_gets::{Found, OrderedGets};
+use crate::ordered_scans::OrderedScans;
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
@@ -63,9 +66,10 @@ pub struct Reads {
     results: Vec<ReadResult>,
     /// The read and the offset of each completion that continues an earlier one, in their order.
     continued: Vec<(usize, usize)>,
-    /// The gets of ordered tables while the batch has no other reads of them. With others they are requests,
-    /// so that all execute in the order of their addition: a later read never sees an earlier version.
-    ordered: OrderedGets,
+    /// The gets and scans of ordered tables while the batch has no reads of snapshots. With these, all are
+    /// requests in the order of their addition.
+    gets: OrderedGets,
+    scans: OrderedScans,
     unordered: UnorderedGets,
 }
 
@@ -78,6 +82,8 @@ enum ReadResult {
     At(usize),
     /// The value that a direct get of an ordered table has found, as a range of bytes.
     Ordered { start: usize, end: usize },
+    /// The pairs that a direct scan has found.
+    Scanned(Scanned),
     /// The value of an unordered table, as a range of bytes.
     Unordered { start: usize, end: usize },
     /// The snapshot of the read has ended.
@@ -111,7 +117,7 @@ impl ReadResult {
             (Err(Error::NoRoom), _) | (Ok(()), Self::NoRoom) => *self = Self::NoRoom,
             (Err(error), _) => return Err(error),
             (Ok(()), Self::None) => *self = Self::At(offset),
-            (Ok(()), Self::At(_) | Self::Ordered { .. } | Self::Unordered { .. }) => return Ok(false),
+            (Ok(()), _) => return Ok(false),
         }
         Ok(true)
     }
@@ -144,8 +150,9 @@ impl Reads {
     pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
         Self {
             completions: Completions::with_limits(bytes_max, value_bytes_max),
+            gets: OrderedGets::with_limits(bytes_max, value_bytes_max),
+            scans: OrderedScans::with_bytes_max(bytes_max),
             unordered: UnorderedGets::with_limits(bytes_max, value_bytes_max),
-            ordered: OrderedGets::with_limits(bytes_max, value_bytes_max),
             ..Self::default()
         }
     }
@@ -159,13 +166,14 @@ impl Reads {
     /// Returns the bytes of memory that the results occupy.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.completions.memory_bytes() + self.ordered.memory_bytes() + self.unordered.memory_bytes()
+        let ordered = self.gets.memory_bytes() + self.scans.memory_bytes();
+        self.completions.memory_bytes() + ordered + self.unordered.memory_bytes()
     }
 
     /// Returns the bytes of the results that count towards the limit.
     #[must_use]
     pub fn found_bytes(&self) -> usize {
-        self.completions.used() + self.ordered.bytes() + self.unordered.bytes()
+        self.completions.used() + self.gets.bytes() + self.scans.bytes() + self.unordered.bytes()
     }
 
     /// Removes all reads and keeps the buffers.
@@ -173,7 +181,8 @@ impl Reads {
         self.requests.clear();
         self.count = 0;
         self.tables.clear();
-        self.ordered.clear();
+        self.gets.clear();
+        self.scans.clear();
         self.unordered.clear();
         self.snapshots.clear();
         self.clear_results();
@@ -203,7 +212,7 @@ impl Reads {
                 if !self.requests.bytes().is_empty() {
                     return self.push(table, table.source(), Read::Get(key));
                 }
-                self.ordered.push(table.source().table, self.count, key);
+                self.gets.push(table.source().table, self.count, key);
                 self.count_read(table);
                 Ok(())
             }
@@ -254,7 +263,7 @@ impl Reads {
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
         match self.results.get(index) {
-            Some(&ReadResult::Ordered { start, end }) => Ok(Some(self.ordered.value(start, end))),
+            Some(&ReadResult::Ordered { start, end }) => Ok(Some(self.gets.value(start, end))),
             Some(&ReadResult::Unordered { start, end }) => Ok(Some(self.unordered.value(start, end))),
             _ => Ok(self.first(index)?.and_then(|first| self.completions.value_at(first))),
         }
@@ -266,7 +275,8 @@ impl Reads {
     /// The same as for [`Reads::value`]. [`Error::SnapshotTooOld`] also if the snapshot ended in the middle
     /// of the scan.
     pub fn pairs(&self, index: usize) -> Result<impl Iterator<Item = (&[u8], &[u8])>, Error> {
-        Ok(self.parts(index)?.flat_map(|completion| completion.pairs()))
+        let direct = self.scanned(index).map(|(_, pairs)| pairs).unwrap_or_default();
+        Ok(direct.chain(self.parts(index)?.flat_map(|completion| completion.pairs())))
     }
 
     /// Returns the number of pairs that the scan at `index` found.
@@ -274,7 +284,10 @@ impl Reads {
     /// # Errors
     /// The same as for [`Reads::pairs`].
     pub fn pair_count(&self, index: usize) -> Result<usize, Error> {
-        Ok(self.parts(index)?.map(|completion| completion.pair_count).sum())
+        match self.scanned(index) {
+            Some((scanned, _)) => Ok(scanned.pair_count),
+            None => Ok(self.parts(index)?.map(|completion| completion.pair_count).sum()),
+        }
     }
 
     /// Returns whether a limit of the scan at `index` left out further pairs.
@@ -282,7 +295,21 @@ impl Reads {
     /// # Errors
     /// The same as for [`Reads::pairs`].
     pub fn more(&self, index: usize) -> Result<bool, Error> {
-        Ok(self.parts(index)?.last().is_some_and(|completion| completion.more))
+        match self.scanned(index) {
+            Some((scanned, _)) => Ok(scanned.more),
+            None => Ok(self.parts(index)?.last().is_some_and(|completion| completion.more)),
+        }
+    }
+
+    /// Returns the result of the scan at `index` and its pairs, which are contiguous. `None` if requests were
+    /// necessary for it, or it has no result: then [`Reads::pairs`] returns its pairs, or an error.
+    #[must_use]
+    #[inline]
+    pub fn scanned(&self, index: usize) -> Option<(&Scanned, PairsOf<'_>)> {
+        match self.results.get(index) {
+            Some(ReadResult::Scanned(scanned)) => Some((scanned, self.scans.pairs(scanned))),
+            _ => None,
+        }
     }
 
     /// Executes all reads.
@@ -296,12 +323,12 @@ impl Reads {
                 self.results[reads.clone()].fill(ReadResult::TooOld);
             }
         }
-        match lanes.accelerator().direct_gets() {
-            Some(direct) => {
-                let Self { ordered, results, .. } = self;
-                ordered.run(direct, |read, found| results[read] = ReadResult::of_ordered(found))?;
-            }
-            None => self.request_gets()?,
+        if self.gets.is_empty() && self.scans.is_empty() {
+            // There are only reads of other kinds.
+        } else if let Some(reader) = lanes.accelerator().direct_reader().filter(|one| self.scans.suit(one)) {
+            self.run_direct(&reader)?;
+        } else {
+            self.request_all()?;
         }
         if !self.requests.bytes().is_empty() {
             lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
@@ -312,18 +339,35 @@ impl Reads {
         Ok(())
     }
 
-    /// Encodes the gets so far as requests.
-    fn request_gets(&mut self) -> Result<(), Error> {
-        let Self { ordered, requests, .. } = self;
-        ordered.drain(|get, key| {
-            let request = Request {
-                identifier: get.read as u64,
-                table: get.table,
-                version: None,
-                read: Read::Get(key),
-            };
-            Ok(requests.push(&request)?)
-        })
+    /// Executes the gets and the scans, all at one version.
+    fn run_direct(&mut self, reader: &DirectReader<'_>) -> Result<(), Error> {
+        let Self { gets, scans, results, .. } = self;
+        scans.run(reader, |read, found| {
+            results[read] = found.map_or(ReadResult::NoRoom, ReadResult::Scanned);
+        })?;
+        gets.run(reader, scans.bytes(), |read, found| results[read] = ReadResult::of_ordered(found))
+    }
+
+    /// Encodes the gets and scans so far as requests, in the order of their addition.
+    #[cold]
+    fn request_all(&mut self) -> Result<(), Error> {
+        let Self { gets, scans, requests, .. } = self;
+        let mut push = |read: usize, table, operation| {
+            let request = Request { identifier: read as u64, table, version: None, read: operation };
+            Ok::<(), Error>(requests.push(&request)?)
+        };
+        let mut left = gets.iter().peekable();
+        for (read, DirectScan { table, scan, bytes_max }) in scans.iter() {
+            while let Some((earlier, Get { table, key })) = left.next_if(|(get, _)| *get < read) {
+                push(earlier, table, Read::Get(key))?;
+            }
+            push(read, table, Read::Scan { scan, bytes_max })?;
+        }
+        left.try_for_each(|(read, Get { table, key })| push(read, table, Read::Get(key)))?;
+        drop(left);
+        self.gets.clear();
+        self.scans.clear();
+        Ok(())
     }
 
     /// Notes the places of the completions.
@@ -358,22 +402,23 @@ impl Reads {
     }
 
     fn push_scan(&mut self, table: &Table, source: ReadSource, scan: &Scan<'_>) -> Result<(), Error> {
-        match table.request(scan) {
-            Some(request) => {
-                self.push(table, source, Read::Scan { scan: request, bytes_max: scan.bytes_max })
-            }
-            None => {
-                // No key can be in the range, so no request is needed.
-                self.count += 1;
-                Ok(())
-            }
+        let Some(request) = table.request(scan) else {
+            // No key can be in the range, so there is nothing to execute.
+            self.count += 1;
+            return Ok(());
+        };
+        if source.version.is_some() || !self.requests.bytes().is_empty() {
+            return self.push(table, source, Read::Scan { scan: request, bytes_max: scan.bytes_max });
         }
+        self.scans.push(self.count, source.table, &request, scan.bytes_max);
+        self.count_read(table);
+        Ok(())
     }
 
     #[inline(always)]
     fn push(&mut self, table: &Table, source: ReadSource, read: Read<'_>) -> Result<(), Error> {
         let ReadSource { table: number, version } = source;
-        self.request_gets()?;
+        self.request_all()?;
         self.requests.push(&Request { identifier: self.count as u64, table: number, version, read })?;
         self.count_read(table);
         Ok(())
@@ -401,12 +446,10 @@ impl Reads {
     #[inline]
     fn first(&self, index: usize) -> Result<Option<usize>, Error> {
         match self.results.get(index) {
-            None | Some(ReadResult::None | ReadResult::Ordered { .. } | ReadResult::Unordered { .. }) => {
-                Ok(None)
-            }
             Some(ReadResult::At(first)) => Ok(Some(*first)),
             Some(ReadResult::TooOld) => Err(Error::SnapshotTooOld),
             Some(ReadResult::NoRoom) => Err(Error::NoRoom),
+            _ => Ok(None),
         }
     }
 
@@ -420,7 +463,8 @@ impl Reads {
 
     fn clear_results(&mut self) {
         self.completions.clear();
-        self.ordered.clear_values();
+        self.gets.clear_values();
+        self.scans.clear_pairs();
         self.results.clear();
         self.continued.clear();
     }
@@ -433,24 +477,49 @@ mod tests {
     use super::*;
     use crate::{Config, Store};
 
-    /// Reads of a connection execute in order, so none may see an earlier version than the one before it.
+    /// Reads of a connection execute in order, so none may see an earlier version than the one before it. All
+    /// direct reads see one version, and requests have the order of the reads.
     #[test]
-    fn gets_beside_scans_are_requests_in_their_order() {
+    fn gets_beside_long_scans_are_requests_in_their_order() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let table = store.table("table").unwrap();
+        for (limit, expected) in [(128, &[][..]), (129, &[0, 1, 2, 3, 4])] {
+            let mut reads = Reads::default();
+            reads.get(&table, b"a").unwrap();
+            reads.get(&table, b"b").unwrap();
+            reads.scan(&table, &Scan::all().limit(limit)).unwrap();
+            reads.get(&table, b"c").unwrap();
+            reads.scan(&table, &Scan::all().limit(1)).unwrap();
+            for _ in 0..2 {
+                store.read(&mut reads).unwrap();
+                assert_eq!((reads.value(3).unwrap(), reads.pair_count(4).unwrap()), (None, 0));
+                assert_eq!(requested(&reads), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn reads_beside_those_of_a_snapshot_are_requests_in_their_order() {
+        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
+        let (table, snapshot) = (store.table("table").unwrap(), store.snapshot().unwrap());
         let mut reads = Reads::default();
+        reads.scan(&table, &Scan::all().limit(1)).unwrap();
         reads.get(&table, b"a").unwrap();
-        reads.get(&table, b"b").unwrap();
-        reads.scan(&table, &Scan::all()).unwrap();
+        reads.get_at(&snapshot, &table, b"b").unwrap();
         reads.get(&table, b"c").unwrap();
+        reads.scan(&table, &Scan::all().limit(1)).unwrap();
+        store.read(&mut reads).unwrap();
+        assert_eq!(requested(&reads), [0, 1, 2, 3, 4]);
+    }
+
+    /// The identifiers of the requests of a batch.
+    fn requested(reads: &Reads) -> Vec<u64> {
         let (mut rest, mut identifiers) = (reads.requests.bytes(), Vec::new());
         while !rest.is_empty() {
             let (request, length) = parse_request(rest);
             identifiers.push(request.unwrap().identifier);
             rest = &rest[length..];
         }
-        assert_eq!(identifiers, [0, 1, 2, 3]);
-        store.read(&mut reads).unwrap();
-        assert_eq!(reads.value(3).unwrap(), None);
+        identifiers
     }
 }

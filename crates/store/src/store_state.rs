@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use honeycomb_accelerator::{Accelerator, DirectGets, Get};
+use honeycomb_accelerator::{Accelerator, DirectReader, Get};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, Version};
 use honeycomb_hashtable::{Cleared, Functions};
 use honeycomb_memory::MemoryError;
@@ -128,8 +128,10 @@ impl StoreState {
         use_value: impl FnOnce(Option<(&[u8], Version)>) -> T,
     ) -> Result<T, Error> {
         self.check_key(key)?;
-        if let (None, Some(direct)) = (source.version, self.lanes.accelerator().direct_gets()) {
-            return direct_get(direct, source.table, key, use_value);
+        if source.version.is_none()
+            && let Some(direct) = self.lanes.accelerator().direct_reader()
+        {
+            return direct_get(&direct, source.table, key, use_value);
         }
         self.lanes.with(|lane| {
             let found = lane.get(source, key)?;
@@ -380,14 +382,14 @@ impl RetryTimer {
 /// Executes one get, and passes its result to `use_value`.
 #[inline]
 fn direct_get<T>(
-    direct: &dyn DirectGets,
+    direct: &DirectReader<'_>,
     table: u16,
     key: &[u8],
     use_value: impl FnOnce(Option<(&[u8], Version)>) -> T,
 ) -> Result<T, Error> {
     let (mut use_value, mut used) = (Some(use_value), None);
-    let mut found =
+    let found =
         |_, value: Option<(&[u8], Version)>| used = use_value.take().map(|use_value| use_value(value));
-    direct.get_each(&mut std::iter::once(Get { table, key }), &mut found).or_else(check)?;
+    direct.get_each(std::iter::once(Get { table, key }), found).or_else(check)?;
     used.ok_or(Error::Accelerator("it did not execute a get"))
 }

@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
+use crate::direct_reader::GROUP;
 use crate::long_scan::LongScans;
 use crate::request::{PlainGet, Read, Request};
+use crate::software::Software;
 use crate::software::emission::Emission;
-use crate::software::{GROUP, Software};
 use crate::status::Status;
 
 /// Executes the requests of one admission.

@@ -72,6 +72,7 @@ impl WrittenPairs {
 const BEFORE: usize = 8;
 /// Chunk sizes for prefixes: random keys have short ones, names and paths long ones.
 const SHORT_PREFIX: usize = 8;
+const MIDDLE_PREFIX: usize = 16;
 const LONG_PREFIX: usize = 64;
 /// Maximum bytes of the rest of a key and of its value to copy in one chunk.
 const REST: usize = 64;
@@ -109,6 +110,8 @@ impl<'a> PairRun<'a> {
         before: impl Fn(usize, usize) -> [u8; BEFORE],
     ) -> WrittenPairs {
         if let Some(prefix) = self.prefix.chunk::<SHORT_PREFIX>() {
+            self.write_with(prefix, out, pairs, before)
+        } else if let Some(prefix) = self.prefix.chunk::<MIDDLE_PREFIX>() {
             self.write_with(prefix, out, pairs, before)
         } else if let Some(prefix) = self.prefix.chunk::<LONG_PREFIX>() {
             self.write_with(prefix, out, pairs, before)
@@ -157,6 +160,17 @@ impl<'a> PairRun<'a> {
         self.items.start += pairs;
         self.pairs -= pairs;
     }
+}
+
+/// Returns the prefix of a leaf, to which a descent with `key` has led: in the key, which is in the cache, if
+/// the key is long enough for a copy in a chunk, and otherwise in the leaf.
+#[inline]
+pub(super) fn prefix_of<'a>(leaf: View<'a>, key: &'a [u8]) -> InNode<'a> {
+    let in_key = InNode::new(key, leaf.prefix_length());
+    let has_chunk = in_key.chunk::<SHORT_PREFIX>().is_some()
+        || in_key.chunk::<MIDDLE_PREFIX>().is_some()
+        || in_key.chunk::<LONG_PREFIX>().is_some();
+    if has_chunk { in_key } else { leaf.prefix_in_node() }
 }
 
 /// The prefix of the keys of a leaf: the first bytes of a chunk.

@@ -14,7 +14,7 @@ use crate::read::cursor::{Cursor, next_back_pointer, start_in_leaf};
 use crate::read::descent::{Descent, Landing};
 use crate::read::pair::Pair;
 use crate::read::reader::{LeafPosition, Reader};
-use crate::read::run::{Emit, OneByOne, PairRun};
+use crate::read::run::{Emit, OneByOne, PairRun, prefix_of};
 
 /// The parameters of a scan.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +64,7 @@ impl<'r> Descent<'r, '_> {
     ///
     /// # Panics
     /// If the descent is not complete.
+    #[inline]
     pub fn scan_into(&self, scan: &Scan<'_>, emit: &mut impl Emit) {
         debug_assert_eq!(scan.start(), Some(self.key()));
         let (reader, root) = (self.reader(), self.root());
@@ -167,9 +168,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
             return self.forward_in(leaf, Cursor::at_key(landing, version, key, after));
         }
         let run_end = self.run_end(leaf, &upper_in_leaf(leaf, self.scan.upper)).min(next_entry);
-        // The prefix of the leaf is that of the key, which is in the cache.
-        let prefix = InNode::new(key, leaf.prefix_length());
-        let position = self.emit_run(leaf, prefix, start..run_end)?;
+        let position = self.emit_run(leaf, prefix_of(leaf, key), start..run_end)?;
         self.forward_in(leaf, Cursor::new(leaf, version, position, next_entry))
     }
 
@@ -325,6 +324,7 @@ fn is_before(key: Suffix<'_>, bound: &[u8], excluded: bool) -> bool {
     if excluded { order.is_le() } else { order.is_lt() }
 }
 
+#[inline]
 fn upper_in_leaf<'q>(leaf: View<'_>, upper: Bound<&'q [u8]>) -> LeafBound<'q> {
     let (key, excluded) = match upper {
         Bound::Unbounded => return LeafBound::Inside,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::resp::chunk_pool::{CHUNK_CAPACITY, ChunkPool};
+use crate::resp::short_reply::{ELEMENT_BYTES, SHORT_BYTES_MAX, ShortReply};
 
 /// The version of the protocol that a client has selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -251,6 +252,29 @@ impl Replies {
         }
         self.extend(bytes);
         self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    /// Appends a short reply of at most `elements` elements, whose strings have at most `bytes` bytes
+    /// together: `write` writes it in a fraction of the time of single elements. Returns `None`, and appends
+    /// nothing, if the reply may be long or exceed the limit.
+    #[inline]
+    pub fn short<T>(
+        &mut self,
+        (elements, bytes): (usize, usize),
+        write: impl FnOnce(&mut ShortReply<'_>) -> T,
+    ) -> Option<T> {
+        let most = elements.saturating_mul(ELEMENT_BYTES).saturating_add(bytes);
+        if most > SHORT_BYTES_MAX || self.len() + most > self.bytes_max {
+            return None;
+        }
+        self.make_room();
+        let start = self.bytes.len();
+        self.bytes.resize(start + most, 0);
+        let mut reply = ShortReply::new(&mut self.bytes[start..]);
+        let written = write(&mut reply);
+        let end = start + reply.len();
+        self.bytes.truncate(end);
+        Some(written)
     }
 
     /// Begins a bulk string of `length` bytes, whose parts [`Replies::part_of_bulk`] appends. Returns whether
@@ -516,6 +540,51 @@ mod tests {
         assert!(!replies.exceed_limit());
         replies.verbatim("eleven bytes");
         assert!(replies.exceed_limit());
+    }
+
+    #[test]
+    fn a_short_reply_has_the_bytes_of_its_elements() {
+        let lengths = [0, 1, 9, 10, 15, 16, 17, 31, 32, 33, 99, 100, 999, 1000, 2000];
+        for (at, length) in lengths.into_iter().enumerate() {
+            let strings: Vec<_> = lengths[..at].iter().map(|length| vec![*length as u8; *length]).collect();
+            let bytes = lengths[..at].iter().sum();
+            let mut expected = Replies::default();
+            expected.integer(1);
+            let mut short = expected.clone();
+            expected.array(length);
+            strings.iter().for_each(|string| expected.bulk(string));
+            let written = short.short((at + 1, bytes), |reply| {
+                reply.array(length);
+                strings.iter().for_each(|string| reply.bulk(string));
+            });
+            assert_eq!(written.is_some(), bytes + ELEMENT_BYTES * (at + 1) <= SHORT_BYTES_MAX);
+            assert!(written.is_none() || short.front() == expected.front());
+            assert!(written.is_some() || short.front() == b":1\r\n");
+        }
+    }
+
+    #[test]
+    fn a_short_reply_stays_within_the_limit() {
+        let mut replies = Replies::default();
+        replies.ok();
+        replies.set_bytes_max(5 + ELEMENT_BYTES + 4);
+        assert!(replies.short((1, 5), |reply| reply.bulk(b"abcde")).is_none());
+        assert_eq!(replies.front(), b"+OK\r\n");
+        assert!(replies.short((1, 4), |reply| reply.bulk(b"abcd")).is_some());
+        assert_eq!(replies.front(), b"+OK\r\n$4\r\nabcd\r\n");
+        assert!(replies.short((usize::MAX, usize::MAX), |_| ()).is_none());
+    }
+
+    #[test]
+    fn short_replies_complete_chunks() {
+        let (mut replies, mut expected) = (Replies::default(), Vec::new());
+        for number in 0..100_000 {
+            let string = format!("{number}");
+            replies.short((1, string.len()), |reply| reply.bulk(string.as_bytes())).unwrap();
+            expected.extend_from_slice(format!("${}\r\n{string}\r\n", string.len()).as_bytes());
+        }
+        assert_eq!(replies.to_vec(), expected);
+        assert!(replies.full.len() > 1 && replies.full.iter().all(|chunk| chunk.len() <= CHUNK_CAPACITY));
     }
 
     #[test]

@@ -160,11 +160,13 @@ pub(super) fn count_within(
 }
 
 /// Parses the two bounds after the command name.
+#[inline]
 pub(super) fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failure> {
     let bound_at = |index, unbounded| bound(arguments.get(index).unwrap_or_default(), unbounded);
     Ok(Range { lower: bound_at(1, b"-")?, upper: bound_at(2, b"+")?, ..Range::all() })
 }
 
+#[inline(always)]
 fn bound<'a>(argument: &'a [u8], unbounded: &[u8]) -> Result<Bound<&'a [u8]>, Failure> {
     match argument {
         _ if argument == unbounded => Ok(Bound::Unbounded),

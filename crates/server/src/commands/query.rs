@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use honeycomb_protocol::resp::{OpenArray, Replies};
+use honeycomb_protocol::resp::{OpenArray, Replies, ShortReply};
 use honeycomb_store::{Error, Reads, Snapshot, SnapshotToken, Store, TableHandle};
 
-use crate::arguments::{Arguments, Options, integer, is};
+use crate::arguments::{Arguments, Options, Word, integer};
 use crate::commands::range::{PAIRS_AT_ONCE, Range, Walk};
 use crate::context::Context;
 use crate::envelope::Envelope;
@@ -38,6 +38,8 @@ pub(crate) struct Page {
 
 impl<'a> Query<'a> {
     /// Parses the options from argument `from` on.
+    // Inlining saves copies of the query.
+    #[inline(always)]
     pub(super) fn parse(range: Range<'a>, arguments: &Arguments<'a>, from: usize) -> Result<Self, Failure> {
         let mut query = Self { range, fields: Fields::Both, snapshot: None };
         let mut options = Options::from(arguments, from);
@@ -46,7 +48,7 @@ impl<'a> Query<'a> {
                 b"COUNT" => query.range.limit = positive(options.integer()?)?,
                 b"REVERSE" => query.range.backward = true,
                 b"FLOOR" => query.range.floor_start = true,
-                b"FIELDS" => query.fields = fields(options.argument()?)?,
+                b"FIELDS" => query.fields = fields(options.word())?,
                 b"SNAPSHOT" => query.snapshot = Some(options.argument()?),
                 _ => return Err(Failure::Syntax),
             }
@@ -119,6 +121,31 @@ impl Page {
         now: u64,
         replies: &mut Replies,
     ) -> Result<bool, Failure> {
+        if let Some((scanned, pairs)) = reads.scanned(read) {
+            if scanned.pair_count < self.limit && scanned.more {
+                return Ok(false);
+            }
+            let elements = self.length(scanned.pair_count);
+            let write = |reply: &mut ShortReply<'_>| {
+                reply.array(elements);
+                self.write_alive(pairs, now, reply)
+            };
+            if let Some(whole) = replies.short((1 + elements, scanned.bytes()), write) {
+                return Ok(whole);
+            }
+        }
+        self.reply_in_parts(reads, read, now, replies)
+    }
+
+    /// Writes the pairs of a long reply, or of a scan that was requested. Otherwise like [`Page::reply`].
+    #[inline(never)]
+    fn reply_in_parts(
+        self,
+        reads: &Reads,
+        read: usize,
+        now: u64,
+        replies: &mut Replies,
+    ) -> Result<bool, Failure> {
         let count = match reads.pair_count(read) {
             Err(Error::NoRoom) => return Ok(false),
             count => count?,
@@ -127,12 +154,23 @@ impl Page {
             return Ok(false);
         }
         replies.array(self.length(count));
-        let written = reads.pairs(read)?.try_for_each(|(key, value)| {
+        Ok(self.write_alive(reads.pairs(read)?, now, replies))
+    }
+
+    /// Writes stored pairs up to the first one that has expired. Returns whether it has written all.
+    #[inline]
+    fn write_alive<'p>(
+        self,
+        mut pairs: impl Iterator<Item = (&'p [u8], &'p [u8])>,
+        now: u64,
+        out: &mut impl BulkStrings,
+    ) -> bool {
+        let written = pairs.try_for_each(|(key, value)| {
             let envelope = Envelope::open(value).filter(|envelope| envelope.is_alive(now))?;
-            self.write(key, envelope.data, replies);
+            self.write(key, envelope.data, out);
             Some(())
         });
-        Ok(written.is_some())
+        written.is_some()
     }
 
     /// Returns the number of array elements in the reply of this many pairs.
@@ -140,14 +178,33 @@ impl Page {
         if self.fields == Fields::Both { 2 * pairs } else { pairs }
     }
 
-    #[inline]
-    fn write(self, key: &[u8], data: &[u8], replies: &mut Replies) {
+    // On the path of every pair.
+    #[inline(always)]
+    fn write(self, key: &[u8], data: &[u8], out: &mut impl BulkStrings) {
         if self.fields != Fields::Value {
-            replies.bulk(key);
+            out.append(key);
         }
         if self.fields != Fields::Key {
-            replies.bulk(data);
+            out.append(data);
         }
+    }
+}
+
+/// A reply of bulk strings.
+trait BulkStrings {
+    fn append(&mut self, bytes: &[u8]);
+}
+
+impl BulkStrings for Replies {
+    fn append(&mut self, bytes: &[u8]) {
+        self.bulk(bytes);
+    }
+}
+
+impl BulkStrings for ShortReply<'_> {
+    #[inline(always)]
+    fn append(&mut self, bytes: &[u8]) {
+        self.bulk(bytes);
     }
 }
 
@@ -157,10 +214,13 @@ pub(super) fn snapshot(store: &Store, token: &[u8]) -> Result<Snapshot, Failure>
     Ok(store.resume(SnapshotToken::new(number))?)
 }
 
-fn fields(argument: &[u8]) -> Result<Fields, Failure> {
-    let named = [("key", Fields::Key), ("value", Fields::Value), ("both", Fields::Both)];
-    let fields = named.iter().find(|(name, _)| is(argument, name));
-    fields.map(|(_, fields)| *fields).ok_or(Failure::Syntax)
+fn fields(word: Option<Word>) -> Result<Fields, Failure> {
+    match &*word.unwrap_or_default() {
+        b"KEY" => Ok(Fields::Key),
+        b"VALUE" => Ok(Fields::Value),
+        b"BOTH" => Ok(Fields::Both),
+        _ => Err(Failure::Syntax),
+    }
 }
 
 fn positive(number: i64) -> Result<usize, Failure> {

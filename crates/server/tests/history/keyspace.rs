@@ -23,7 +23,10 @@ pub(crate) enum Operation {
     Delete(usize),
     Increment(usize),
     /// All pairs.
-    Range,
+    Range {
+        /// Whether its limit is small.
+        is_short: bool,
+    },
     Watch(usize),
     /// The client connects again, so it watches nothing.
     Connect,
@@ -75,7 +78,7 @@ impl Sequential for Keyspace {
                 self.values[key] = Some(value);
                 value.to_string()
             }
-            Operation::Range => {
+            Operation::Range { .. } => {
                 let pairs = KEYS.iter().zip(self.values).filter(|(_, value)| value.is_some());
                 let pairs: Vec<_> = pairs.map(|(key, value)| format!("'{key}' {}", text(value))).collect();
                 format!("[{}]", pairs.join(" "))

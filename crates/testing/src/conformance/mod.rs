@@ -15,7 +15,7 @@
 
 mod answers;
 mod batches;
-mod direct_gets;
+mod direct_reads;
 mod fairness;
 mod hostile;
 mod long_scans;
@@ -75,7 +75,7 @@ fn promises(config: &Config) -> Vec<Promise> {
     let mut promises: Vec<Promise> = vec![
         batches::random_requests_are_answered,
         batches::identifiers_are_echoed,
-        direct_gets::direct_gets_find_the_newest_pairs,
+        direct_reads::direct_reads_find_the_newest_pairs,
         pressure::a_full_queue_accepts_no_request,
         fairness::a_get_does_not_wait_for_a_scan_of_all_pairs,
         tables::only_tables_with_a_root_are_read,

@@ -43,7 +43,7 @@ impl<'a> EqualItems<'a> {
 
 impl<'a> Columns<'a> {
     /// Returns items of a leaf with a stride; `None` for a leaf without.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn equal_items(self, indexes: Range<usize>) -> Option<EqualItems<'a>> {
         let stride = self.stride()?;
         let stride_bytes = self.stride_bytes();
