@@ -121,7 +121,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The tree scan for this scan, or `None` if no key can be in the range.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn request(
         &self,
         key_bytes_max: usize,

@@ -160,7 +160,7 @@ pub(super) fn count_within(
 }
 
 /// Parses the two bounds after the command name.
-#[inline]
+#[inline(always)]
 pub(super) fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failure> {
     let bound_at = |index, unbounded| bound(arguments.get(index).unwrap_or_default(), unbounded);
     Ok(Range { lower: bound_at(1, b"-")?, upper: bound_at(2, b"+")?, ..Range::all() })

@@ -14,6 +14,9 @@ use crate::node::item::{Item, ItemHeader};
 use crate::node::key::{SearchKey, head};
 use crate::node::suffix::HEAD_BYTES;
 
+/// Separators that are compared one after the other. A root often has as few.
+const FEW: usize = 4;
+
 impl Columns<'_> {
     /// Returns the last group of heads whose first head is not greater than `head`, or the first group.
     #[inline(always)]
@@ -107,15 +110,25 @@ impl Columns<'_> {
         if !self.has_separator_items() {
             return last + 1;
         }
-        let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
-        let (next, column) = (head(search_key.rest()), &self.next_heads()[equal.clone()]);
-        let end = rank(vectors, column, next);
+        let (next, column) = (head(search_key.rest()), self.next_heads());
+        let next_head = |index: usize| u64::from_le_bytes(column[index]);
+        let has_head = |index: usize| self.head(index) == search_key.head;
+        let mut end = last + 1;
+        if end <= FEW {
+            while end > 0 && has_head(end - 1) && next_head(end - 1) > next {
+                end -= 1;
+            }
+        } else {
+            let start = self.first_equal_head(vectors, search_key.head, last);
+            end = start + rank(vectors, &column[start..end], next);
+        }
         match end.checked_sub(1) {
-            Some(before) if u64::from_le_bytes(column[before]) == next => {
+            Some(before) if has_head(before) && next_head(before) == next => {
+                let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
                 let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
                 index + usize::from(is_equal)
             }
-            _ => equal.start + end,
+            _ => end,
         }
     }
 }
