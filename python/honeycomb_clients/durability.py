@@ -13,6 +13,7 @@ import contextlib
 import csv
 import io
 import itertools
+import os
 import pathlib
 import random
 import re
@@ -228,25 +229,46 @@ def p99(connections, exchange, rate, seconds, goes_on=lambda: False):
     return sorted(latencies)[len(latencies) * 99 // 100]
 
 
-def beside_snapshot(server, connections, exchange, rate, seconds):
-    """Returns the ratios of the p99 and of the memory beside a snapshot to those before."""
-    before, memory = p99(connections, exchange, rate, seconds), Memory(server.process.pid)
+def during_snapshot(server, connections, exchange, rate, seconds):
+    """Begins a snapshot, and returns the p99 in seconds of the requests until its end."""
+    assert server.command("BGSAVE").startswith(b"+"), "no snapshot was begun"
+    goes_on = lambda: b"rdb_bgsave_in_progress:1" in server.command("INFO persistence")
+    return p99(connections, exchange, rate, seconds, goes_on)
+
+
+def beside_snapshot(server, *requested):
+    """Returns the ratios of the p99 and of the memory beside a snapshot to those before: beside two
+    snapshots, because the system takes long to count the memory."""
+    beside = during_snapshot(server, *requested) / p99(*requested)
+    memory = Memory(server.process.pid)
     used = memory.now()
     with memory.watched():
-        assert server.command("BGSAVE").startswith(b"+"), "no snapshot was begun"
-        meanwhile = lambda: b"rdb_bgsave_in_progress:1" in server.command("INFO persistence")
-        beside = p99(connections, exchange, rate, seconds, meanwhile)
-    return beside / before, memory.peak / used
+        during_snapshot(server, *requested)
+    return beside, memory.peak / used
+
+
+@contextlib.contextmanager
+def serving_apart(arguments):
+    """Yields the servers by kind. They have the first processor, and this process has the others, if there
+    are more: otherwise the measurement would include the scheduler."""
+    allowed = sorted(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.sched_setaffinity, 0, allowed)
+        os.sched_setaffinity(0, allowed[:1])
+        start = lambda kind, policy: serving(kind, policy, arguments.dir, arguments.honeycomb)
+        policies = {"honeycomb": "everysec", "redis": "none"}
+        servers = {kind: stack.enter_context(start(kind, policy)) for kind, policy in policies.items()}
+        os.sched_setaffinity(0, allowed[1:] or allowed)
+        yield servers
 
 
 def snapshots(arguments):
     """Gets and sets on all connections at half load, and the memory: beside a snapshot and before."""
     numbers = random.Random(1).choices(range(arguments.pairs), k=4096)
     exchange, seconds, found = list(mixed(numbers)), max(arguments.scale, 0.01), {}
-    with contextlib.ExitStack() as stack:
+    with serving_apart(arguments) as servers, contextlib.ExitStack() as stack:
         opened = {}
-        for kind, policy in [("honeycomb", "everysec"), ("redis", "none")]:
-            server = stack.enter_context(serving(kind, policy, arguments.dir, arguments.honeycomb))
+        for kind, server in servers.items():
             load(server, arguments.pairs)
             address = ("127.0.0.1", server.port)
             opened[kind] = server, [

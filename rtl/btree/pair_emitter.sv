@@ -176,31 +176,14 @@ module pair_emitter
           end
         end
       end
-      Head: if (chunk_ready_i) begin
-        state_d = after_head;
-        emit_ready_o = state_d == Choose;
-      end
-      Prefix: if (move_ready_i) begin
-        state_d = after_prefix;
-        emit_ready_o = state_d == Choose;
-      end
-      First: if (chunk_ready_i) begin
-        state_d = after_first;
-        emit_ready_o = state_d == Choose;
-      end
-      Second: if (chunk_ready_i) begin
-        state_d = after_rest;
-        emit_ready_o = state_d == Choose;
-      end
-      Rest: if (move_ready_i) begin
-        state_d = after_rest;
-        emit_ready_o = state_d == Choose;
-      end
-      default: if (move_ready_i) begin
-        state_d = Choose;
-        emit_ready_o = 1'b1;
-      end
+      Head: if (chunk_ready_i) state_d = after_head;
+      Prefix: if (move_ready_i) state_d = after_prefix;
+      First: if (chunk_ready_i) state_d = after_first;
+      Second: if (chunk_ready_i) state_d = after_rest;
+      Rest: if (move_ready_i) state_d = after_rest;
+      default: if (move_ready_i) state_d = Choose;
     endcase
+    if (state_q != Choose) emit_ready_o = state_d == Choose;
   end
 
   always_ff @(posedge clk_i) begin
