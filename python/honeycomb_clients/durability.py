@@ -212,15 +212,6 @@ def mixed(numbers):
         yield requests.resp(*words), requests.bulk(requests.VALUE)
 
 
-def load(server, pairs):
-    """Writes all pairs, in batches."""
-    exchange = requests.sets(range(pairs))
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
-        while chunk := list(itertools.islice(exchange, throughput.BATCH)):
-            connection.sendall(b"".join(request for request, _ in chunk))
-            throughput.receive(connection, sum(len(reply) for _, reply in chunk))
-
-
 def p99(connections, exchange, rate, seconds, goes_on=lambda: False):
     """Returns the p99 in seconds of requests at a rate, for as many rounds as `goes_on`, but at least one."""
     latencies = latency.Paced(connections, exchange, rate, seconds).run()
@@ -269,11 +260,12 @@ def snapshots(arguments):
     with serving_apart(arguments) as servers, contextlib.ExitStack() as stack:
         opened = {}
         for kind, server in servers.items():
-            load(server, arguments.pairs)
             address = ("127.0.0.1", server.port)
-            opened[kind] = server, [
+            connections = [
                 stack.enter_context(socket.create_connection(address, timeout=60)) for _ in range(CONNECTIONS)
             ]
+            throughput.send_all(connections[0], requests.sets(range(arguments.pairs)))
+            opened[kind] = server, connections
         rate = min(latency.capacity(connections, exchange, seconds) for _, connections in opened.values()) / 2
         for _, (kind, place) in itertools.product(range(arguments.repetitions), opened.items()):
             found.setdefault(kind, []).append(beside_snapshot(*place, exchange, rate, seconds))

@@ -114,11 +114,16 @@ def receive(connection, length):
 
 def load(server, pairs):
     """Writes all pairs, in batches."""
-    exchange = iter(server.workloads["load"](range(pairs)))
     with server.connect() as connection:
-        while chunk := list(itertools.islice(exchange, BATCH)):
-            connection.sendall(b"".join(request for request, _ in chunk))
-            receive(connection, sum(len(reply) for _, reply in chunk))
+        send_all(connection, server.workloads["load"](range(pairs)))
+
+
+def send_all(connection, exchange):
+    """Sends all requests of an exchange, in batches, and receives the replies."""
+    exchange = iter(exchange)
+    while chunk := list(itertools.islice(exchange, BATCH)):
+        connection.sendall(b"".join(request for request, _ in chunk))
+        receive(connection, sum(len(reply) for _, reply in chunk))
 
 
 def check(server, connections, exchange):

@@ -26,9 +26,13 @@ impl Buffer {
         Self { all: Vec::new(), length: 0, doubles_up_to: bytes }
     }
 
-    /// Removes the contents and keeps the memory.
+    /// Removes the contents. Keeps the memory unless it is more than twice the size up to which the buffer
+    /// doubles.
     pub(crate) fn clear(&mut self) {
         self.length = 0;
+        if self.capacity() > self.doubles_up_to.saturating_mul(2) {
+            self.all = Vec::new();
+        }
     }
 
     #[inline]

@@ -99,9 +99,6 @@ impl Completions {
     pub fn clear(&mut self) {
         self.buffer.clear();
         (self.rejection_bytes, self.end_max) = (0, self.bytes_max);
-        if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
-            self.free_memory();
-        }
     }
 
     /// Removes all completions and frees their memory.

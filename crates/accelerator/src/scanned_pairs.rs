@@ -54,9 +54,6 @@ impl ScannedPairs {
     /// Removes all pairs. Frees the memory if it is more than twice the limit.
     pub fn clear(&mut self) {
         self.buffer.clear();
-        if self.buffer.capacity() > self.bytes_max.saturating_mul(2) {
-            *self = Self::with_bytes_max(self.bytes_max);
-        }
     }
 
     /// Bytes of allocated memory.

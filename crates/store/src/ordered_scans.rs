@@ -114,11 +114,7 @@ impl OrderedScans {
 impl OrderedScan {
     #[inline]
     fn of<'k>(&self, keys: &'k [u8]) -> DirectScan<'k> {
-        let bound = |bound: &Bound<Range<usize>>| match bound {
-            Bound::Included(key) => Bound::Included(&keys[key.clone()]),
-            Bound::Excluded(key) => Bound::Excluded(&keys[key.clone()]),
-            Bound::Unbounded => Bound::Unbounded,
-        };
+        let bound = |bound: &Bound<Range<usize>>| bound.as_ref().map(|key| &keys[key.clone()]);
         let Self { floor_start, backward, keys_only, limit, .. } = *self;
         let (lower, upper) = (bound(&self.lower), bound(&self.upper));
         let scan = Scan { lower, upper, floor_start, backward, keys_only, limit };
