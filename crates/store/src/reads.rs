@@ -502,14 +502,19 @@ mod tests {
     fn reads_beside_those_of_a_snapshot_are_requests_in_their_order() {
         let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
         let (table, snapshot) = (store.table("table").unwrap(), store.snapshot().unwrap());
-        let mut reads = Reads::default();
-        reads.scan(&table, &Scan::all().limit(1)).unwrap();
-        reads.get(&table, b"a").unwrap();
-        reads.get_at(&snapshot, &table, b"b").unwrap();
-        reads.get(&table, b"c").unwrap();
-        reads.scan(&table, &Scan::all().limit(1)).unwrap();
-        store.read(&mut reads).unwrap();
-        assert_eq!(requested(&reads), [0, 1, 2, 3, 4]);
+        for last_is_get in [false, true] {
+            let mut reads = Reads::default();
+            reads.scan(&table, &Scan::all().limit(1)).unwrap();
+            reads.get(&table, b"a").unwrap();
+            reads.get_at(&snapshot, &table, b"b").unwrap();
+            if last_is_get {
+                reads.get(&table, b"c").unwrap();
+            } else {
+                reads.scan(&table, &Scan::all().limit(1)).unwrap();
+            }
+            store.read(&mut reads).unwrap();
+            assert_eq!(requested(&reads), [0, 1, 2, 3]);
+        }
     }
 
     /// The identifiers of the requests of a batch.
