@@ -186,10 +186,10 @@ rtl-mutants: setup
 rtl-check: setup
 	$(python) -m unittest discover -s rtl/synth
 	$(python) rtl/synth/synthesize.py --check $(call share,3)
-	$(python) tools/rtl_mutants.py $(call share,14)
+	$(python) tools/rtl_mutants.py $(call share,18)
 
 some-mutants:
-	python3 tools/mutants.py $(call share,16)
+	python3 tools/mutants.py $(call share,20)
 
 smoke: setup
 	$(programs) --no-run

@@ -327,7 +327,9 @@ class Lane:
         words = shlex.split(test.command)
         variables = [word.split("=", 1) for word in words if re.match("[A-Z_]+=", word)]
         built = self.folder / "-".join(["built", *(name for name, _ in variables)])
-        environment = os.environ | {"CARGO_TARGET_DIR": str(built), "RUST_BACKTRACE": "0"} | dict(variables)
+        # Incremental builds, because each build differs from the one before in one file.
+        settings = {"CARGO_TARGET_DIR": str(built), "CARGO_INCREMENTAL": "1", "RUST_BACKTRACE": "0"}
+        environment = os.environ | settings | dict(variables)
         return {"args": words[len(variables) :] + more, "cwd": self.folder, "env": environment}
 
     def log(self, name: str) -> Path:
