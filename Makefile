@@ -52,6 +52,7 @@ neon: ## compare the vector code of 64-bit ARM with plain code, on an emulator
 		$(call lacks,aarch64-linux-gnu-gcc --version,gcc-aarch64-linux-gnu libc6-dev-arm64-cross))
 	rustup target add aarch64-unknown-linux-gnu
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-D warnings" \
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
 		cargo test -p honeycomb-memory --test heads --target aarch64-unknown-linux-gnu
 

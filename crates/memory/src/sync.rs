@@ -35,10 +35,12 @@ pub fn fence_after_exchange() {
 pub struct Padded<T>(pub T);
 
 /// A number that every thread computes alike and that is computed once, mostly. It orders nothing, so loom
-/// does not model it.
+/// does not model it. Only the choice among the vector instructions of x86-64 needs it.
+#[cfg(target_arch = "x86_64")]
 #[derive(Debug)]
 pub(crate) struct Computed(std::sync::atomic::AtomicU8);
 
+#[cfg(target_arch = "x86_64")]
 impl Computed {
     pub(crate) const fn new() -> Self {
         Self(std::sync::atomic::AtomicU8::new(0))
