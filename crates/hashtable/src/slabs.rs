@@ -11,13 +11,14 @@
 //! 2. `pool`: only under its lock. A thread that holds a cache may lock the pool, but not the reverse.
 //! 3. A caller that allocates a slab owns it, and frees it at most once, when no bucket refers to it. A
 //!    reader may still load its words: it discards them, because the sequence lock of the stripe has
-//!    changed.
+//!    changed. The next owner may hold another stripe, so a release fence after the allocation orders that
+//!    change before its words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
 use honeycomb_layout::{SLAB_CLASSES, SLAB_UNIT_BYTES, TABLE_PAGE_BYTES};
-use honeycomb_memory::sync::{Mutex, MutexGuard, Padded, thread_number};
+use honeycomb_memory::sync::{Mutex, MutexGuard, Ordering, Padded, fence, thread_number};
 use honeycomb_memory::{BusAddress, Memory, MemoryError, Retired};
 
 use crate::page_map::{PAGE_UNITS, PageMap};
@@ -89,17 +90,19 @@ impl Slabs {
     pub(crate) fn allocate(&self, memory: &Memory, class: usize) -> Result<u32, MemoryError> {
         let mut cache = lock(self.cache());
         if let Some(slab) = cache.0[class].pop() {
-            return Ok(slab);
+            return Ok(owned(slab));
         }
         memory.count_slab_allocation(class_bytes(class))?;
         if let Ok(slab) = self.refill(memory, &mut cache.0[class], class) {
-            return Ok(slab);
+            return Ok(owned(slab));
         }
         drop(cache);
         self.flush(memory);
         // Merging may have returned pages to the memory, from which another class takes them.
         let mut slabs = Vec::new();
-        self.refill(memory, &mut slabs, class).inspect(|_| lock(&self.pool.0).put_all(class, &slabs))
+        let slab = self.refill(memory, &mut slabs, class)?;
+        lock(&self.pool.0).put_all(class, &slabs);
+        Ok(owned(slab))
     }
 
     /// Frees a slab of a class.
@@ -179,6 +182,15 @@ impl Slabs {
     }
 }
 
+/// Begins the ownership of a slab that the locks of a cache or of the pool have passed on.
+#[inline]
+fn owned(slab: u32) -> u32 {
+    // Release: a reader that loads a word of this owner also sees that the stripe of the former owner has
+    // changed.
+    fence(Ordering::Release);
+    slab
+}
+
 /// The page that contains a slab, to retire it.
 pub(crate) fn retired(page: u32) -> Retired {
     let address = BusAddress::new(u64::from(page) * TABLE_PAGE_BYTES as u64);
@@ -247,6 +259,70 @@ impl Pool {
 }
 
 const _: () = assert!(PAGE_UNITS as usize * SLAB_UNIT_BYTES == TABLE_PAGE_BYTES);
+
+#[cfg(all(test, loom))]
+mod models {
+    use honeycomb_memory::SequenceLock;
+    use honeycomb_memory::sync::{Arc, AtomicU32, AtomicU64, thread};
+
+    use super::*;
+
+    const SLAB: u32 = 1;
+
+    /// Two stripes of one bucket each. A bucket has the slab of its pair or 0, the slab one word of the pair.
+    struct Shared {
+        locks: [SequenceLock; 2],
+        buckets: [AtomicU32; 2],
+        word: AtomicU64,
+        slabs: Slabs,
+    }
+
+    impl Shared {
+        /// The pair of the first stripe has the value 1.
+        fn new() -> Self {
+            let buckets = [SLAB, 0].map(AtomicU32::new);
+            Self { locks: Default::default(), buckets, word: AtomicU64::new(1), slabs: Slabs::new() }
+        }
+
+        fn delete_first(&self) {
+            let _guard = self.locks[0].lock();
+            self.buckets[0].store(0, Ordering::Relaxed);
+            lock(self.slabs.cache()).0[0].push(SLAB);
+        }
+
+        /// Inserts a pair with the value 2, if a slab is free.
+        fn insert_second(&self) {
+            let _guard = self.locks[1].lock();
+            let free = lock(self.slabs.cache()).0[0].pop();
+            if let Some(slab) = free.map(owned) {
+                self.word.store(2, Ordering::Relaxed);
+                self.buckets[1].store(slab, Ordering::Relaxed);
+            }
+        }
+
+        /// Returns the value of the first stripe; `None` if it is absent or a writer interfered.
+        fn read_first(&self) -> Option<u64> {
+            let number = self.locks[0].begin();
+            let slab = self.buckets[0].load(Ordering::Relaxed);
+            let word = self.word.load(Ordering::Relaxed);
+            (slab != 0 && self.locks[0].unchanged(number)).then_some(word)
+        }
+    }
+
+    /// Fails without the fence of `owned`.
+    #[test]
+    fn loom_a_reader_discards_words_of_the_next_owner() {
+        loom::model(|| {
+            let shared = Arc::new(Shared::new());
+            let writers = [Shared::delete_first, Shared::insert_second].map(|write| {
+                let shared = shared.clone();
+                thread::spawn(move || write(&shared))
+            });
+            assert!(shared.read_first().is_none_or(|value| value == 1), "a value of another key");
+            writers.into_iter().for_each(|writer| writer.join().unwrap());
+        });
+    }
+}
 
 #[cfg(all(test, not(loom)))]
 mod tests {
