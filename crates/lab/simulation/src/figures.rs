@@ -79,11 +79,9 @@ const FIGURES: [Figure; 10] = [
             title: "length of scans",
             claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree. The paper prints \
                 no rates.",
-            reason: "The paper compares servers; this figure shows the accelerator alone. A scan reads a \
-                line of 64 bytes for each further pair or two, so the bandwidth of the links limits the \
-                rate: the links are busy for 97 % of the time. Half of the scans of 100 pairs continue in a \
-                sibling leaf and keep their grant of the unit while the sibling arrives, so the links are \
-                busy for only 93 %.",
+            reason: "The paper compares servers; this figure shows the accelerator alone. A scan keeps its \
+                range scan unit for each of its pairs, and while a sibling leaf arrives. From 4 pairs on the \
+                units are busy for 94 to 98 % of the time, and the links for less than half.",
         },
         axis: "pairs of a scan",
         shape: Shape::Lines,
