@@ -28,9 +28,14 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def subtitle(rows: list[dict]) -> str:
-    """Returns the machine, and the units of all builds."""
-    builds = "; ".join(dict.fromkeys(map(units, rows)))
-    return f"{rows[0]['platform']}, {rows[0]['megahertz']:.0f} MHz, simulated; {builds}"
+    """Returns the machines, and the units of all builds."""
+    machines, builds = ("; ".join(dict.fromkeys(map(of, rows))) for of in (machine, units))
+    return f"{machines}, simulated; {builds}"
+
+
+def machine(row: dict) -> str:
+    """Returns the platform and its clock."""
+    return f"{row['platform']}, {row['megahertz']:.0f} MHz"
 
 
 def units(row: dict) -> str:

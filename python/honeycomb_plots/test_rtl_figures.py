@@ -43,6 +43,11 @@ class Draw(unittest.TestCase):
         for text in (b"get, 4 + 4 units, 4 slots", b"get, 14 + 14 units, 14 slots"):
             self.assertIn(text, drawn["rtl-figure-bars.svg"])
 
+    def test_all_machines_are_named(self):
+        rows = [row("paper", "get"), row("gen5", "get") | {"platform": "gen5", "megahertz": 250.0}]
+        expected = "paper, 220 MHz; gen5, 250 MHz, simulated; 4 + 4 units, 4 slots"
+        self.assertEqual(rtl_figures.subtitle(rows), expected)
+
     def test_units_in_the_name_of_a_series_are_not_repeated(self):
         self.assertEqual(rtl_figures.name(row("4 + 4 units, 4 slots", "all")), "4 + 4 units, 4 slots")
 

@@ -50,8 +50,9 @@ pub(super) const WRITES: &[Column] = &[
 const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures` measures, draws and \
     writes this page: figures 12 to 17 of the paper and some of our own, on the accelerator in \
     SystemVerilog ([pipeline](../../design/pipeline.md)) behind models of the paper's machine: 220 MHz, \
-    two PCIe Gen3 x8, two channels of DDR4-2133. The logic is granted a lower \
-    [clock](../../design/timing.md) than 220 MHz, at which a rate is at least its share of the one below. \
+    two PCIe Gen3 x8, two channels of DDR4-2133. It has as many units as \
+    [fit the paper's device](../../decisions/0149-units-that-fit.md). Where an engine is granted a lower \
+    [clock](../../design/timing.md) than 220 MHz, a rate is at least its share of the one below. \
     `honeycomb-simulation figures NAME` measures one figure. \
     The figures of the [software accelerator](../README.md) have the same numbers.\n\nUnless a figure \
     says otherwise, 128 operations are in flight in a closed loop, and the store has 160,000 pairs of 16 \

@@ -1,5 +1,6 @@
 //! The points of each figure.
 
+use honeycomb_simulator::platform::Platform;
 use honeycomb_simulator::{CACHE_NODES, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
@@ -160,4 +161,19 @@ pub(super) fn limits(scale: Scale) -> Vec<Point> {
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24)];
     let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
     both.map(|((dataset, nodes), workload)| scale.point(workload, nodes, dataset, workload)).collect()
+}
+
+pub(super) fn platforms(scale: Scale) -> Vec<Point> {
+    let machines = [
+        ("paper, 220 MHz", Platform::PAPER),
+        ("paper, 183 MHz", Platform { cycle: 5_455, ..Platform::PAPER }),
+        ("gen5, 250 MHz", Platform::GEN5),
+    ];
+    let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24), Workload::Cloud(95)];
+    let both = machines.into_iter().flat_map(|machine| all.map(|one| (machine, one)));
+    both.map(|((series, platform), workload)| {
+        let point = scale.point(series, workload, PAPER_NODES, workload);
+        Point { simulator: Simulator { platform, ..point.simulator }, ..point }
+    })
+    .collect()
 }
