@@ -68,7 +68,8 @@ module answer_writer
   output answer_beat_t answer_o
 );
 
-  offset_t low_offset;
+  // A register: the fence keys are known long before a move of their bytes.
+  offset_t low_offset_q;
   logic emitter_move_valid, fence_move_valid, move_ready, move_chunk_valid, move_chunk_last;
   logic emitter_chunk_ready, chunk_valid, chunk_ready, chunk_last;
   logic outcome_valid, outcome_ready, outcome_first;
@@ -76,7 +77,7 @@ module answer_writer
   byte_chunk_t move_chunk, chunk;
   outcome_t outcome;
 
-  assign low_offset = fences_offset_i + offset_t'(FencesSize);
+  always_ff @(posedge clk_i) low_offset_q <= fences_offset_i + offset_t'(FencesSize);
 
   chunk_mover u_mover (
     .clk_i,
@@ -118,7 +119,7 @@ module answer_writer
     .answered_o,
     .prefix_i,
     .prefix_length_i,
-    .prefix_offset_i(low_offset),
+    .prefix_offset_i(low_offset_q),
     .finish_valid_i,
     .finish_ready_o,
     .finish_status_i,
@@ -154,7 +155,7 @@ module answer_writer
     .slot_i(request_i.slot),
     // The start key of a backward scan is the upper key.
     .upper_i(request_i.backward),
-    .low_offset_i(low_offset),
+    .low_offset_i(low_offset_q),
     .low_length_i(key_length_t'(fences_i.low_length)),
     .high_length_i(key_length_t'(fences_i.high_length)),
     .prefix_length_i,

@@ -53,6 +53,8 @@ module chunk_mover
   // Bytes that are moved, and bytes that are left; has_left_q: these are known.
   logic [31:0] moved_q, moved_d, left_q, left_lines;
   logic is_read_over, has_left_q;
+  // A line of a value is there: a register, so each takes two cycles.
+  logic has_line_q;
 
   assign left_lines = (left_q + LineBytes - 1) >> LineIndexBits;
   // The next line belongs to the next read.
@@ -81,7 +83,9 @@ module chunk_mover
       state_q <= Request;
       moved_q <= '0;
       has_left_q <= 1'b0;
+      has_line_q <= 1'b0;
     end else begin
+      has_line_q <= state_q == Lines && value_line_valid_i && !value_line_ready_o;
       state_q <= state_d;
       moved_q <= moved_d;
       has_left_q <= move_valid_i && !move_ready_o;
@@ -100,13 +104,13 @@ module chunk_mover
   assign value_address_o = move_i.address + bus_address_t'(moved_q);
   assign value_count_o = left_lines > ValueLines ? line_count_t'(ValueLines) : line_count_t'(left_lines);
 
-  assign chunk_valid_o = state_q == Lines ? value_line_valid_i :
+  assign chunk_valid_o = state_q == Lines ? has_line_q :
       state_q == Chunk || (state_q == Wait && window_fresh_i);
   assign chunk_o.first = '0;
   assign chunk_o.bytes = move_i.is_value ? value_line_i : window_i;
   assign chunk_last_o = left_q <= LineBytes;
   assign chunk_o.count = chunk_last_o ? (LineIndexBits + 1)'(left_q) : (LineIndexBits + 1)'(LineBytes);
-  assign value_line_ready_o = state_q == Lines && chunk_ready_i;
+  assign value_line_ready_o = state_q == Lines && has_line_q && chunk_ready_i;
   assign move_ready_o = chunk_valid_o && chunk_ready_i && chunk_last_o;
 
   `ASSERT(MoveIsNotEmpty, !move_valid_i || move_i.bytes != '0)
