@@ -204,7 +204,7 @@ module scan_control
   assign fails = (failed_i || open_failed_i) && state_q != Finish &&
       !(state_q == EmitValue && emit_answered_i);
   assign state_d = !done ? state_q : fails ? Finish : next;
-  assign emits_d = (emits_q && !emit_ready_i) || (state_q == Step && done && next == Step && !fails);
+  assign emits_d = (emits_q && !emit_ready_i) || (state_q == Step && step_ready_i && next == Step && !fails);
 
   always_comb begin
     seeks_floor_d = seeks_floor_q;
@@ -221,8 +221,9 @@ module scan_control
       Walk: found_d = walk_item_i;
       FindKey: found_d = find_item_i;
       EmitValue: status_d = 8'(StatusFound);
-      StepToFloor: if (done && next == Step) seeks_floor_d = 1'b0;
-      Step: if (done) begin
+      // Not done, which other parts decide in other states.
+      StepToFloor: if (step_ready_i && next == Step) seeks_floor_d = 1'b0;
+      Step: if (step_ready_i) begin
         found_d = step_item_i;
         more_d = step_found_i && !is_beyond && is_limited;
       end
