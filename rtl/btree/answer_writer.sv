@@ -16,9 +16,9 @@ module answer_writer
 
   input task_t request_i,
   input logic failed_i,
-  // the fence keys of the leaf, their offset, and its prefix
+  // the fence keys of the leaf, the offset of the low one, and its prefix
   input fences_t fences_i,
-  input offset_t fences_offset_i,
+  input offset_t low_offset_i,
   input prefix_t prefix_i,
   input key_length_t prefix_length_i,
 
@@ -68,15 +68,12 @@ module answer_writer
   output answer_beat_t answer_o
 );
 
-  offset_t low_offset;
   logic emitter_move_valid, fence_move_valid, move_ready, move_chunk_valid, move_chunk_last;
   logic emitter_chunk_ready, chunk_valid, chunk_ready, chunk_last;
   logic outcome_valid, outcome_ready, outcome_first;
   move_t emitter_move, fence_move;
   byte_chunk_t move_chunk, chunk;
   outcome_t outcome;
-
-  assign low_offset = fences_offset_i + offset_t'(FencesSize);
 
   chunk_mover u_mover (
     .clk_i,
@@ -118,7 +115,7 @@ module answer_writer
     .answered_o,
     .prefix_i,
     .prefix_length_i,
-    .prefix_offset_i(low_offset),
+    .prefix_offset_i(low_offset_i),
     .finish_valid_i,
     .finish_ready_o,
     .finish_status_i,
@@ -154,7 +151,7 @@ module answer_writer
     .slot_i(request_i.slot),
     // The start key of a backward scan is the upper key.
     .upper_i(request_i.backward),
-    .low_offset_i(low_offset),
+    .low_offset_i,
     .low_length_i(key_length_t'(fences_i.low_length)),
     .high_length_i(key_length_t'(fences_i.high_length)),
     .prefix_length_i,

@@ -89,12 +89,20 @@ module fence_writer
     return bytes < key_length_t'(LineBytes) ? 32'(bytes) : LineBytes;
   endfunction
 
+  // The offset of the bytes after the prefix, as if the prefix preceded them; known before a
+  // key begins.
+  offset_t rest_offset_q;
+
+  always_ff @(posedge clk_i) begin
+    rest_offset_q <= low_offset_i;
+    if (!is_low_i) rest_offset_q <= low_offset_i + offset_t'(low_length_i) - offset_t'(prefix_length_i);
+  end
+
   always_comb begin
     move_o = '0;
-    move_o.offset = low_offset_i + offset_t'(line_start);
+    move_o.offset = (state_q == Rest ? rest_offset_q : low_offset_i) + offset_t'(line_start);
     move_o.bytes = of_line(prefix_left);
     if (state_q == Rest) begin
-      if (!is_low_i) move_o.offset += offset_t'(low_length_i) - offset_t'(prefix_length_i);
       move_o.bytes = of_line(left);
     end
   end

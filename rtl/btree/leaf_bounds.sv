@@ -27,6 +27,8 @@ module leaf_bounds
   // every key with this prefix is beyond the bound, and so are all keys of later leaves
   output logic is_beyond_o,
   output prefix_t prefix_o,
+  // The offset of the low fence key; a register, because the fence keys are read first.
+  output offset_t low_offset_o,
 
   // at the end of a leaf: reads its fence keys; accepted when it is known whether the range continues beyond
   // the leaf
@@ -56,7 +58,7 @@ module leaf_bounds
   state_e state_q, state_d;
   logic backward, has_bound, has_prefix_q, is_beyond_q, continues_q, knows_fences_q;
   key_length_t bound_length, prefix_length;
-  offset_t low_offset, fence_length;
+  offset_t low_offset_q, fence_length;
   fences_t fences_q;
   prefix_t prefix_q;
 
@@ -64,7 +66,6 @@ module leaf_bounds
   assign bound_length = backward ? request_i.lower_length : request_i.upper_length;
   assign has_bound = bound_length != '0;
   assign prefix_length = key_length_t'(header_i.prefix_length);
-  assign low_offset = columns_i.fences_start + offset_t'(FencesSize);
   // Length of the fence key at which the scan leaves, without the prefix.
   assign fence_length = offset_t'(backward ? fences_q.low_length : fences_q.high_length) -
       offset_t'(prefix_length);
@@ -98,14 +99,14 @@ module leaf_bounds
     part_read_o.compares = state_q != StateFences;
     unique case (state_q)
       StateFence: begin
-        part_read_o.offset = low_offset;
-        part_read_o.offset += backward ? offset_t'(prefix_length) : offset_t'(fences_q.low_length);
+        part_read_o.offset = low_offset_q +
+            (backward ? offset_t'(prefix_length) : offset_t'(fences_q.low_length));
         part_read_o.length = fence_length;
         part_read_o.key_first = prefix_length;
         part_read_o.key_last = bound_length;
       end
       StatePrefix: begin
-        part_read_o.offset = low_offset;
+        part_read_o.offset = low_offset_q;
         part_read_o.length = offset_t'(prefix_length);
         part_read_o.key_last = bound_length < prefix_length ? bound_length : prefix_length;
       end
@@ -123,6 +124,7 @@ module leaf_bounds
   assign leave_continues_o = continues_q;
 
   always_ff @(posedge clk_i) begin
+    low_offset_q <= columns_i.fences_start + offset_t'(FencesSize);
     if (state_q == StateIdle && enter_valid_i) begin
       has_prefix_q <= has_bound;
       is_beyond_q <= 1'b0;
@@ -147,6 +149,7 @@ module leaf_bounds
   assign is_beyond_o = is_beyond_q;
   assign fences_o = fences_q;
   assign prefix_o = prefix_q;
+  assign low_offset_o = low_offset_q;
 
   `ASSERT(EnterExcludesLeave, !(enter_valid_i && leave_valid_i))
   `COVER(PrefixDecides, is_beyond_q)

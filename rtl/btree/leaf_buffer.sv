@@ -9,6 +9,7 @@
 module leaf_buffer
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import scan_pkg::*;
 #(
   // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault,
@@ -48,15 +49,12 @@ module leaf_buffer
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
 
-  // Whether the two lines of the window at an offset are stored. No byte at or beyond the limit is needed.
-  // If the lines are missing, LinesAhead lines are fetched, but none beyond the limit. After a read that
-  // failed the window is ready but undefined, so that no unit waits forever. window_ahead_i: no lines are
-  // fetched.
+  // Whether the two lines of a window are stored. If lines that it needs are missing, LinesAhead lines are
+  // fetched, but none beyond its limit. After a read that failed the window is ready but undefined, so that
+  // no unit waits forever.
   input logic window_valid_i,
-  input logic window_ahead_i,
   output logic window_ready_o,
-  input offset_t window_offset_i,
-  input offset_t window_limit_i,
+  input window_read_t window_i,
 
   // Reads lines of an overflow value. After a read that failed, lines are returned but undefined, as for
   // windows.
@@ -275,13 +273,13 @@ module leaf_buffer
   logic has_first, has_second;
 
   assign there_after = {there_q[0], there_q[Lines-1:1]};
-  assign window_line = line_count_t'(window_offset_i >> LineIndexBits);
-  assign window_last = line_count_t'((window_limit_i - 1'b1) >> LineIndexBits);
-  assign has_first = there_q[line_index_t'(window_line)] || window_limit_i <= window_offset_i;
-  assign has_second = there_after[line_index_t'(window_line)] || window_last <= window_line;
+  assign window_line = line_count_t'(window_i.offset >> LineIndexBits);
+  assign window_last = line_count_t'((window_i.limit - 1'b1) >> LineIndexBits);
+  assign has_first = there_q[line_index_t'(window_line)] || !window_i.needs_first;
+  assign has_second = there_after[line_index_t'(window_line)] || !window_i.needs_second;
   assign window_ready_o = (has_first && has_second) || failed_q;
   // A read in flight may return the line.
-  assign wants_line = window_valid_i && !window_ahead_i && !window_ready_o && known_q && !flies &&
+  assign wants_line = window_valid_i && !window_i.ahead && !window_ready_o && known_q && !flies &&
       !stores_q && !failed_q;
   assign missing = has_first_q ? window_line + 1'b1 : window_line;
 
@@ -297,8 +295,8 @@ module leaf_buffer
   end
 
   `ASSERT(LinesFit, !takes_line || 32'(line) < Lines)
-  `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_offset_i) < NodeBytes)
-  `ASSERT_STAYS(WindowStays, wants_line, !window_valid_i, {window_offset_i, window_limit_i})
+  `ASSERT(WindowsFit, !window_valid_i || failed_q || 32'(window_i.offset) < NodeBytes)
+  `ASSERT_STAYS(WindowStays, wants_line, !window_valid_i, window_i)
   `ASSERT(BeatsWereRequested, !beat_valid_i || flies)
   `ASSERT(ReadsHaveLines, !read_valid_o || read_o.count != '0)
   `ASSERT(ReadsHaveRoom, !read_valid_o || has_room)

@@ -66,6 +66,8 @@ module leaf_cursor
 
   state_e state_q, state_d;
   number_t sorted_q, sorted_d, count, item_before;
+  // The item of the step; a register, because a step is chosen before it reads.
+  number_t item_q;
   logic [CountBits-1:0] log_q, log_d;
   // verilator lint_off UNUSEDSIGNAL
   sorted_entry_t entry_q;
@@ -140,6 +142,7 @@ module leaf_cursor
 
   always_ff @(posedge clk_i) begin
     sorted_q <= sorted_d;
+    item_q <= step_back_i ? item_before : sorted_q;
     log_q <= log_d;
     found_q <= found_d;
     {entry_q, hidden_q} <= {log_entry_i, log_hidden_i};
@@ -155,7 +158,7 @@ module leaf_cursor
   always_comb begin
     part_read_o = '0;
     part_read_o.part = state_q == StateEntry ? PartEntry : PartItem;
-    part_read_o.index = step_back_i ? item_before : sorted_q;
+    part_read_o.index = item_q;
     part_read_o.offset = entry_q.entry;
     part_read_o.limit = offset_t'(state.size);
     part_read_o.compares = compares_i;
@@ -171,6 +174,7 @@ module leaf_cursor
   assign item_o = found_item(part_i, '0);
 
   `ASSERT(SetBetweenSteps, !set_i || (state_q == StateChoose && !step_valid_i))
+  `ASSERT(ItemIsThatOfTheStep, !part_valid_o || item_q == (step_back_i ? item_before : sorted_q))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
   `COVER(EntryBeforeSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d == sorted_q)
   `COVER(EntryReplacesSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d != sorted_q)

@@ -74,6 +74,8 @@ module leaf_prefetcher
   offset_t offset_d, limit_d, offset_q, limit_q, bytes_q, item_bytes_q, sorted_end, log_bytes, size;
   // the end of the offsets of the groups
   offset_t offsets_end_q;
+  // The bytes of items before and after that of the position, and the end of the first line of fence keys.
+  offset_t bytes_before_q, bytes_after_q, fences_limit_q;
   // Bytes of the pairs of a scan: at most 257 pairs.
   logic [18:0] product_q;
   logic offers_q, watched_d, watched_q;
@@ -121,12 +123,11 @@ module leaf_prefetcher
         is_wanted = wants_items;
         {offset_d, limit_d} = {item_offset_i, sorted_end};
         if (open_i.backward && !open_i.is_get) begin
-          offset_d = item_offset_i - columns_i.items_start > bytes_q ? item_offset_i - bytes_q
-              : columns_i.items_start;
+          offset_d = bytes_before_q > bytes_q ? item_offset_i - bytes_q : columns_i.items_start;
           // The item at the position is compared with the search key.
-          limit_d = has_equal && sorted_end - item_offset_i > item_bytes_q ? item_offset_i + item_bytes_q
+          limit_d = has_equal && bytes_after_q > item_bytes_q ? item_offset_i + item_bytes_q
               : has_equal ? sorted_end : item_offset_i;
-        end else if (sorted_end - item_offset_i > bytes_q) begin
+        end else if (bytes_after_q > bytes_q) begin
           limit_d = item_offset_i + bytes_q;
         end
         // The floor is before the position.
@@ -136,8 +137,7 @@ module leaf_prefetcher
       StateFences: begin
         is_wanted = !open_i.is_get && (header_i.prefix_length != '0 || open_i.seeks_floor || reaches_end_q);
         offset_d = columns_i.fences_start;
-        limit_d = columns_i.items_start;
-        if (limit_d - offset_d > offset_t'(LineBytes)) limit_d = offset_d + offset_t'(LineBytes);
+        limit_d = fences_limit_q;
       end
       StateMoreHeads: begin
         is_wanted = more_q.first < more_q.last;
@@ -194,6 +194,11 @@ module leaf_prefetcher
     if (state_q == StateWait) has_groups_q <= groups_valid_i;
     if (groups_valid_i) groups_q <= groups_i;
     item_bytes_q <= has_stride ? offset_t'(columns_i.stride) : offset_t'(LineBytes);
+    bytes_before_q <= item_offset_i - columns_i.items_start;
+    bytes_after_q <= sorted_end - item_offset_i;
+    fences_limit_q <= columns_i.items_start;
+    if (columns_i.items_start - columns_i.fences_start > offset_t'(LineBytes))
+      fences_limit_q <= columns_i.fences_start + offset_t'(LineBytes);
     offsets_end_q <= offsets_limit(columns_i, groups_q.last, count);
     product_q <= open_i.is_get ? 19'(item_bytes_q) : 19'(open_i.pairs[8:0]) * 19'(item_bytes_q[9:0]);
     if (state_q == StateFound) begin

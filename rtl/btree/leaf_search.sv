@@ -73,7 +73,7 @@ module leaf_search
   columns_t first_samples;
   // verilator lint_on UNUSEDSIGNAL
   leaf_columns_t columns_q;
-  number_t count, first_q, last_q, less_q, not_greater_q, left_q, low, low_q, edge_q;
+  number_t count, first_q, last_q, last_item_q, less_q, not_greater_q, left_q, low, low_q, edge_q;
   group_t low_group, group, last_group_q;
   indexes_t equal_q;
   logic [2:0] group_bits;
@@ -214,7 +214,7 @@ module leaf_search
   // ---- the offset of the first item
 
   // The lines of the offsets from the first group to the item after the last one; there is none for the item
-  // after all.
+  // after all, so last_item_q is the last item then.
   assign low = is_edge_q ? edge_q : less_q;
   assign offset_place = columns_q.offsets_start + (offset_t'(low_q) << 1);
   assign offset_index = offset_place[LineIndexBits-1:1];
@@ -223,7 +223,8 @@ module leaf_search
     low_q <= low;
     // The heads of the groups are counted in between.
     first_offset_line_q <= (columns_q.offsets_start + (offset_t'(first_q) << 1)) >> LineIndexBits;
-    last_offset_line_q <= (offsets_limit(columns_q, last_q, count) - 1'b1) >> LineIndexBits;
+    last_item_q <= last_q == count ? last_q - 1'b1 : last_q;
+    last_offset_line_q <= (columns_q.offsets_start + (offset_t'(last_item_q) << 1)) >> LineIndexBits;
     if (state_q == StateHeader) is_edge_q <= 1'b1;
     else if (state_q == StateGroups) is_edge_q <= 1'b0;
     if (state_q == StateLastSamples) edge_q <= at_end_i ? count : '0;

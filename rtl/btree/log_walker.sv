@@ -67,7 +67,7 @@ module log_walker
   log_word_t word_q;
   logic [7:0] index_q;
   logic is_over, is_seen_q, may_be_of_key, takes_word, finds, found_q;
-  offset_t line_offset;
+  offset_t line_limit;
   version_t version, version_q;
   // The read version is newer than the leaf by this number; it is not older, or else the leaf is not open.
   version_t age_q;
@@ -78,8 +78,7 @@ module log_walker
   assign version = header_i.node_version + version_t'(word_q.version_delta);
   assign may_be_of_key = index_q >= 8'(NodeHeaderTagsCount) || header_i.tags[index_q[3:0]] == fingerprint_i;
   assign finds = state_q == StateKey && part_ready_i && part_i.equal;
-  assign line_offset = geometry_i.node_bytes -
-      ((offset_t'(index_q) / offset_t'(WordsALine) + 1'b1) << LineIndexBits);
+  assign line_limit = geometry_i.node_bytes - ((offset_t'(index_q) / offset_t'(WordsALine)) << LineIndexBits);
 
   always_comb begin
     state_d = state_q;
@@ -129,8 +128,8 @@ module log_walker
   always_comb begin
     part_read_o = '0;
     part_read_o.part = PartBytes;
-    part_read_o.offset = line_offset;
-    part_read_o.limit = line_offset + offset_t'(LineBytes);
+    part_read_o.offset = line_limit - offset_t'(LineBytes);
+    part_read_o.limit = line_limit;
     if (state_q == StateKey) begin
       part_read_o.part = PartEntry;
       part_read_o.offset = entry_o.entry;

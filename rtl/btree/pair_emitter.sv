@@ -99,10 +99,10 @@ module pair_emitter
 
   // ---- parts of the pair
 
-  logic is_overflow, is_get, moves_get, has_prefix_rest, is_full, begins_pair;
+  logic is_overflow, is_get, moves_get, has_prefix_rest, is_full, begins_pair, is_done;
   bus_address_t value_address;
   offset_t value_offset;
-  byte_count_t pair_bytes;
+  logic [31:0] pair_bytes;
   logic exceeds;
 
   assign is_get = !request_i.is_scan;
@@ -132,58 +132,50 @@ module pair_emitter
   assign is_full = pairs_q != '0 && (is_overflow || exceeds);
   assign begins_pair = state_q == Choose && is_sized && !is_get && !is_full && !is_overflow;
 
-  state_e after_head, after_prefix, after_first, after_rest;
+  state_e after_head, after_prefix, after_first, after_rest, after;
   assign after_rest = is_overflow ? Value : Choose;
-  assign after_first = sizes.is_joined || sizes.moved == '0 ? after_rest : sizes.is_whole ? Second : Rest;
+  assign after_first = !sizes.has_more ? after_rest : sizes.is_whole ? Second : Rest;
   assign after_prefix = sizes.first != '0 ? First : after_first;
   assign after_head = has_prefix_rest ? Prefix : after_prefix;
+
+  // The chunk or the move of a state is done; the state that follows then.
+  assign is_done = state_q inside {Prefix, Rest, Value} ? move_ready_i : chunk_ready_i;
+
+  always_comb begin
+    unique case (state_q)
+      Choose, Head: after = after_head;
+      Prefix: after = after_prefix;
+      First: after = after_first;
+      Second, Rest: after = after_rest;
+      default: after = Choose;
+    endcase
+  end
 
   always_comb begin
     state_d = state_q;
     pairs_d = pairs_q;
     bytes_d = bytes_q;
-    emit_ready_o = 1'b0;
     finish_ready_o = 1'b0;
+    // After a failure the reference is undefined and is not followed.
+    emit_ready_o = !is_sized && failed_i && part_valid_o && part_ready_i;
 
-    unique case (state_q)
-      Choose: begin
-        if (emit_valid_i && !is_sized) begin
-          // After a failure the reference is undefined and is not followed.
-          emit_ready_o = failed_i && part_valid_o && part_ready_i;
-        end else if (emit_valid_i && is_get && !is_overflow) begin
-          bytes_d = byte_count_t'(sizes.value);
-          state_d = moves_get ? Rest : Choose;
-          emit_ready_o = state_d == Choose;
-        end else if (emit_valid_i && is_full) begin
-          if (outcome_ready_i) begin
-            pairs_d = '0;
-            bytes_d = '0;
-          end
-        end else if (emit_valid_i && is_overflow) begin
-          if (outcome_ready_i) state_d = is_get ? Value : Head;
-        end else if (emit_valid_i) begin
-          if (chunk_ready_i) begin
-            pairs_d = pairs_q + 1'b1;
-            bytes_d = bytes_q + pair_bytes;
-            state_d = after_head;
-            emit_ready_o = state_d == Choose;
-          end
-        end else if (finish_valid_i) begin
-          finish_ready_o = outcome_ready_i;
-          if (outcome_ready_i) begin
-            pairs_d = '0;
-            bytes_d = '0;
-          end
-        end
+    if (state_q != Choose || begins_pair) begin
+      if (is_done) state_d = after;
+      emit_ready_o = is_done && after == Choose;
+      if (begins_pair && is_done) begin
+        pairs_d = pairs_q + 1'b1;
+        bytes_d = bytes_q + byte_count_t'(pair_bytes);
       end
-      Head: if (chunk_ready_i) state_d = after_head;
-      Prefix: if (move_ready_i) state_d = after_prefix;
-      First: if (chunk_ready_i) state_d = after_first;
-      Second: if (chunk_ready_i) state_d = after_rest;
-      Rest: if (move_ready_i) state_d = after_rest;
-      default: if (move_ready_i) state_d = Choose;
-    endcase
-    if (state_q != Choose) emit_ready_o = state_d == Choose;
+    end else if (is_sized && is_get && !is_overflow) begin
+      bytes_d = byte_count_t'(sizes.value);
+      if (sizes.has_more) state_d = Rest;
+      emit_ready_o = !sizes.has_more;
+    end else if (is_sized && !is_full) begin
+      if (outcome_ready_i) state_d = is_get ? Value : Head;
+    end else if (is_sized || finish_valid_i) begin
+      finish_ready_o = finish_valid_i && outcome_ready_i;
+      if (outcome_ready_i) {pairs_d, bytes_d} = '0;
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -204,9 +196,8 @@ module pair_emitter
   assign bytes_o = 32'(sizes.key) + sizes.value;
 
   always_comb begin
-    outcome_first_o = emit_valid_i && is_overflow && !is_full;
-    outcome_valid_o = state_q == Choose && finish_valid_i;
-    if (emit_valid_i) outcome_valid_o = state_q == Choose && is_sized && (is_full || is_overflow);
+    outcome_first_o = is_sized && is_overflow && !is_full;
+    outcome_valid_o = state_q == Choose && (finish_valid_i || (is_sized && (is_full || is_overflow)));
   end
 
   always_comb begin
@@ -216,19 +207,19 @@ module pair_emitter
     outcome_o.pairs = 22'(pairs_q);
     outcome_o.bytes = 32'(bytes_q);
     // Another pair follows.
-    outcome_o.continued = emit_valid_i && !is_get;
+    outcome_o.continued = !finish_valid_i && !is_get;
     outcome_o.pair_version = is_get ? emit_i.version : '0;
     if (outcome_first_o) begin
       outcome_o.pairs = 22'(!is_get);
-      outcome_o.bytes = is_get ? sizes.value : 32'(CompletionPairSize) + bytes_o;
+      outcome_o.bytes = is_get ? sizes.value : pair_bytes;
     end
-    if (!emit_valid_i && finish_status_i != 8'(StatusFound)) begin
+    if (finish_valid_i && finish_status_i != 8'(StatusFound)) begin
       outcome_o.status = finish_status_i;
       outcome_o.pairs = '0;
       outcome_o.bytes = '0;
       outcome_o.pair_version = '0;
     end
-    outcome_o.more = !emit_valid_i && finish_more_i;
+    outcome_o.more = finish_valid_i && finish_more_i;
   end
 
   // ---- chunks
@@ -241,7 +232,7 @@ module pair_emitter
   // Only one of the two has a chunk.
   assign move_chunk_ready_o = chunk_ready_i;
 
-  assign moves_get = is_sized && is_get && !is_overflow && sizes.moved != '0;
+  assign moves_get = is_sized && is_get && !is_overflow && sizes.has_more;
   assign move_valid_o = state_q inside {Prefix, Rest, Value} || (state_q == Choose && moves_get);
 
   always_comb begin
@@ -291,6 +282,7 @@ module pair_emitter
   end
 
   `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
+  `ASSERT(SizesAreThoseOfAPair, !is_sized || emit_valid_i)
   `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
   `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Second, Head} || begins_pair))
   `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)

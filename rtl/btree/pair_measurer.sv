@@ -31,8 +31,8 @@ module pair_measurer
   // the sizes are those of the pair, until consume_i
   output logic valid_o,
   output pair_sizes_t sizes_o,
-  // The bytes of the pair with its header, if its value is in its item; these exceed the open answer.
-  output logic [BytesBits-1:0] pair_bytes_o,
+  // the bytes of the pair with its header; if its value is in its item, these exceed the open answer
+  output logic [31:0] pair_bytes_o,
   output logic exceeds_o,
   // see value_finder
   output logic is_overflow_o,
@@ -48,7 +48,8 @@ module pair_measurer
   logic value_valid, valid_q;
   logic [31:0] value_bytes;
   pair_sizes_t sizes, sizes_q;
-  logic [BytesBits-1:0] pair_bytes, pair_bytes_q, suffix_and_value;
+  logic [31:0] pair_bytes, pair_bytes_q, suffix_and_value;
+  logic is_joined;
   // Bytes that the open answer has room for, after the header of a pair and its prefix; negative if there is
   // none.
   logic signed [BytesBits+1:0] room_q;
@@ -81,19 +82,21 @@ module pair_measurer
     sizes.is_whole = emit_i.has_all && !is_overflow_o;
     sizes.first = (LineIndexBits+1)'(head_length(emit_i.word));
     // A short head is a chunk of its own, because the bytes after it are not adjacent to it.
-    sizes.is_joined = sizes.is_whole && 32'(head_length(emit_i.word)) == HeadBytes;
-    if (sizes.is_joined) sizes.first += (LineIndexBits+1)'(sizes.moved);
+    is_joined = sizes.is_whole && 32'(head_length(emit_i.word)) == HeadBytes;
+    if (is_joined) sizes.first = (LineIndexBits+1)'(suffix_and_value);
+    sizes.has_more = is_get_i ? value_bytes != '0 : !is_joined &&
+        (rest_bytes(emit_i.word) != '0 || (!is_overflow_o && value_bytes != '0));
   end
 
-  assign suffix_and_value = BytesBits'(emit_i.word.suffix_length) + BytesBits'(value_bytes);
-  assign pair_bytes = BytesBits'(CompletionPairSize) + BytesBits'(sizes.key) + BytesBits'(value_bytes);
+  assign suffix_and_value = 32'(emit_i.word.suffix_length) + value_bytes;
+  assign pair_bytes = CompletionPairSize + 32'(prefix_length_i) + suffix_and_value;
 
   always_ff @(posedge clk_i) begin
     {sizes_q, pair_bytes_q, value_offset_q} <= {sizes, pair_bytes, value_offset};
     // The answer has not changed since the cycle before the pair.
     room_q <= (BytesBits+2)'(BytesMax - CompletionPairSize) - (BytesBits+2)'(answer_bytes_i) -
         (BytesBits+2)'(prefix_length_i);
-    if (!valid_q) exceeds_q <= $signed({2'b0, suffix_and_value}) > room_q;
+    if (!valid_q) exceeds_q <= $signed({2'b0, BytesBits'(suffix_and_value)}) > room_q;
   end
 
   always_ff @(posedge clk_i) begin

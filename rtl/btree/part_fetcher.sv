@@ -92,11 +92,15 @@ module part_fetcher
   line_t heads_q;
   logic [8*OffsetBytes*Offsets-1:0] offsets_q;
   number_t heads_first_q, offsets_first_q, heads_first, offsets_first;
+  // The offset of the offsets; the fence keys follow them at once. Registers, because the heads come first.
+  offset_t offsets_place, offsets_place_q;
+  logic reaches_fences_q;
   logic has_heads_q, has_offsets_q, has_stride, needs_heads, needs_offsets;
 
   assign has_stride = columns_i.stride != '0;
   assign heads_first = {index_q[NumberBits-1:ElementBits], ElementBits'(0)};
   assign offsets_first = {index_q[NumberBits-1:OffsetIndexBits], OffsetIndexBits'(0)};
+  assign offsets_place = columns_i.offsets_start + (offset_t'(offsets_first) << 1);
   assign needs_heads = !has_heads_q || heads_first_q != heads_first;
   assign needs_offsets = !has_offsets_q || offsets_first_q != offsets_first;
 
@@ -150,10 +154,9 @@ module part_fetcher
       end
       StateOffsets: begin
         if (needs_offsets && coming_q != ItemOffsets && came_q != ItemOffsets) asks = ItemOffsets;
-        window_offset_o = columns_i.offsets_start + (offset_t'(offsets_first) << 1);
+        window_offset_o = offsets_place_q;
         window_limit_o = columns_i.fences_start;
-        if (window_offset_o + offset_t'(OffsetBytes * Offsets) < columns_i.fences_start)
-          window_limit_o = window_offset_o + offset_t'(OffsetBytes * Offsets);
+        if (!reaches_fences_q) window_limit_o = offsets_place_q + offset_t'(OffsetBytes * Offsets);
       end
       StateWindow: asks = Bytes;
       default: ;
@@ -182,6 +185,8 @@ module part_fetcher
   always_ff @(posedge clk_i) begin
     if (state_q == StateHeads && needs_heads) heads_first_q <= heads_first;
     if (came_q == Heads) heads_q <= window_i;
+    offsets_place_q <= offsets_place;
+    reaches_fences_q <= offsets_place + offset_t'(OffsetBytes * Offsets) >= columns_i.fences_start;
     if (state_q == StateOffsets && needs_offsets) offsets_first_q <= offsets_first;
     if (came_q == ItemOffsets) offsets_q <= window_i[8*OffsetBytes*Offsets-1:0];
     if (rst_i || forget_i) {has_heads_q, has_offsets_q} <= '0;

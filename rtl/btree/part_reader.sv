@@ -218,14 +218,15 @@ module part_reader
       part_q.word <= word;
       part_q.head <= head;
       part_q.rest <= place + before_rest;
-      part_q.has_all <= rest_bytes(word) + offset_t'(word.value_length) <= offset_t'(RestBytes);
+      part_q.has_all <= has_all(word);
     end
     if (state_q == StateOrder) {part_q.less, part_q.equal} <= {less, equal};
   end
 
   // ---- the comparison
 
-  offset_t whole_bytes, part_bytes, key_bytes;
+  // key_left_q: known from the cycle after the start, or after the previous window, on
+  offset_t whole_bytes, part_bytes, key_left_q;
   window_count_t room, part_count_q, key_count_q;
 
   function automatic window_count_t at_most(window_count_t most, offset_t bytes);
@@ -236,14 +237,15 @@ module part_reader
       : window_count_t'(LineBytes);
   assign whole_bytes = read_q.part == PartBytes ? read_q.length : offset_t'(part_q.word.suffix_length);
   assign part_bytes = whole_bytes - compared_q;
-  assign key_bytes = offset_t'(read_q.key_last) - offset_t'(read_q.key_first) - compared_q;
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateIdle) compared_q <= '0;
     else if (state_q == StateNext) compared_q <= compared_q + offset_t'(room);
     part_count_q <= at_most(room, part_bytes);
-    key_count_q <= at_most(room, key_bytes);
-    is_last_q <= part_bytes <= offset_t'(room) && key_bytes <= offset_t'(room);
+    if (state_q == StateStart) key_left_q <= offset_t'(read_q.key_last) - offset_t'(read_q.key_first);
+    else if (state_q == StateNext) key_left_q <= key_left_q - offset_t'(room);
+    key_count_q <= at_most(room, key_left_q);
+    is_last_q <= part_bytes <= offset_t'(room) && key_left_q <= offset_t'(room);
   end
 
   key_compare u_compare (

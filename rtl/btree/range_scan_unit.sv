@@ -87,7 +87,7 @@ module range_scan_unit
   logic window_valid, window_ready, window_ahead, bytes_valid, bytes_ready, bytes_held, bytes_fresh;
   logic compare_read, compare_upper;
   logic value_valid, value_ready, value_line_valid, value_line_ready;
-  offset_t window_offset, window_limit, bytes_offset, bytes_limit;
+  offset_t window_offset, window_limit, bytes_offset, bytes_limit, low_offset;
   key_length_t compare_byte;
   line_t window, compare_window, value_line;
   bus_address_t value_address;
@@ -192,7 +192,7 @@ module range_scan_unit
     .leaf_i(leaf),
     .enter_valid_i(enter_valid), .enter_ready_o(enter_ready),
     .bound_has_prefix_o(bound_has_prefix), .leaf_is_beyond_o(leaf_is_beyond),
-    .fences_o(fences), .prefix_o(prefix),
+    .fences_o(fences), .prefix_o(prefix), .low_offset_o(low_offset),
     .leave_valid_i(leave_valid), .leave_ready_o(leave_ready),
     .leave_continues_o(leave_continues),
     .part_valid_i(pairs_part_valid || writer_part_valid), .part_ready_o(part_ready),
@@ -246,7 +246,7 @@ module range_scan_unit
     .request_i(leaf.request),
     .failed_i(failed),
     .fences_i(fences),
-    .fences_offset_i(leaf.columns.fences_start),
+    .low_offset_i(low_offset),
     .prefix_i(prefix),
     .prefix_length_i(key_length_t'(leaf.header.prefix_length)),
     .emit_valid_i(emit_valid), .emit_ready_o(emit_ready),

@@ -108,9 +108,9 @@ module result_buffer
   assign brings_bytes = outcome_i.bytes != '0;
   assign outcome_ready_o = outcomes_ready && (!is_open || packer_ready);
 
-  fifo #(
-    .T(answer_t),
-    .Depth(2)
+  // Registers, unlike the memory of a fifo, so that the lines are accepted in time.
+  skid_buffer #(
+    .T(answer_t)
   ) u_outcomes (
     .clk_i,
     .rst_i,
@@ -120,8 +120,7 @@ module result_buffer
             outcome: outcome_i}),
     .out_valid_o(outcomes_valid),
     .out_ready_i(takes_answer && answer_o.last),
-    .out_o(answer),
-    .count_o()
+    .out_o(answer)
   );
 
   // ---- answers: lines that precede an answer without bytes are discarded

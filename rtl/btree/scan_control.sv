@@ -121,7 +121,8 @@ module scan_control
   logic emits_q, emits_d, is_short_q, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
-  state_e first_state;
+  state_e first_state, after_entry, next;
+  logic done, fails;
 
   // ---- request
 
@@ -163,79 +164,72 @@ module scan_control
   assign is_short = step_item_i.has_all && !step_item_i.word.overflow &&
       32'(header_i.prefix_length) <= PrefixBytes;
 
+  // The work of a state is done; then another state follows, or after a failure the end, because the results
+  // since the beginning of the leaf are undefined.
   always_comb begin
-    state_d = state_q;
+    unique case (state_q)
+      Idle: done = granted_i;
+      Open: done = open_ready_i;
+      Walk: done = walk_ready_i;
+      FindKey, FindStart: done = find_ready_i;
+      EmitValue: done = emit_ready_i;
+      EnterLeaf: done = enter_ready_i;
+      SetStart: done = 1'b1;
+      StepToFloor, Step: done = step_ready_i;
+      LeaveLeaf: done = leave_ready_i || !has_sibling;
+      GoOn: done = go_ready_i;
+      default: done = finish_ready_i;
+    endcase
+  end
+
+  always_comb begin
+    unique case (state_q)
+      Idle: next = descent_failed_i || none_i ? Finish : first_state;
+      Open: next = open_none_i ? Finish : first_state;
+      Walk: next = is_get ? (walk_found_i ? after_entry : FindKey) : EnterLeaf;
+      FindKey: next = find_found_i ? EmitValue : Finish;
+      EmitValue: next = emit_answered_i ? Idle : Finish;
+      EnterLeaf: next = has_start ? FindStart : SetStart;
+      FindStart: next = SetStart;
+      SetStart: next = seeks_floor_q ? StepToFloor : Step;
+      StepToFloor: next = step_found_i || !has_sibling ? Step : GoOn;
+      Step: next = !step_found_i ? LeaveLeaf : is_beyond || is_limited ? Finish : Step;
+      LeaveLeaf: next = has_sibling && leave_continues_i ? GoOn : Finish;
+      GoOn: next = Open;
+      default: next = Idle;
+    endcase
+  end
+
+  assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
+  assign fails = (failed_i || open_failed_i) && state_q != Finish &&
+      !(state_q == EmitValue && emit_answered_i);
+  assign state_d = !done ? state_q : fails ? Finish : next;
+  assign emits_d = (emits_q && !emit_ready_i) || (state_q == Step && step_ready_i && next == Step && !fails);
+
+  always_comb begin
     seeks_floor_d = seeks_floor_q;
     found_d = found_q;
     status_d = status_q;
     more_d = more_q;
-    emits_d = emits_q && !emit_ready_i;
-
     unique case (state_q)
       Idle: begin
         seeks_floor_d = seeks_floor(request_i);
         status_d = request_i.is_scan ? 8'(StatusFound) : 8'(StatusAbsent);
         more_d = 1'b0;
-        if (granted_i) state_d = descent_failed_i || none_i ? Finish : first_state;
         if (descent_failed_i) status_d = 8'(StatusFault);
       end
-
-      Open: if (open_ready_i) state_d = open_none_i ? Finish : first_state;
-      Walk: begin
-        found_d = walk_item_i;
-        if (walk_ready_i) begin
-          if (!is_get) state_d = EnterLeaf;
-          else if (!walk_found_i) state_d = FindKey;
-          else state_d = walk_item_i.word.tombstone ? Finish : EmitValue;
-        end
-      end
-
-      FindKey: begin
-        found_d = find_item_i;
-        if (find_ready_i) state_d = find_found_i ? EmitValue : Finish;
-      end
-      EmitValue: begin
-        status_d = 8'(StatusFound);
-        if (emit_ready_i) state_d = emit_answered_i ? Idle : Finish;
-      end
-
-      EnterLeaf: begin
-        if (enter_ready_i) state_d = has_start ? FindStart : SetStart;
-      end
-      FindStart: if (find_ready_i) state_d = SetStart;
-      SetStart: state_d = seeks_floor_q ? StepToFloor : Step;
-      StepToFloor: begin
-        if (step_ready_i && (step_found_i || !has_sibling)) begin
-          seeks_floor_d = 1'b0;
-          state_d = Step;
-        end else if (step_ready_i) begin
-          state_d = GoOn;
-        end
-      end
-
+      Walk: found_d = walk_item_i;
+      FindKey: found_d = find_item_i;
+      EmitValue: status_d = 8'(StatusFound);
+      // Not done, which other parts decide in other states.
+      StepToFloor: if (step_ready_i && next == Step) seeks_floor_d = 1'b0;
       Step: if (step_ready_i) begin
         found_d = step_item_i;
         more_d = step_found_i && !is_beyond && is_limited;
-        if (!step_found_i) state_d = LeaveLeaf;
-        else if (is_beyond || is_limited) state_d = Finish;
-        else emits_d = 1'b1;
       end
-      LeaveLeaf: begin
-        if (!has_sibling) state_d = Finish;
-        else if (leave_ready_i) state_d = leave_continues_i ? GoOn : Finish;
-      end
-      GoOn: if (go_ready_i) state_d = Open;
-      default: if (finish_ready_i) state_d = Idle;
+      default: ;
     endcase
-
-    // After a failure, the results since the beginning of the leaf are undefined.
-    if ((failed_i || open_failed_i) && (state_d != state_q || (emits_d && !emits_q)) &&
-        state_q != Finish && state_d != Idle) begin
-      state_d = Finish;
-      emits_d = 1'b0;
-      status_d = 8'(StatusFault);
-      more_d = 1'b0;
-    end
+    if (done && fails) {status_d, more_d} = {8'(StatusFault), 1'b0};
   end
 
   always_ff @(posedge clk_i) begin

@@ -83,6 +83,17 @@ package scan_pkg;
     line_t bytes;
   } part_t;
 
+  // A window of the open leaf to read: its offset, and the offset at and beyond which no byte is needed.
+  typedef struct packed {
+    // no lines are fetched
+    logic ahead;
+    offset_t offset;
+    offset_t limit;
+    // the window needs bytes of the line at the offset, and of the line after it
+    logic needs_first;
+    logic needs_second;
+  } window_read_t;
+
   // A leaf to open.
   typedef struct packed {
     lid_t lid;
@@ -147,13 +158,14 @@ package scan_pkg;
     // the bytes of key and value
     key_length_t key;
     logic [31:0] value;
-    // The bytes of the first chunk after the header and the prefix: those in the head, with those after it if
-    // is_joined. is_whole: the bytes after the head are in the part that was read, so none is moved.
+    // The bytes of the first chunk after the header and the prefix: those in the head, mostly with those
+    // after it. is_whole: the bytes after the head are in the part that was read, so none is moved.
     logic [LineIndexBits:0] first;
     logic is_whole;
-    logic is_joined;
-    // the bytes after the head to move, or in the part; of a get those of the value
+    // The bytes after the head to move, or in the part; of a get those of the value. has_more: there are
+    // some, and the first chunk does not have them.
     logic [31:0] moved;
+    logic has_more;
   } pair_sizes_t;
 
   // A chunk of an answer: bytes of a line, from the first one on.
@@ -229,6 +241,15 @@ package scan_pkg;
     return 32'(word.suffix_length) > HeadBytes ? offset_t'(word.suffix_length) - offset_t'(HeadBytes) : '0;
   endfunction
 
+  // Returns whether the first read of an item returns all its bytes: those after its head are at most
+  // RestBytes. If the head is not full, these are the value.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic has_all(item_word_t word);
+  // verilator lint_on UNUSEDSIGNAL
+    return 32'(word.value_length) <= RestBytes &&
+        32'(word.suffix_length) + 32'(word.value_length) <= HeadBytes + RestBytes;
+  endfunction
+
   // Returns the bytes of the key of an item in its head.
   // verilator lint_off UNUSEDSIGNAL
   function automatic logic [3:0] head_length(item_word_t word);
@@ -252,6 +273,13 @@ package scan_pkg;
   function automatic offset_t offsets_limit(leaf_columns_t columns, number_t last, number_t count);
   // verilator lint_on UNUSEDSIGNAL
     return columns.offsets_start + ((offset_t'(last) + offset_t'(last != count)) << 1);
+  endfunction
+
+  // Returns the request of a window.
+  function automatic window_read_t window_read(logic ahead, offset_t offset, offset_t limit);
+    offset_t last = limit - 1'b1;
+    return '{ahead: ahead, offset: offset, limit: limit, needs_first: offset < limit,
+             needs_second: offset >> LineIndexBits < last >> LineIndexBits};
   endfunction
 
   // Returns the item that a read has found.

@@ -186,12 +186,6 @@ module scan_slots
 
   // ---- slots ----
 
-  typedef struct packed {
-    logic ahead;
-    offset_t offset;
-    offset_t limit;
-  } window_read_t;
-
   logic [Slots-1:0] opened, open_ready, open_none, open_failed, store_valid, store_ready;
   logic [Slots-1:0] repeated_valid, repeated_leaf_ready, window_ready, value_ready, value_line_valid;
   descent_t [Slots-1:0] repeated;
@@ -212,7 +206,7 @@ module scan_slots
     end
     open_none_q <= |(open_none & has_grant_q);
     open_failed_q <= |(open_failed & has_grant_q);
-    window_q <= '{ahead: window_ahead_i, offset: window_offset_i, limit: window_limit_i};
+    window_q <= window_read(window_ahead_i, window_offset_i, window_limit_i);
   end
 
   for (genvar index = 0; index < Slots; index++) begin : gen_slots
@@ -239,9 +233,7 @@ module scan_slots
       .repeated_leaf_ready_o(repeated_leaf_ready[index]),
       .repeated_leaf_i,
       .window_valid_i(asks_q && has_grant_q[index]), .window_ready_o(window_ready[index]),
-      .window_ahead_i(window_q.ahead),
-      .window_offset_i(window_q.offset),
-      .window_limit_i(window_q.limit),
+      .window_i(window_q),
       .store_valid_o(store_valid[index]), .store_ready_i(store_ready[index]),
       .store_line_o(store_line[index]),
       .store_data_o(store_data[index]),
