@@ -26,13 +26,15 @@ def parse(words):
     parser = throughput.common_parser(__doc__, connections=50, pairs=100_000)
     parser.add_argument("--workloads", nargs="+", choices=SPANS, default=["get", "set", "range"])
     parser.add_argument("--pipeline", type=int, default=128)
+    parser.add_argument("--unordered", action="store_true", help="measure unordered databases")
     parser.add_argument("--batches", type=int, default=4, help="measured batches on each connection")
     return parser.parse_args(words)
 
 
 def programs(arguments):
     """Yields a name, a command that serves at PORT, and the workloads of its protocol."""
-    yield from throughput.honeycombs(arguments.honeycomb, cores=1)
+    kind = throughput.unordered_honeycombs if arguments.unordered else throughput.honeycombs
+    yield from kind(arguments.honeycomb, cores=1)
     if shutil.which(throughput.REDIS_COMMAND[0]):
         yield "redis", throughput.REDIS_COMMAND, requests.REDIS
 
@@ -63,7 +65,7 @@ def rows(arguments, folder):
     """Yields the instructions of a request, by workload and server."""
     for workload in arguments.workloads:
         for name, command, workloads in programs(arguments):
-            output = folder / f"{workload}-{name.replace(' ', '-')}.callgrind"
+            output = folder / f"{workload}-{name.replace(',', '').replace(' ', '-')}.callgrind"
             valgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no"]
             valgrind.append(f"--callgrind-out-file={output}")
             server = throughput.Server(name, valgrind + command, workloads)

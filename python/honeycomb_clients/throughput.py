@@ -75,14 +75,19 @@ def honeycombs(programs, cores):
         yield "honeycomb" if number == 1 else f"honeycomb {number}", command, requests.HONEYCOMB
 
 
+def unordered_honeycombs(programs, cores):
+    """As `honeycombs`, with an unordered database."""
+    for name, command, _ in honeycombs(programs, cores):
+        yield f"{name}, unordered", [*command, "--unordered", "0"], requests.UNORDERED
+
+
 def commands(programs, cores, nothing=None, unordered=False):
     """Yields a name, a command that serves at PORT, and the workloads of each server that is installed:
     Honeycomb's programs, the first of them with an unordered database, a server that does nothing, and the
     peers."""
     yield from honeycombs(programs, cores)
     if unordered:
-        _, command, _ = next(honeycombs(programs, cores))
-        yield "honeycomb, unordered", [*command, "--unordered", "0"], requests.UNORDERED
+        yield from unordered_honeycombs(programs[:1], cores)
     if nothing:
         yield "nothing", [nothing, "PORT"], requests.NOTHING
     threads = ["--io-threads", "2", "--io-threads-do-reads", "yes"]

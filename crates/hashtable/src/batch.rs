@@ -79,12 +79,6 @@ impl Answers {
         &self.bytes[span.start..span.end]
     }
 
-    /// Bytes of memory that the values occupy.
-    #[must_use]
-    pub fn capacity(&self) -> usize {
-        self.bytes.capacity()
-    }
-
     pub(crate) fn set(&mut self, index: usize, result: Result<Outcome, Error>) {
         match result {
             Ok(outcome) => self.outcomes[index] = outcome,

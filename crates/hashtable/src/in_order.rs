@@ -15,6 +15,7 @@ use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
 use crate::read::Pending;
+use crate::waiting_keys::WaitingKeys;
 
 /// An operation between its steps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,10 +27,6 @@ struct Step<'r> {
 }
 
 type Window<'r> = [Step<'r>; WINDOW];
-
-/// Words of the set of keys that wait: many more bits than keys, because another key with the same bit
-/// waits in vain.
-const KEY_WORDS: usize = 16;
 
 /// Whether all requests are valid and have no functions.
 #[inline]
@@ -94,17 +91,16 @@ impl<'i> OrderedRun<'i, '_> {
     /// The second and third step.
     #[inline(always)]
     fn execute(&mut self, window: &mut Window<'_>, requests: &[Request<'_>]) {
-        // A bit for each operation that waits, chosen by its hash; and a bit for each of them by its place.
-        let (mut keys, mut waiting) = ([0_u64; KEY_WORDS], 0_u32);
+        // A bit for each operation that waits, by its place.
+        let (mut keys, mut waiting) = (WaitingKeys::default(), 0_u32);
         for (at, (step, request)) in window.iter_mut().zip(requests).enumerate() {
-            let word = &mut keys[(step.key.hash >> 38) as usize % KEY_WORDS];
-            let key = 1 << (step.key.hash >> 32 & 63);
-            let may_execute = *word & key == 0;
+            let may_execute = !keys.may_have(step.key.hash);
             match self.search(step, &request.operation, may_execute) {
                 Ok(outcome) => self.answers.outcomes[self.first + at] = outcome,
                 Err(pending) => {
                     step.pending = pending;
-                    (*word, waiting) = (*word | key, waiting | 1 << at);
+                    keys.add(step.key.hash);
+                    waiting |= 1 << at;
                 }
             }
         }

@@ -3,7 +3,8 @@
 //! 1. `Session::lock_keys` locks the stripes of all keys in ascending order, so callers cannot deadlock. No
 //!    reader and no writer sees these keys before the end.
 //! 2. `LockedKeys::prepare` allocates the memory for a new value: its slab, its buffer and a chained bucket,
-//!    in case that it finds no room in its chain. It changes nothing that the table refers to.
+//!    in case that it finds no room in its chain. A value that replaces the current one in its place needs no
+//!    memory. It changes nothing that the table refers to.
 //! 3. `LockedKeys::commit` stores all values. It allocates nothing, so it cannot fail.
 
 use honeycomb_memory::{SequenceGuard, lock_all};
@@ -26,18 +27,20 @@ pub struct LockedKeys<'s> {
     /// The numbers of the locked stripes, in ascending order.
     stripes: Vec<usize>,
     /// Dropped before the guards: it frees slabs, which only a holder of a stripe may do.
-    changes: Vec<Change<'s>>,
+    /// Each has the index of its key.
+    changes: Vec<(usize, Change<'s>)>,
     /// The new values.
     values: Vec<u8>,
     guards: Vec<SequenceGuard<'s>>,
 }
 
+/// What happens to a key. Spans are of the new values.
 #[derive(Debug)]
-struct Change<'s> {
-    /// Index of the key.
-    key: usize,
-    /// The new pair, and its value among the new values; `None` removes the pair.
-    pair: Option<(NewPair<'s>, Span)>,
+enum Change<'s> {
+    Remove,
+    /// The value replaces the current one in its place.
+    Replace(Span),
+    Store(Box<NewPair<'s>>, Span),
 }
 
 #[derive(Debug)]
@@ -89,30 +92,48 @@ impl<'s> LockedKeys<'s> {
     /// # Panics
     /// If there is no such key.
     pub fn prepare(&mut self, key: usize, value: Option<&[u8]>) -> Result<(), Error> {
-        let pair = match value {
-            Some(value) => Some((self.new_pair(key, value)?, append(&mut self.values, value))),
-            None => None,
+        let change = match value {
+            None => Change::Remove,
+            Some(value) if self.has_place(key, value) => Change::Replace(append(&mut self.values, value)),
+            Some(value) => Change::Store(self.new_pair(key, value)?.into(), append(&mut self.values, value)),
         };
-        self.changes.push(Change { key, pair });
+        self.changes.push((key, change));
         Ok(())
     }
 
     /// Makes all prepared changes.
     pub fn commit(mut self) {
-        for Change { key, pair } in std::mem::take(&mut self.changes) {
-            let key = &self.keys[key];
-            if let Some(found) = self.index.find(self.access, key, None) {
-                self.index.remove(self.access, key, &found);
-            }
-            if let Some((pair, value)) = pair {
-                pair.store(self.index, self.access, key, &self.values[value.start..value.end]);
-            }
+        for (key, change) in std::mem::take(&mut self.changes) {
+            self.make(&self.keys[key], change);
         }
         self.guards.clear();
         for &stripe in &self.stripes {
             self.index.grow_if_full(self.access, stripe);
             self.index.shrink_if_sparse(self.access, stripe);
         }
+    }
+
+    fn make(&self, key: &HashedKey<'_>, change: Change<'_>) {
+        let (index, access) = (self.index, self.access);
+        // The changes before may have moved the pair.
+        let found = index.find(access, key, None);
+        let value = |span: Span| &self.values[span.start..span.end];
+        if let (Change::Replace(span), Some(found)) = (&change, &found) {
+            let stored = index.store_in_place(access, key, found, value(*span));
+            return assert!(matches!(stored, Ok(true)), "the value has a place: {stored:?}");
+        }
+        if let Some(found) = &found {
+            index.remove(access, key, found);
+        }
+        if let Change::Store(pair, span) = change {
+            pair.store(index, access, key, value(span));
+        }
+    }
+
+    /// Whether a value can replace the current one of a key in its place, without memory.
+    fn has_place(&self, key: usize, value: &[u8]) -> bool {
+        let (index, key) = (self.index, &self.keys[key]);
+        index.find(self.access, key, None).is_some_and(|found| index.has_place(key, &found, value))
     }
 
     fn new_pair(&self, key: usize, value: &[u8]) -> Result<NewPair<'s>, Error> {

@@ -22,7 +22,7 @@ use crate::slab_words::Match;
 struct Torn;
 
 /// Receives the value that a reader finds.
-trait Output<'a> {
+pub(crate) trait Output<'a> {
     /// The bytes to which a value that is not an overflow value is appended.
     fn bytes(&mut self) -> &mut Vec<u8>;
     /// Receives an overflow value.
@@ -43,9 +43,9 @@ impl<'a> Output<'a> for Vec<u8> {
 }
 
 /// Receives copies of values, but overflow values themselves.
-struct Borrowed<'a, 'b> {
-    bytes: &'b mut Vec<u8>,
-    overflow: Option<&'a [u8]>,
+pub(crate) struct Borrowed<'a, 'b> {
+    pub(crate) bytes: &'b mut Vec<u8>,
+    pub(crate) overflow: Option<&'a [u8]>,
 }
 
 impl<'a> Output<'a> for Borrowed<'a, '_> {
@@ -324,6 +324,18 @@ impl Index {
         if self.finish_short(access, pending, key, &mut value) {
             return Some(value.append(out));
         }
+        self.finish_long(access, pending, key, out)
+    }
+
+    /// As [`finish_get`](Self::finish_get), for values of any length alike.
+    #[inline]
+    pub(crate) fn finish_long<'a>(
+        &self,
+        access: Access<'a>,
+        pending: Pending,
+        key: &HashedKey<'_>,
+        out: &mut impl Output<'a>,
+    ) -> Option<Span> {
         let result = match pending.next() {
             Next::Beginning => Err(Torn),
             Next::Chained(address) => self.try_chain(access, key, (pending.number, address), out),

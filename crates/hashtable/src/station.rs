@@ -16,7 +16,6 @@ pub(crate) const STATION: usize = 1024;
 /// Slots of the table that finds the group of a key, for each operation. With four slots few keys collide;
 /// the processor does not predict collisions.
 const SLOTS_PER_OPERATION: usize = 4;
-const SLOTS: usize = SLOTS_PER_OPERATION * STATION;
 const NONE: u16 = u16::MAX;
 
 /// The operations on one key.
@@ -37,23 +36,19 @@ pub(crate) struct Group<'r> {
 }
 
 /// The links between operations, reused between batches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Station {
-    slots: Box<[u16; SLOTS]>,
-    next: Box<[u16; STATION]>,
-}
-
-impl Default for Station {
-    fn default() -> Self {
-        Self { slots: Box::new([NONE; SLOTS]), next: Box::new([NONE; STATION]) }
-    }
+    slots: Vec<u16>,
+    next: Vec<u16>,
 }
 
 impl Station {
     /// Empties the station for `operations` operations. Returns the number of slots that it uses.
     pub(crate) fn clear(&mut self, operations: usize) -> usize {
         let slots = (SLOTS_PER_OPERATION * operations).next_power_of_two();
-        self.slots[..slots].fill(NONE);
+        self.slots.clear();
+        self.slots.resize(slots, NONE);
+        self.next.resize(operations, NONE);
         slots
     }
 

@@ -136,20 +136,8 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// Executes the operations of a batch, with the same answers as if it executed them one by one in their
     /// order. Operations on one key are combined, and the others are interleaved.
     pub fn execute(&self, requests: &[Request<'_>], answers: &mut Answers) {
-        self.execute_beginnings(requests, usize::MAX, answers);
-    }
-
-    /// As [`Table::execute`], but gets return at most the first `value_bytes_max` bytes of values that are
-    /// longer than 512 bytes.
-    pub fn execute_beginnings(
-        &self,
-        requests: &[Request<'_>],
-        value_bytes_max: usize,
-        answers: &mut Answers,
-    ) {
         let pin = self.memory.pin();
-        let access = Access { value_bytes_max, ..Access::new(&self.memory, &pin) };
-        self.index.execute(access, requests, answers);
+        self.index.execute(Access::new(&self.memory, &pin), requests, answers);
     }
 
     /// Appends the value of a key to `out`, but at most the first `value_bytes_max` bytes of a value that is

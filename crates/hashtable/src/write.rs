@@ -160,9 +160,21 @@ impl Index {
         Ok(())
     }
 
+    /// Whether [`store_in_place`](Self::store_in_place) can store a value without memory. Writes to other
+    /// keys do not change that.
+    pub(crate) fn has_place(&self, key: &HashedKey<'_>, found: &Found, value: &[u8]) -> bool {
+        let is_inline = key.bytes.len() + value.len() <= self.config.inline_pair_bytes_max;
+        match found.stored {
+            Stored::Inline(pair, _) => pair.value_length == value.len(),
+            Stored::Slab(slab) => {
+                !is_inline && class_of(key.bytes.len(), value.len()) == Some(slab.slab.class)
+            }
+        }
+    }
+
     /// Stores a value over the current one, if it needs as many slots or the same class of slab. Returns
     /// whether it has done so.
-    fn store_in_place(
+    pub(crate) fn store_in_place(
         &self,
         access: Access<'_>,
         key: &HashedKey<'_>,

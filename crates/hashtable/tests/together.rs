@@ -48,6 +48,35 @@ fn several_keys_change_together_or_not_at_all() {
     several_keys_change(&small(2));
 }
 
+/// Values that replace others in their places need no memory: inline, in slabs, and in one that had the
+/// reference to an overflow value.
+#[test]
+fn values_in_their_places_need_no_memory() {
+    let faults = Faults::default();
+    let memory = MemoryConfig { arena_bytes: 16 << 20, huge_pages: false, ..Default::default() };
+    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..memory }).unwrap();
+    let table = common::table(&memory, &TableConfig { inline_pair_bytes_max: 20, ..small(2) });
+    let lengths = [(0, 0), (12, 12), (100, 70), (600, 16), (13, 18)];
+    for number in 0..200 {
+        let before = vec![1; lengths[number % 5].0];
+        table.apply(&number.to_le_bytes(), Operation::Put(&before), &mut Vec::new()).unwrap();
+    }
+    let keys: Vec<_> = (0..200).map(usize::to_le_bytes).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    faults.set(0);
+    let session = table.session();
+    let mut locked = session.lock_keys(&keys).unwrap();
+    for number in 0..200 {
+        locked.prepare(number, Some(&vec![2; lengths[number % 5].1])).unwrap();
+    }
+    locked.commit();
+    faults.clear();
+    let all = pairs(&table);
+    (0..200)
+        .for_each(|number: usize| assert_eq!(all[&number.to_le_bytes()[..]], vec![2; lengths[number % 5].1]));
+    table.verify().unwrap();
+}
+
 /// A table that never grows has long chains, so that most sets need buckets for them.
 #[test]
 fn several_keys_change_in_long_chains() {

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use honeycomb_hashtable::{Error, Operation, Outcome, TableConfig};
+use honeycomb_hashtable::{Error, Operation, Outcome, TableConfig, Value};
 use honeycomb_testing::{Random, seed};
 
 use common::{TestTable, memory, operation, table};
@@ -107,4 +107,85 @@ fn visits_see_values_of_one_moment() {
         (0..5000).for_each(write);
         is_done.store(true, Ordering::Relaxed);
     });
+}
+
+/// Short and long values of keys of several lengths, which several gets of a batch have in common, in buffers
+/// that already have bytes.
+#[test]
+fn each_get_of_a_batch_appends_its_value() {
+    let mut random = Random::new(seed());
+    for inline_pair_bytes_max in [0, 20, 50] {
+        let fill_percent = random.chance(50).then_some(60);
+        let config = TableConfig { buckets: 2, inline_pair_bytes_max, fill_percent, seed: random.next() };
+        let memory = memory(64 << 20);
+        let table = table(&memory, &config);
+        let key = |number: usize| key_of::<16>(number)[..8 + number % 9].to_vec();
+        for number in 0..400 {
+            let length = [0, 8, 16, 33, 400, 600][random.below(6)] + random.below(5);
+            table.apply(&key(number), Operation::Put(&vec![number as u8; length]), &mut Vec::new()).unwrap();
+        }
+        for count in [0, 1, 15, 16, 17, 32, 100, 300] {
+            let keys: Vec<_> = (0..count).map(|_| key(random.below(500))).collect();
+            gets_agree(&table, &keys);
+        }
+    }
+}
+
+fn gets_agree(table: &TestTable<'_>, keys: &[Vec<u8>]) {
+    let (mut found, mut values) = (vec![None; keys.len()], b"before".to_vec());
+    let done = |values: &mut Vec<u8>, index: usize, value: Option<Value<'_>>| {
+        let value = value.map(|value| match value {
+            Value::Appended(span) => {
+                assert!(span.end - span.start <= 512 && span.end == values.len());
+                values[span.start..].to_vec()
+            }
+            Value::Overflow(value) => value.to_vec(),
+        });
+        assert!(found[index].replace(value).is_none(), "a get ends once");
+        values.truncate(6 + index % 3);
+    };
+    table.get_each(keys.iter().map(|key| &key[..]), &mut values, done);
+    assert_eq!(values[..6], *b"before");
+    for (key, found) in keys.iter().zip(found) {
+        let mut out = Vec::new();
+        let outcome = table.apply(key, Operation::Get, &mut out).unwrap();
+        assert_eq!(found, Some(matches!(outcome, Outcome::Found(_)).then_some(out)));
+    }
+}
+
+/// A write comes after each get of a batch: no get of its key sees an older value than a get of this key
+/// before it, in one window or in two.
+#[test]
+fn gets_of_one_key_in_a_batch_do_not_go_back_in_time() {
+    for distance in 1..40 {
+        let memory = memory(16 << 20);
+        let table = table(&memory, &TableConfig::default());
+        let (other, key) = (1_u64.to_le_bytes(), 2_u64.to_le_bytes());
+        // In a slab and inline in turn: the former gets wait for the third step.
+        let write = |number: u64| {
+            let value = [&number.to_le_bytes()[..], &vec![0; 50 * (number as usize % 2)]].concat();
+            table.apply(&key, Operation::Put(&value), &mut Vec::new()).unwrap();
+        };
+        table.apply(&other, Operation::Put(b"short"), &mut Vec::new()).unwrap();
+        write(1);
+        let keys: Vec<_> = (0..80).map(|at| if at % distance == 0 { &key } else { &other }).collect();
+        let (mut seen, mut writes) = (vec![None; keys.len()], 1);
+        let done = |values: &mut Vec<u8>, index: usize, value: Option<Value<'_>>| {
+            let Some(Value::Appended(span)) = value else { panic!("all pairs exist") };
+            seen[index] = values[span.start..].first_chunk().copied().map(u64::from_le_bytes);
+            writes += 1;
+            write(writes);
+        };
+        table.get_each(keys.iter().map(|key| &key[..]), &mut Vec::new(), done);
+        let seen: Vec<_> = seen.into_iter().step_by(distance).collect();
+        assert!(seen.is_sorted(), "every {distance} gets: {seen:?}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a key of 461 bytes")]
+fn batches_of_gets_have_valid_keys() {
+    let memory = memory(16 << 20);
+    let table = table(&memory, &TableConfig::default());
+    table.get_each([&[0; 461][..]].into_iter(), &mut Vec::new(), |_, _, _| {});
 }

@@ -54,6 +54,7 @@ mod directory;
 mod durability;
 mod error;
 mod exhaustion;
+mod gets;
 mod image;
 mod iter;
 mod lanes;
@@ -84,6 +85,7 @@ mod table_numbers;
 pub mod unordered;
 mod value_update;
 mod value_view;
+mod values;
 mod verify;
 
 pub use honeycomb_accelerator::{Accelerator, Backend, Software};

@@ -8,13 +8,14 @@ use honeycomb_accelerator::{
 
 use crate::error::Error;
 use crate::lanes::{Lanes, ReadSource, check};
-use crate::ordered_gets::{Found, OrderedGets};
+use crate::ordered_gets::OrderedGets;
 use crate::ordered_scans::OrderedScans;
 use crate::scan::Scan;
 use crate::snapshot::Snapshot;
 use crate::table::Table;
 use crate::table_handle::TableRef;
 use crate::unordered::gets::UnorderedGets;
+use crate::values::{Found, Values};
 
 /// A batch of gets and scans on any tables. [`Store::read`](crate::Store::read) executes all of them
 /// concurrently, which takes a fraction of the time of single calls. Each read is linearizable on its own;
@@ -71,6 +72,8 @@ pub struct Reads {
     gets: OrderedGets,
     scans: OrderedScans,
     unordered: UnorderedGets,
+    /// The values of these gets.
+    values: Values,
 }
 
 /// The result of a read.
@@ -80,12 +83,10 @@ enum ReadResult {
     None,
     /// The offset of its first completion.
     At(usize),
-    /// The value that a direct get of an ordered table has found, as a range of bytes.
-    Ordered { start: usize, end: usize },
+    /// The value that a get without a request has found, as a range of the values.
+    Value { start: usize, end: usize },
     /// The pairs that a direct scan has found.
     Scanned(Scanned),
-    /// The value of an unordered table, as a range of bytes.
-    Unordered { start: usize, end: usize },
     /// The snapshot of the read has ended.
     TooOld,
     /// The results exceed their limit of bytes.
@@ -94,18 +95,11 @@ enum ReadResult {
 
 impl ReadResult {
     #[inline]
-    fn of_ordered(found: Found) -> Self {
+    fn of(found: Found) -> Self {
         match found {
             Found::Absent => Self::None,
-            Found::At { start, end } => Self::Ordered { start, end },
+            Found::At { start, end } => Self::Value { start, end },
             Found::NoRoom => Self::NoRoom,
-        }
-    }
-
-    fn of_unordered(found: Found) -> Self {
-        match found {
-            Found::At { start, end } => Self::Unordered { start, end },
-            other => Self::of_ordered(other),
         }
     }
 
@@ -150,9 +144,8 @@ impl Reads {
     pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
         Self {
             completions: Completions::with_limits(bytes_max, value_bytes_max),
-            gets: OrderedGets::with_limits(bytes_max, value_bytes_max),
             scans: OrderedScans::with_bytes_max(bytes_max),
-            unordered: UnorderedGets::with_limits(bytes_max, value_bytes_max),
+            values: Values::with_limits(bytes_max, value_bytes_max),
             ..Self::default()
         }
     }
@@ -166,14 +159,13 @@ impl Reads {
     /// Returns the bytes of memory that the results occupy.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let ordered = self.gets.memory_bytes() + self.scans.memory_bytes();
-        self.completions.memory_bytes() + ordered + self.unordered.memory_bytes()
+        self.completions.memory_bytes() + self.scans.memory_bytes() + self.values.memory_bytes()
     }
 
     /// Returns the bytes of the results that count towards the limit.
     #[must_use]
     pub fn found_bytes(&self) -> usize {
-        self.completions.used() + self.gets.bytes() + self.scans.bytes() + self.unordered.bytes()
+        self.completions.used() + self.scans.bytes() + self.values.bytes()
     }
 
     /// Removes all reads and keeps the buffers.
@@ -263,8 +255,7 @@ impl Reads {
     #[inline]
     pub fn value(&self, index: usize) -> Result<Option<&[u8]>, Error> {
         match self.results.get(index) {
-            Some(&ReadResult::Ordered { start, end }) => Ok(Some(self.gets.value(start, end))),
-            Some(&ReadResult::Unordered { start, end }) => Ok(Some(self.unordered.value(start, end))),
+            Some(&ReadResult::Value { start, end }) => Ok(Some(self.values.value(start, end))),
             _ => Ok(self.first(index)?.and_then(|first| self.completions.value_at(first))),
         }
     }
@@ -334,18 +325,19 @@ impl Reads {
             lanes.with(|lane| lane.run(&self.requests, &mut self.completions));
             self.note_completions()?;
         }
-        let Self { unordered, results, .. } = self;
-        unordered.run(|read, found| results[read] = ReadResult::of_unordered(found));
+        let used = self.completions.used() + self.scans.bytes();
+        let Self { unordered, values, results, .. } = self;
+        unordered.run(values, used, |read, found| results[read] = ReadResult::of(found));
         Ok(())
     }
 
     /// Executes the gets and the scans, all at one version.
     fn run_direct(&mut self, reader: &DirectReader<'_>) -> Result<(), Error> {
-        let Self { gets, scans, results, .. } = self;
+        let Self { gets, scans, values, results, .. } = self;
         scans.run(reader, |read, found| {
             results[read] = found.map_or(ReadResult::NoRoom, ReadResult::Scanned);
         })?;
-        gets.run(reader, scans.bytes(), |read, found| results[read] = ReadResult::of_ordered(found))
+        gets.run(reader, values, scans.bytes(), |read, found| results[read] = ReadResult::of(found))
     }
 
     /// Encodes the gets and scans so far as requests, in the order of their addition.
@@ -393,7 +385,7 @@ impl Reads {
 
     /// Whether some of the reads are of unordered tables.
     pub(crate) fn has_unordered(&self) -> bool {
-        self.unordered.len() > 0
+        !self.unordered.is_empty()
     }
 
     pub(crate) fn tables(&self) -> impl Iterator<Item = TableRef<'_>> {
@@ -463,7 +455,7 @@ impl Reads {
 
     fn clear_results(&mut self) {
         self.completions.clear();
-        self.gets.clear_values();
+        self.values.clear();
         self.scans.clear_pairs();
         self.results.clear();
         self.continued.clear();

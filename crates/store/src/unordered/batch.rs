@@ -48,42 +48,41 @@ pub(crate) fn apply_run(
     index: usize,
     done: &mut impl FnMut(usize, Result<Outcome, Error>),
 ) -> usize {
-    let Some((table, ..)) = batch.unordered_write(index) else { return 0 };
-    let same = |at: &usize| {
-        let (other, key, write) = batch.unordered_write(*at)?;
-        other.is_same_as(table).then_some((key, write))
-    };
-    let writes: Vec<_> = (index..batch.len()).map_while(|at| same(&at)).collect();
-    let alone = writes.iter().position(|(_, write)| table_operation(write).is_none());
+    let Some((table, key, write)) = batch.unordered_write(index) else { return 0 };
+    let mut requests = Vec::with_capacity(batch.len() - index);
+    for at in index..batch.len() {
+        let same = batch.unordered_write(at).filter(|(other, ..)| other.is_same_as(table));
+        let Some((_, key, write)) = same else { break };
+        let Some(operation) = table_operation(&write) else { break };
+        requests.push(Request { key, operation });
+    }
     // A log has the writes in their order, so that a recovery finds a state that the store has had.
-    if alone == Some(0) || state.durability().is_some() {
-        done(index, apply_one(table, writes[0].0, writes[0].1));
+    if requests.is_empty() || state.durability().is_some() {
+        done(index, apply_one(table, key, write));
         return 1;
     }
-    let writes = &writes[..alone.unwrap_or(writes.len())];
-    if let Err(refusal) = state.prepare_writes(writes.len()) {
-        (0..writes.len()).for_each(|offset| done(index + offset, Err(refusal.again())));
-        return writes.len();
+    if let Err(refusal) = state.prepare_writes(requests.len()) {
+        (0..requests.len()).for_each(|offset| done(index + offset, Err(refusal.again())));
+        return requests.len();
     }
-    let requests = writes.iter().filter_map(|(key, write)| {
-        let operation = table_operation(write)?;
-        Some(Request { key, operation })
-    });
-    let requests: Vec<_> = requests.collect();
     let mut answers = Answers::default();
     table.entry().table.execute(&requests, &mut answers);
     state.catch_up();
-    for (offset, (key, write)) in writes.iter().enumerate() {
-        done(
-            index + offset,
-            match answers.outcome(offset) {
-                Ok(outcome) => Ok(tree_outcome(outcome, |span| answers.value(span).to_vec())),
-                // It may find room if it is retried alone.
-                Err(_) => apply_one(table, key, *write),
-            },
-        );
+    for at in 0..requests.len() {
+        let result = match answers.outcome(at) {
+            Ok(outcome) => Ok(tree_outcome(outcome, |span| answers.value(span).to_vec())),
+            Err(_) => again(batch, index + at),
+        };
+        done(index + at, result);
     }
-    writes.len()
+    requests.len()
+}
+
+/// Executes a write that has failed in a run alone, because it may find room then.
+#[cold]
+fn again(batch: &Batch, index: usize) -> Result<Outcome, Error> {
+    let write = batch.unordered_write(index);
+    write.map_or(Ok(Outcome::Absent), |(table, key, write)| apply_one(table, key, write))
 }
 
 /// Executes one write of a batch as its own operation.
@@ -186,7 +185,7 @@ impl<'b> Plan<'b> {
             tables.map(|table| TablePlan { entry: table.entry(), keys: Vec::new() }).collect();
         tables.sort_by_key(|table| table.entry.tree);
         let mut plan = Self { tables, writes: Vec::new(), trees: Vec::new() };
-        let mut keys = HashMap::new();
+        let mut keys = HashMap::with_capacity(batch.len());
         for index in 0..batch.len() {
             let Some((table, key, write)) = batch.unordered_write(index) else {
                 plan.trees.push(index);
@@ -229,21 +228,22 @@ impl<'b> Plan<'b> {
         }
     }
 
-    /// Executes the entries for unordered tables on copies of the values. Returns the index and the outcome
-    /// of the first rejected one, if there is one.
+    /// Executes the entries for unordered tables on copies of the values. Returns the values by table and
+    /// key, or the index and the outcome of the first rejected entry.
     fn execute(
         &self,
         locked: &[LockedKeys<'_>],
         outcomes: &mut [Outcome],
-    ) -> Result<HashMap<(usize, usize), Value>, (usize, Outcome)> {
-        let mut values = HashMap::new();
+    ) -> Result<Vec<Vec<Option<Value>>>, (usize, Outcome)> {
+        let none = |table: &TablePlan<'_>| table.keys.iter().map(|_| None).collect();
+        let mut values: Vec<Vec<Option<Value>>> = self.tables.iter().map(none).collect();
         for PlannedWrite { index, table, key, write } in &self.writes {
             let load = || {
                 let mut bytes = Vec::new();
                 let exists = locked[*table].get(*key, &mut bytes);
                 Value { before: exists, now: exists.then_some(bytes), is_changed: false }
             };
-            let value = values.entry((*table, *key)).or_insert_with(load);
+            let value = values[*table][*key].get_or_insert_with(load);
             let (effect, outcome) = match write {
                 UnorderedWrite::Plain(operation) => effect_of(operation, value.now.as_deref()),
                 UnorderedWrite::Function(update) => {
@@ -269,20 +269,22 @@ impl<'b> Plan<'b> {
     fn prepare(
         &self,
         locked: &mut [LockedKeys<'_>],
-        values: &HashMap<(usize, usize), Value>,
+        values: &[Vec<Option<Value>>],
         is_durable: bool,
     ) -> Result<Changes, Error> {
         let mut changes = Changes::default();
-        for (&(table, key), Value { before, now, is_changed }) in values {
-            if !is_changed || (!before && now.is_none()) {
-                continue;
-            }
-            locked[table].prepare(key, now.as_deref())?;
-            let TablePlan { entry, keys } = &self.tables[table];
-            match now {
-                _ if !is_durable => {}
-                Some(value) => changes.put(entry.tree, keys[key], value),
-                None => changes.delete(entry.tree, keys[key]),
+        for ((locked, TablePlan { entry, keys }), values) in locked.iter_mut().zip(&self.tables).zip(values) {
+            for (key, value) in values.iter().enumerate() {
+                let Some(Value { before, now, is_changed: true }) = value else { continue };
+                if !before && now.is_none() {
+                    continue;
+                }
+                locked.prepare(key, now.as_deref())?;
+                match now {
+                    _ if !is_durable => {}
+                    Some(value) => changes.put(entry.tree, keys[key], value),
+                    None => changes.delete(entry.tree, keys[key]),
+                }
             }
         }
         Ok(changes)

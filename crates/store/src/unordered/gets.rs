@@ -1,102 +1,38 @@
-//! Gets of a batch of reads from unordered tables.
+//! The gets of a batch of reads from unordered tables.
 
-use honeycomb_hashtable::{Answers, Operation, Outcome, Request};
+use honeycomb_hashtable::Value;
 
 use super::table::UnorderedTable;
-use crate::ordered_gets::Found;
+use crate::gets::Gets;
+use crate::values::{Found, Values};
 
-/// Gets that execute together if the values of a batch are limited: their values may exceed the limit.
-const LIMITED_GETS: usize = 64;
-
-/// Gets in the order of their addition, and their values.
-#[derive(Debug)]
+/// Gets in the order of their addition.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct UnorderedGets {
-    /// The tables of the gets, each with the position after its last get.
+    /// The tables of the gets, each with the index after its last get.
     tables: Vec<(UnorderedTable, usize)>,
-    gets: Vec<Get>,
-    /// The concatenated keys.
-    keys: Vec<u8>,
-    /// The concatenated values.
-    values: Vec<u8>,
-    answers: Answers,
-    bytes_max: usize,
-    value_bytes_max: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Get {
-    /// The position of the read in its batch.
-    read: usize,
-    key_end: usize,
-}
-
-impl Default for UnorderedGets {
-    fn default() -> Self {
-        Self::with_limits(usize::MAX, usize::MAX)
-    }
-}
-
-impl Clone for UnorderedGets {
-    fn clone(&self) -> Self {
-        let Self { tables, gets, keys, values, answers: _, bytes_max, value_bytes_max } = self;
-        Self {
-            tables: tables.clone(),
-            gets: gets.clone(),
-            keys: keys.clone(),
-            values: values.clone(),
-            ..Self::with_limits(*bytes_max, *value_bytes_max)
-        }
-    }
+    gets: Gets<()>,
 }
 
 impl UnorderedGets {
-    pub(crate) fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
-        Self {
-            tables: Vec::new(),
-            gets: Vec::new(),
-            keys: Vec::new(),
-            values: Vec::new(),
-            answers: Answers::default(),
-            bytes_max,
-            value_bytes_max,
-        }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.gets.len()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gets.is_empty()
     }
 
     pub(crate) fn tables(&self) -> impl Iterator<Item = &UnorderedTable> {
         self.tables.iter().map(|(table, _)| table)
     }
 
-    /// Bytes of the values.
-    pub(crate) fn bytes(&self) -> usize {
-        self.values.len()
-    }
-
-    /// Bytes of memory that the values occupy.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.values.capacity() + self.answers.capacity()
-    }
-
-    pub(crate) fn value(&self, start: usize, end: usize) -> &[u8] {
-        &self.values[start..end]
-    }
-
     /// Removes all gets and keeps the buffers.
     pub(crate) fn clear(&mut self) {
         self.tables.clear();
         self.gets.clear();
-        self.keys.clear();
-        self.values.clear();
     }
 
-    /// Adds a get for the read at a position.
+    /// Adds a get for the read at a position. The key has a valid length.
     #[inline]
     pub(crate) fn push(&mut self, table: &UnorderedTable, read: usize, key: &[u8]) {
-        self.keys.extend_from_slice(key);
-        self.gets.push(Get { read, key_end: self.keys.len() });
+        self.gets.push((), read, key);
         let end = self.gets.len();
         match self.tables.last_mut() {
             Some((last, last_end)) if last.is_same_as(table) => *last_end = end,
@@ -104,43 +40,22 @@ impl UnorderedGets {
         }
     }
 
-    /// Executes all gets, and passes each read with its result to `done`.
-    pub(crate) fn run(&mut self, mut done: impl FnMut(usize, Found)) {
-        let Self { tables, gets, keys, values, answers, bytes_max, value_bytes_max } = self;
-        values.clear();
-        // A single get always succeeds.
-        let value_bytes_max = if gets.len() == 1 { usize::MAX } else { *value_bytes_max };
-        let at_once = if value_bytes_max == usize::MAX { usize::MAX } else { LIMITED_GETS };
-        let (mut key_start, mut first) = (0, 0);
-        for (table, end) in tables {
-            for gets in gets[first..*end].chunks(at_once) {
-                if values.len() > *bytes_max {
-                    gets.iter().for_each(|get| done(get.read, Found::NoRoom));
-                    continue;
-                }
-                let request = |get: &Get| {
-                    let key = &keys[std::mem::replace(&mut key_start, get.key_end)..get.key_end];
-                    Request { key, operation: Operation::Get }
+    /// Executes all gets, and passes each read with its result to `done`. Other results occupy `used` bytes
+    /// of their limit.
+    pub(crate) fn run(&self, values: &mut Values, used: usize, mut done: impl FnMut(usize, Found)) {
+        let (bytes, limits) = values.parts();
+        let mut first = 0;
+        for (table, end) in &self.tables {
+            let keys = self.gets.part(first, *end).map(|((), key)| key);
+            let keep = |bytes: &mut Vec<u8>, index: usize, value: Option<Value<'_>>| {
+                let found = match value {
+                    None => Found::Absent,
+                    Some(Value::Appended(span)) => limits.keep_last(span.start, bytes, used),
+                    Some(Value::Overflow(value)) => limits.keep(value, bytes, used),
                 };
-                let requests: Vec<_> = gets.iter().map(request).collect();
-                // One more byte shows that a value is too long.
-                table.get_beginnings(&requests, value_bytes_max.saturating_add(1), answers);
-                let start = values.len();
-                values.extend_from_slice(answers.bytes());
-                for (at, get) in gets.iter().enumerate() {
-                    // The key is valid, so the get has not failed.
-                    done(
-                        get.read,
-                        match answers.outcome(at).unwrap_or(Outcome::Absent) {
-                            Outcome::Found(span) if span.end - span.start > value_bytes_max => Found::NoRoom,
-                            Outcome::Found(span) => {
-                                Found::At { start: start + span.start, end: start + span.end }
-                            }
-                            _ => Found::Absent,
-                        },
-                    );
-                }
-            }
+                done(self.gets.read(first + index), found);
+            };
+            table.entry().table.get_each(keys, bytes, keep);
             first = *end;
         }
     }

@@ -346,12 +346,6 @@ impl UnorderedTable {
         self.state.settle()
     }
 
-    /// Executes gets of valid keys, with values cut to `value_bytes_max` bytes as by
-    /// [`UnorderedTable::get_beginning`].
-    pub(crate) fn get_beginnings(&self, gets: &[Request<'_>], value_bytes_max: usize, answers: &mut Answers) {
-        self.entry.table.execute_beginnings(gets, value_bytes_max, answers);
-    }
-
     /// Returns whether a key has a valid length.
     #[must_use]
     pub fn allows_key(&self, key: &[u8]) -> bool {

@@ -532,14 +532,19 @@ fn a_batch_reads_both_kinds_within_its_limits() {
         assert_eq!(reads.clone().value(2).unwrap(), Some(&[b'b'; 1000][..]));
         reads.clear();
     }
-    // A single value may have any length, and a batch ends at its limit.
-    reads.get(&unordered, b"c").unwrap();
-    store.read(&mut reads).unwrap();
-    assert_eq!(reads.value(0).unwrap().map(<[u8]>::len), Some(1001));
+    // A batch ends at its limit, which values of both kinds share. The first value may exceed it.
     let mut reads = Reads::with_limits(30_000, 1000);
+    (0..10).for_each(|_| reads.get(&ordered, b"b").unwrap());
     (0..1000).for_each(|_| reads.get(&unordered, b"b").unwrap());
     store.read(&mut reads).unwrap();
-    let found = (0..1000).filter(|index| reads.value(*index).is_ok()).count();
-    assert!((30..130).contains(&found), "{found}");
-    assert!(matches!(reads.value(999), Err(Error::NoRoom)));
+    let found = (0..1010).filter(|index| reads.value(*index).is_ok()).count();
+    assert_eq!((found, reads.found_bytes()), (30, 30_000));
+    assert!(matches!(reads.value(1009), Err(Error::NoRoom)));
+    for key in [&b"a"[..], b"b"] {
+        let mut reads = Reads::with_bytes_max(9);
+        (0..2).for_each(|_| reads.get(&unordered, key).unwrap());
+        store.read(&mut reads).unwrap();
+        assert!(reads.value(0).unwrap().is_some());
+        assert!(matches!(reads.value(1), Err(Error::NoRoom)));
+    }
 }
