@@ -118,6 +118,9 @@ fn values_of_all_lengths_are_read_and_written_in_pipelines() {
     let keys = lengths.map(|length| length.to_string()).join(" ");
     let Reply::Array(values) = client.reply_to(&format!("MGET {keys}")) else { panic!("no array") };
     assert_eq!(values, lengths.map(|length| Reply::Bulk(value(length))));
+    for length in lengths {
+        assert_eq!(client.reply_to(&format!("GET {length}")), Reply::Bulk(value(length)));
+    }
 }
 
 /// The values that a transaction reads are limited; the first one may have any length.
