@@ -1,8 +1,6 @@
 //! Batches of gets without requests and answers: keys in, values in a buffer of the caller.
 //!
-//! The gets execute in windows, in the steps of `visit`: the third step of a window comes after the second
-//! one of the next window. A get whose key may be that of an earlier get which waits for the third step also
-//! waits. So the gets of one key remain in order.
+//! The gets execute in the order of the keys, one after the other, in the windows of `in_order`.
 
 use std::ops::Deref;
 
@@ -19,7 +17,6 @@ use crate::operation::Span;
 use crate::read::{Borrowed, Next, Pending, append_inline};
 use crate::slab_words::Match;
 use crate::table::Table;
-use crate::waiting_keys::WaitingKeys;
 
 /// The value that a get has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +32,8 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// the index of the get, and its value, or `None` if the key is absent. `done` may shorten the buffer, or
     /// append to it.
     ///
-    /// The gets are of different moments, and in no order, but those of one key are in the order of the
-    /// keys: none sees an older value than one before it. The memory responds to 16 to 32 of them at once.
+    /// The gets execute in the order of the keys: none sees an older state than one before it. The memory
+    /// responds to 16 to 32 of them at once.
     ///
     /// # Panics
     /// If a key does not have 1 to 460 bytes.
@@ -54,12 +51,11 @@ impl<M: Deref<Target = Memory>> Table<M> {
     }
 }
 
-/// A get between its steps.
+/// A get before its execution.
 #[derive(Debug, Clone, Copy, Default)]
 struct Step<'g> {
     key: HashedKey<'g>,
     bucket: Option<Bucket<LineWords<'g>>>,
-    pending: Pending,
 }
 
 /// The gets of a window.
@@ -69,9 +65,6 @@ struct Stage<'g> {
     first: usize,
     count: usize,
     window: [Step<'g>; WINDOW],
-    /// A bit for each get that waits for the third step, by its place, and the set of their keys.
-    waiting: u32,
-    keys: WaitingKeys,
 }
 
 /// The gets of a batch.
@@ -97,16 +90,13 @@ where
 
     #[inline(always)]
     fn run(mut self, _: impl Vectors) {
-        let (mut next, mut current, mut previous) =
-            (&mut Stage::default(), &mut Stage::default(), &mut Stage::default());
+        let (mut current, mut next) = (&mut Stage::default(), &mut Stage::default());
         self.begin(current);
         while current.count > 0 {
             self.begin(next);
-            self.search(current, &previous.keys);
-            self.finish(previous);
-            (previous, current, next) = (current, next, previous);
+            self.execute(current);
+            std::mem::swap(&mut current, &mut next);
         }
-        self.finish(previous);
     }
 }
 
@@ -115,11 +105,10 @@ where
     K: Iterator<Item = &'k [u8]>,
     D: FnMut(&mut Vec<u8>, usize, Option<Value<'_>>),
 {
-    /// The first step of a window.
+    /// Prefetches the buckets of a window.
     #[inline(always)]
     fn begin(&mut self, stage: &mut Stage<'g>) {
-        (stage.first, stage.waiting, stage.keys) = (self.begun, 0, WaitingKeys::default());
-        stage.count = 0;
+        (stage.first, stage.count) = (self.begun, 0);
         while let Some(step) = stage.window.get_mut(stage.count)
             && let Some(key) = self.keys.next()
         {
@@ -131,45 +120,46 @@ where
         self.begun += stage.count;
     }
 
-    /// The second step of a window. `earlier` are the keys that wait in the window before.
+    /// Executes the gets of a window.
     #[inline(always)]
-    fn search(&mut self, stage: &mut Stage<'g>, earlier: &WaitingKeys) {
-        let Stage { first, count, window, waiting, keys } = stage;
-        for (place, step) in window.iter_mut().enumerate().take(*count) {
-            let Step { key, bucket, pending } = step;
-            let waits = earlier.may_have(key.hash) | keys.may_have(key.hash);
-            let bucket = bucket.filter(|_| !waits);
-            let begun = self.index.first_of(bucket, self.state, key.hash);
+    fn execute(&mut self, Stage { first, count, window }: &Stage<'g>) {
+        let mut has_looked_ahead = false;
+        for (place, Step { key, bucket }) in window.iter().enumerate().take(*count) {
+            let begun = self.index.first_of(*bucket, self.state, key.hash);
             match self.index.begin_get(self.access, begun, key, self.values) {
-                Ok(found) => (self.done)(self.values, *first + place, found.map(Value::Appended)),
-                Err(next) => {
-                    *pending = next;
-                    *waiting |= 1 << place;
-                    keys.add(key.hash);
+                Ok(found) => (self.done)(self.values, first + place, found.map(Value::Appended)),
+                Err(pending) => {
+                    if !has_looked_ahead {
+                        self.look_ahead(&window[place + 1..*count]);
+                        has_looked_ahead = true;
+                    }
+                    self.finish(pending, key, first + place);
                 }
             }
         }
     }
 
-    /// The third step of a window.
+    /// Prefetches what gets read after their buckets.
     #[inline(always)]
-    fn finish(&mut self, stage: &Stage<'g>) {
-        let mut waiting = stage.waiting;
-        while waiting != 0 {
-            let place = waiting.trailing_zeros() as usize % WINDOW;
-            waiting &= waiting - 1;
-            let Step { key, pending, .. } = &stage.window[place];
-            if let Some(span) = self.append_next(*pending, key) {
-                (self.done)(self.values, stage.first + place, Some(Value::Appended(span)));
-                continue;
-            }
-            let mut output = Borrowed { bytes: &mut *self.values, overflow: None };
-            let found = self.index.finish_long(self.access, *pending, key, &mut output);
-            let overflow = output.overflow;
-            let value = found.map(|span| overflow.map_or(Value::Appended(span), Value::Overflow));
-            (self.done)(self.values, stage.first + place, value);
+    fn look_ahead(&self, steps: &[Step<'_>]) {
+        for Step { key, bucket } in steps {
+            self.index.look_ahead(self.access, *bucket, key);
         }
     }
+
+    /// Executes the rest of a get.
+    #[inline(always)]
+    fn finish(&mut self, pending: Pending, key: &HashedKey<'_>, index: usize) {
+        if let Some(span) = self.append_next(pending, key) {
+            return (self.done)(self.values, index, Some(Value::Appended(span)));
+        }
+        let mut output = Borrowed { bytes: &mut *self.values, overflow: None };
+        let found = self.index.finish_long(self.access, pending, key, &mut output);
+        let overflow = output.overflow;
+        let value = found.map(|span| overflow.map_or(Value::Appended(span), Value::Overflow));
+        (self.done)(self.values, index, value);
+    }
+
     /// Appends the value that the slab, or the first chained bucket, has for a key, if it has one.
     #[inline(always)]
     fn append_next(&mut self, pending: Pending, key: &HashedKey<'_>) -> Option<Span> {

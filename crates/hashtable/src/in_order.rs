@@ -1,8 +1,10 @@
 //! The execution of batches without functions. Their operations have no results to forward, so they need no
-//! station: they execute in the order of their arrival.
+//! station: they execute in the order of their arrival, one after the other. Other threads see their effects
+//! in this order.
 //!
-//! They execute in windows, in the three steps of `batch`. An operation whose key may be that of an earlier
-//! one which waits for the third step also waits. So the operations on one key remain in order.
+//! They execute in windows. While a window executes, the buckets of the next one are on their way. The first
+//! operation of a window that does not end in its bucket looks ahead for all later ones: the memory responds
+//! to them together.
 
 use honeycomb_memory::LineWords;
 use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
@@ -15,15 +17,13 @@ use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
 use crate::read::Pending;
-use crate::waiting_keys::WaitingKeys;
 
-/// An operation between its steps.
+/// An operation before its execution.
 #[derive(Debug, Clone, Copy, Default)]
 struct Step<'r> {
     key: HashedKey<'r>,
     /// Its bucket in the state of the directory at the beginning of the batch.
     bucket: Option<Bucket<LineWords<'r>>>,
-    pending: Pending,
 }
 
 type Window<'r> = [Step<'r>; WINDOW];
@@ -79,7 +79,7 @@ impl Vectorized for OrderedRun<'_, '_> {
 }
 
 impl<'i> OrderedRun<'i, '_> {
-    /// The first step.
+    /// Prefetches the buckets of a window.
     #[inline(always)]
     fn begin(&self, window: &mut Window<'i>, requests: Option<&[Request<'i>]>) {
         for (step, request) in window.iter_mut().zip(requests.unwrap_or_default()) {
@@ -88,41 +88,40 @@ impl<'i> OrderedRun<'i, '_> {
         }
     }
 
-    /// The second and third step.
+    /// Executes the operations of a window.
     #[inline(always)]
-    fn execute(&mut self, window: &mut Window<'_>, requests: &[Request<'_>]) {
-        // A bit for each operation that waits, by its place.
-        let (mut keys, mut waiting) = (WaitingKeys::default(), 0_u32);
-        for (at, (step, request)) in window.iter_mut().zip(requests).enumerate() {
-            let may_execute = !keys.may_have(step.key.hash);
-            match self.search(step, &request.operation, may_execute) {
+    fn execute(&mut self, window: &Window<'_>, requests: &[Request<'_>]) {
+        let mut has_looked_ahead = false;
+        for (at, (step, request)) in window.iter().zip(requests).enumerate() {
+            match self.search(step, &request.operation) {
                 Ok(outcome) => self.answers.outcomes[self.first + at] = outcome,
                 Err(pending) => {
-                    step.pending = pending;
-                    keys.add(step.key.hash);
-                    waiting |= 1 << at;
+                    if !has_looked_ahead {
+                        self.look_ahead(&window[at + 1..requests.len()]);
+                        has_looked_ahead = true;
+                    }
+                    self.finish(step, pending, &request.operation, self.first + at);
                 }
             }
         }
-        while waiting != 0 {
-            let at = waiting.trailing_zeros() as usize % WINDOW;
-            waiting &= waiting - 1;
-            self.finish(&window[at], &requests[at].operation, self.first + at);
+    }
+
+    /// Prefetches what operations read after their buckets.
+    #[inline(always)]
+    fn look_ahead(&self, steps: &[Step<'_>]) {
+        for Step { key, bucket } in steps {
+            self.index.look_ahead(self.access, *bucket, key);
         }
     }
 
-    /// The second step of an operation.
+    /// Executes an operation if it ends in its bucket. Otherwise returns where it goes on.
     #[inline(always)]
     fn search(
         &mut self,
-        Step { key, bucket, .. }: &Step<'_>,
+        Step { key, bucket }: &Step<'_>,
         operation: &Operation<'_>,
-        may_execute: bool,
     ) -> Result<Outcome, Pending> {
         let Answers { bytes, scratch, .. } = &mut *self.answers;
-        if !may_execute {
-            return Err(Pending::default());
-        }
         let first = self.index.first_of(*bucket, self.state, key.hash);
         if matches!(operation, Operation::Get) {
             let found = self.index.begin_get(self.access, first, key, bytes)?;
@@ -131,15 +130,15 @@ impl<'i> OrderedRun<'i, '_> {
         self.index.write_in_place(self.access, first, key, operation, scratch, bytes)
     }
 
-    /// The third step of an operation.
-    fn finish(&mut self, step: &Step<'_>, operation: &Operation<'_>, index: usize) {
+    /// Executes the rest of an operation.
+    fn finish(&mut self, step: &Step<'_>, pending: Pending, operation: &Operation<'_>, index: usize) {
         let Answers { outcomes, bytes, .. } = &mut *self.answers;
         if matches!(operation, Operation::Get) {
-            let found = self.index.finish_get(self.access, step.pending, &step.key, bytes);
+            let found = self.index.finish_get(self.access, pending, &step.key, bytes);
             outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
             return;
         }
-        let result = self.index.finish_write(self.access, step.pending, &step.key, operation, self.answers);
+        let result = self.index.finish_write(self.access, pending, &step.key, operation, self.answers);
         self.answers.set(index, result);
     }
 }

@@ -39,7 +39,6 @@ mod station;
 mod table;
 mod verify;
 mod visit;
-mod waiting_keys;
 mod walk;
 mod watch;
 mod write;

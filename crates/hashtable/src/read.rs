@@ -381,6 +381,24 @@ pub(crate) fn begin_beyond(
     if lock.unchanged(number) { next } else { Some(Pending::default()) }
 }
 
+impl Index {
+    /// Prefetches what an operation reads after its bucket, if it reads anything else. The bucket may have
+    /// changed: then the prefetch is useless.
+    #[inline(always)]
+    pub(crate) fn look_ahead(
+        &self,
+        access: Access<'_>,
+        bucket: Option<Bucket<LineWords<'_>>>,
+        key: &HashedKey<'_>,
+    ) {
+        if let Some(bucket) = bucket
+            && bucket.find_inline(key).is_none()
+        {
+            prefetch_next(access, 0, &bucket, key);
+        }
+    }
+}
+
 /// Prefetches what a search reads after a bucket, if there is anything.
 #[inline(always)]
 pub(crate) fn prefetch_next(
