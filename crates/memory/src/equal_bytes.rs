@@ -4,33 +4,43 @@
 use crate::arena::MappedWord;
 use crate::line_words::LINE_WORDS;
 
+/// Loads the bytes of a line with an instruction.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+macro_rules! load_with {
+    ($instruction:literal, $line:ident) => {{
+        const { assert!(LINE_WORDS * size_of::<u64>() == 64) };
+        let (first, second, third, fourth);
+        // SAFETY: the machine has the instruction. The bytes are within the words, to which there are only
+        // atomic accesses. The compiler does not move the loads over an acquire operation, because they read
+        // memory.
+        unsafe {
+            std::arch::asm!(
+                concat!($instruction, " {first}, xmmword ptr [{line}]"),
+                concat!($instruction, " {second}, xmmword ptr [{line} + 16]"),
+                concat!($instruction, " {third}, xmmword ptr [{line} + 32]"),
+                concat!($instruction, " {fourth}, xmmword ptr [{line} + 48]"),
+                first = out(xmm_reg) first, second = out(xmm_reg) second, third = out(xmm_reg) third,
+                fourth = lateout(xmm_reg) fourth, line = in(reg) $line.as_ptr(),
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        [first, second, third, fourth]
+    }};
+}
+
 /// Returns a bit for each byte of a line, which is set if they are equal.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) fn equal_bytes(line: &[MappedWord; LINE_WORDS], byte: u8) -> u64 {
-    use std::arch::asm;
-    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8};
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8};
 
-    #[inline(always)]
-    fn load<const OFFSET: usize>(line: &[MappedWord; LINE_WORDS]) -> __m128i {
-        const { assert!(OFFSET + size_of::<__m128i>() <= LINE_WORDS * size_of::<u64>()) };
-        let bytes;
-        // SAFETY: the bytes are within the words, to which there are only atomic accesses. The compiler does
-        // not move the load over an acquire operation, because it reads memory.
-        unsafe {
-            asm!("movdqu {bytes}, xmmword ptr [{line} + {offset}]", bytes = lateout(xmm_reg) bytes,
-                line = in(reg) line.as_ptr(), offset = const OFFSET,
-                options(pure, readonly, nostack, preserves_flags));
-        }
-        bytes
-    }
+    let [first, second, third, fourth] = load(line);
     // SAFETY: SSE2 is part of x86-64.
     let wanted = unsafe { _mm_set1_epi8(byte.cast_signed()) };
     // SAFETY: as above.
     let mask = |bytes| unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, wanted)) };
     let equal = |bytes| u64::from(mask(bytes).cast_unsigned());
-    let low = equal(load::<0>(line)) | equal(load::<16>(line)) << 16;
-    let high = equal(load::<32>(line)) | equal(load::<48>(line)) << 16;
+    let low = equal(first) | equal(second) << 16;
+    let high = equal(third) | equal(fourth) << 16;
     low | high << 32
 }
 
@@ -40,6 +50,17 @@ pub(crate) fn equal_bytes(line: &[MappedWord; LINE_WORDS], byte: u8) -> u64 {
 pub(crate) fn equal_bytes(line: &[MappedWord; LINE_WORDS], byte: u8) -> u64 {
     use crate::sync::Ordering;
     equal_bytes_of(std::array::from_fn(|index| line[index].load(Ordering::Relaxed)), byte)
+}
+
+/// Loads a line, sixteen bytes at a time.
+///
+/// The caller may be code that [`vectorized`](crate::heads::vectorized) runs with AVX. If such code has used
+/// the upper halves of registers, each change between instructions of SSE and of AVX costs tens of cycles. So
+/// the load is an instruction of AVX where the machine has it.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn load(line: &[MappedWord; LINE_WORDS]) -> [std::arch::x86_64::__m128i; 4] {
+    if crate::heads::has_vectors() { load_with!("vmovdqu", line) } else { load_with!("movdqu", line) }
 }
 
 /// Returns a bit for each byte of eight words, little-endian, which is set if it equals `byte`.

@@ -67,6 +67,13 @@ pub fn vectorized<C: Vectorized>(code: C) -> C::Output {
     code.run(Portable)
 }
 
+/// Whether [`vectorized`] runs code with AVX.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
+pub(crate) fn has_vectors() -> bool {
+    x86::level() != x86::Level::Plain
+}
+
 /// The best instructions of this machine, chosen at each comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Detected;
