@@ -51,6 +51,9 @@ pub struct Accounting {
     pub retired_lids: usize,
     /// Bytes of the page table that have ever been in use.
     pub page_table_bytes: usize,
+    /// The end of the bytes of the arena that [`Memory::commit_ahead`](crate::Memory::commit_ahead) has
+    /// committed.
+    pub committed_bytes: usize,
     /// Bytes of bitmaps, links and kinds, in addition to arena and page table. Pages of them are committed
     /// only for used parts of the arena.
     pub overhead_bytes: usize,

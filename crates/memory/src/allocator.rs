@@ -7,6 +7,7 @@
 //! 3. A caller that allocates a buffer owns it, and frees it at most once: the ledger checks this.
 
 use crate::buddy::Buddy;
+use crate::commit_ahead::CommitAhead;
 use crate::error::MemoryError;
 use crate::free_list::{FreeList, Links, new_links};
 use crate::ledger::{Extent, Kind, Ledger, PAGE_UNITS};
@@ -23,6 +24,7 @@ pub(crate) struct Allocator {
     lists: Box<[Padded<FreeList>]>,
     links: Links,
     pub(crate) ledger: Ledger,
+    pub(crate) commit_ahead: CommitAhead,
     node_units: usize,
 }
 
@@ -33,6 +35,7 @@ impl Allocator {
             lists: (0..stripes).map(|_| Padded(FreeList::new())).collect(),
             links: new_links(units.div_ceil(node_units))?,
             ledger: Ledger::new(units, stripes)?,
+            commit_ahead: CommitAhead::new(units),
             node_units,
         })
     }
@@ -57,14 +60,14 @@ impl Allocator {
 
     /// Allocates the buffer of a value, of kind `PrivateValue`. Returns its first unit.
     pub(crate) fn allocate_value(&self, units: usize) -> Option<usize> {
-        let start = lock(&self.buddy.0).allocate(units)?;
+        let start = self.allocate(units)?;
         self.ledger.begin(thread_number(), Extent { start, units }, Kind::PrivateValue);
         Some(start)
     }
 
     /// Allocates a page of an unordered table, of kind `LiveTablePage`. Returns its first unit.
     pub(crate) fn allocate_table_page(&self) -> Option<usize> {
-        let start = lock(&self.buddy.0).allocate(PAGE_UNITS)?;
+        let start = self.allocate(PAGE_UNITS)?;
         self.ledger.begin(thread_number(), Extent { start, units: PAGE_UNITS }, Kind::LiveTablePage);
         Some(start)
     }
@@ -97,6 +100,12 @@ impl Allocator {
         Extent { start: unit, units: self.node_units }
     }
 
+    fn allocate(&self, units: usize) -> Option<usize> {
+        let start = lock(&self.buddy.0).allocate(units)?;
+        self.commit_ahead.note_allocated(start + units);
+        Some(start)
+    }
+
     fn list(&self, stripe: usize) -> &FreeList {
         &self.lists[stripe % self.lists.len()].0
     }
@@ -122,6 +131,9 @@ impl Allocator {
             let Some(further) = allocate() else { break };
             self.push(stripe, further);
         }
+        let end = buddy.end();
+        drop(buddy);
+        self.commit_ahead.note_allocated(end);
         Some(unit)
     }
 

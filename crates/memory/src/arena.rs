@@ -124,6 +124,33 @@ impl Mapping {
         }
     }
 
+    /// Commits the page that contains a byte, which other threads may use meanwhile: it changes no byte. Does
+    /// nothing on processors for which this is not implemented.
+    pub(crate) fn commit_page(&self, offset: usize) {
+        assert!(offset < self.bytes, "byte {offset} of {}", self.bytes);
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: the byte is within this mapping. For the language this does nothing, as a prefetch: no byte
+        // changes, and none is returned. For the processor it is an atomic write, so it loses no other write.
+        unsafe {
+            std::arch::asm!("lock or byte ptr [{byte}], 0", byte = in(reg) self.start.add(offset).as_ptr(),
+                options(nostack));
+        }
+    }
+
+    /// Returns the number of bytes of a range whose pages are committed. It begins and ends with a page.
+    #[cfg(all(test, target_os = "linux"))]
+    pub(crate) fn resident(&self, range: std::ops::Range<usize>) -> usize {
+        const PAGE: usize = 4096;
+        assert!(range.end <= self.bytes, "{range:?} of {} bytes", self.bytes);
+        let mut pages = vec![0_u8; range.len() / PAGE];
+        // SAFETY: the range is within this mapping, and there is a byte for each of its pages.
+        let result = unsafe {
+            libc::mincore(self.start.add(range.start).as_ptr().cast(), range.len(), pages.as_mut_ptr())
+        };
+        assert_eq!(result, 0, "{}", io::Error::last_os_error());
+        pages.iter().filter(|page| **page & 1 == 1).count() * PAGE
+    }
+
     /// The first byte. All bytes are initialised.
     #[inline]
     pub(crate) fn start(&self) -> NonNull<u8> {

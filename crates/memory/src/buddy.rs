@@ -17,13 +17,15 @@ const ORDERS: usize = (layout::VALUE_BYTES_MAX / layout::ALLOCATION_UNIT_BYTES).
 pub(crate) struct Buddy {
     orders: Vec<Bitmap>,
     free: usize,
+    /// The end of all units that have ever been allocated.
+    end: usize,
 }
 
 impl Buddy {
     /// Creates a buddy system in which all units except unit 0 are free.
     pub(crate) fn new(units: usize) -> Result<Self, MemoryError> {
         let orders = (0..ORDERS).map(|order| Bitmap::new(units >> order)).collect::<Result<_, _>>()?;
-        let mut buddy = Self { orders, free: 0 };
+        let mut buddy = Self { orders, free: 0, end: 0 };
         buddy.free(1, units - 1);
         Ok(buddy)
     }
@@ -38,6 +40,7 @@ impl Buddy {
         let start = block << order;
         self.free -= 1 << order;
         self.free(start + units, (1 << order) - units);
+        self.end = self.end.max(start + units);
         Some(start)
     }
 
@@ -64,6 +67,11 @@ impl Buddy {
 
     pub(crate) fn free_units(&self) -> usize {
         self.free
+    }
+
+    /// The end of all units that have ever been allocated.
+    pub(crate) fn end(&self) -> usize {
+        self.end
     }
 
     /// Bytes of the bitmaps.

@@ -26,6 +26,8 @@ mod bitmap;
 mod buddy;
 mod buffer;
 mod checksum;
+mod commit_ahead;
+mod commit_pages;
 mod config;
 mod control;
 mod device;

@@ -239,6 +239,7 @@ impl Memory {
             live_lids: self.page_table.count(State::Live),
             retired_lids: self.page_table.count(State::Retired),
             page_table_bytes: self.page_table.used_bytes(),
+            committed_bytes: self.allocator.commit_ahead.committed() * UNIT,
             overhead_bytes: self.allocator.overhead_bytes()
                 + self.page_table.overhead_bytes()
                 + self.table_pages.overhead_bytes(),

@@ -36,6 +36,10 @@ pub struct Config {
     pub mvcc: bool,
     /// Whether the store requests huge pages from the operating system. Default true.
     pub huge_pages: bool,
+    /// Whether a thread of the store commits memory before it is allocated: a 32nd of the arena, at most
+    /// 16 MiB. Otherwise writers wait while the operating system clears pages. It does nothing in an arena
+    /// of less than 64 MiB. Default true.
+    pub commit_ahead: bool,
     /// Whether the store requests memory interleaved across all NUMA nodes, because every core reads all of
     /// it. A memory policy of the process (`numactl`) has priority. Default true.
     pub interleave: bool,
@@ -89,6 +93,7 @@ impl Default for Config {
             log_threshold_bytes: shape.log_threshold_bytes,
             mvcc: true,
             huge_pages: true,
+            commit_ahead: true,
             interleave: true,
             lease: LeaseLimits::default(),
             concurrent_operations: 256,

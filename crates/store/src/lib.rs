@@ -48,6 +48,7 @@
 
 mod batch;
 mod clock;
+mod commit_thread;
 mod compaction;
 mod config;
 mod directory;

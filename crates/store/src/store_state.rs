@@ -10,6 +10,7 @@ use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, 
 use honeycomb_hashtable::{Cleared, Functions};
 use honeycomb_memory::MemoryError;
 
+use crate::commit_thread::CommitThread;
 use crate::compaction::{Compaction, STEP};
 use crate::config::{Config, LeaseLimits};
 use crate::directory::{Directory, TableEntry};
@@ -41,6 +42,8 @@ pub(crate) struct StoreState {
     pub(crate) lease_limits: LeaseLimits,
     pub(crate) scan_pairs_max: usize,
     pub(crate) key_bytes_max: usize,
+    /// Only kept until the store ends.
+    _commit_thread: Option<CommitThread>,
 }
 
 /// Writes of a thread between two checks for overdue leases.
@@ -65,7 +68,9 @@ impl StoreState {
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
         let forest = Arc::new(Forest::new(config.forest())?);
         let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest)?.into();
+        let commit_thread = config.commit_ahead.then(|| CommitThread::start(&forest)).transpose()?;
         Ok(Self {
+            _commit_thread: commit_thread,
             directory: Arc::default(),
             numbers: TableNumbers::new(accelerator.clone()),
             lanes: Lanes::new(accelerator.clone()),

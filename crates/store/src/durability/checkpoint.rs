@@ -27,6 +27,10 @@ const ATTEMPTS: usize = 5;
 /// Pairs and bytes of a page.
 const PAGE_PAIRS: usize = 1024;
 const PAGE_BYTES: usize = 256 << 10;
+/// Pairs after which a checkpoint lets other threads of its processor execute: about 50 microseconds. The
+/// system itself lets a thread that has become ready wait for up to four milliseconds, even if the priority
+/// of the checkpoint is lower.
+const TURN_PAIRS: usize = 512;
 
 /// A table at the version of a checkpoint.
 struct CheckpointTable {
@@ -137,18 +141,18 @@ impl Checkpoints {
             lease.version,
             self.source.log.clock.milliseconds(),
         )?;
-        let mut page = Page::default();
+        let (mut page, mut turn) = (Page::default(), Turn::default());
         for table in &tables.ordered {
             writer.table(table.root.lid().get(), &table.name)?;
             page.clear();
             while page.read(&self.source, lease, table.root)? {
-                page.pairs().try_for_each(|(key, value)| writer.push(key, value))?;
+                page.pairs().try_for_each(|(key, value)| turn.after(writer.push(key, value)))?;
                 self.source.leases.renew(lease, self.source.forest.memory())?;
                 self.check_stop()?;
             }
         }
         for table in &tables.unordered {
-            self.write_unordered(table, &mut writer)?;
+            self.write_unordered(table, &mut writer, &mut turn)?;
         }
         let pairs = writer.finish(&*self.storage)?;
         if !tables.unordered.is_empty() {
@@ -159,12 +163,17 @@ impl Checkpoints {
 
     /// Writes the pairs of an unordered table, each as it is at some moment after the version of the
     /// checkpoint. The log has all later effects, so its replay leads to the right state.
-    fn write_unordered(&self, table: &UnorderedEntry, writer: &mut CheckpointWriter) -> Result<(), Error> {
+    fn write_unordered(
+        &self,
+        table: &UnorderedEntry,
+        writer: &mut CheckpointWriter,
+        turn: &mut Turn,
+    ) -> Result<(), Error> {
         writer.unordered_table(table.tree, &table.name, &table.config().encode())?;
         let (mut pairs, mut cursor) = (WalkedPairs::default(), 0);
         loop {
             cursor = table.walk(cursor, usize::MAX, usize::MAX, &mut pairs);
-            pairs.iter().try_for_each(|(key, value)| writer.push(key, value))?;
+            pairs.iter().try_for_each(|(key, value)| turn.after(writer.push(key, value)))?;
             self.check_stop()?;
             if cursor == 0 {
                 return Ok(());
@@ -181,6 +190,24 @@ impl Checkpoints {
 
     fn check_stop(&self) -> Result<(), Error> {
         if self.requests.is_stopping() { Err(Error::Stopping) } else { Ok(()) }
+    }
+}
+
+/// The time that a checkpoint executes before it lets other threads execute.
+#[derive(Default)]
+struct Turn {
+    pairs: usize,
+}
+
+impl Turn {
+    /// Ends the turn if a pair was the last one of it. Passes the result of its write on.
+    fn after<T>(&mut self, written: T) -> T {
+        self.pairs += 1;
+        if self.pairs == TURN_PAIRS {
+            self.pairs = 0;
+            thread::yield_now();
+        }
+        written
     }
 }
 
