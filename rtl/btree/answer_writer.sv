@@ -31,6 +31,7 @@ module answer_writer
   output logic answered_o,
   input logic finish_valid_i,
   output logic finish_ready_o,
+  input logic finish_continues_i,
   input logic [7:0] finish_status_i,
   input logic finish_more_i,
 
@@ -118,6 +119,7 @@ module answer_writer
     .prefix_offset_i(low_offset_i),
     .finish_valid_i,
     .finish_ready_o,
+    .finish_continues_i,
     .finish_status_i,
     .finish_more_i,
     .failed_i,
