@@ -25,6 +25,9 @@ module pair_emitter
   input logic emit_valid_i,
   output logic emit_ready_o,
   input item_result_t emit_i,
+  // see pair_measurer
+  input item_result_t measure_i,
+  input logic measured_i,
   // valid then: bytes of the value, and of key and value. answered_o: an overflow value of a get was sent as
   // an answer, so the request is finished.
   output logic [31:0] value_bytes_o,
@@ -114,7 +117,7 @@ module pair_emitter
     .BytesMax(BytesMax)
   ) u_measurer (
     .clk_i, .rst_i, .is_get_i(is_get), .keys_only_i(request_i.keys_only), .prefix_length_i,
-    .answer_bytes_i(bytes_q), .emit_valid_i, .emit_i,
+    .answer_bytes_i(bytes_q), .emit_valid_i, .emit_i(measure_i), .measured_i,
     .consume_i(emit_ready_o),
     .valid_o(is_sized),
     .sizes_o(sizes),

@@ -78,7 +78,7 @@ module range_scan_unit
   logic leave_valid, leave_ready, leave_continues;
   go_t go;
   logic walk_valid, walk_ready, walk_found, find_valid, find_ready, find_after, find_found;
-  item_result_t walk_item, find_item, step_item, emit;
+  item_result_t walk_item, find_item, step_item, emit, measure;
   logic set, set_to_end, set_to_position, step_valid, step_ready, step_back, step_compares, step_found;
   logic part_ready, part_hold, forget, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;
@@ -91,7 +91,7 @@ module range_scan_unit
   line_t window, compare_window, value_line;
   bus_address_t value_address;
   line_count_t value_count;
-  logic emit_valid, emit_ready, answered, finish_valid, finish_ready, finish_continues, finish_more;
+  logic emit_valid, emit_ready, measured, answered, finish_valid, finish_ready, finish_continues, finish_more;
   logic [31:0] value_bytes, emitted_bytes;
   logic [7:0] finish_status;
   prefix_t prefix;
@@ -172,7 +172,7 @@ module range_scan_unit
     .leave_continues_i(leave_continues),
     .part_i(part), .part_hold_o(part_hold), .forget_o(forget),
     .emit_valid_o(emit_valid), .emit_ready_i(emit_ready),
-    .emit_o(emit),
+    .emit_o(emit), .measure_o(measure), .measured_o(measured),
     .emit_bytes_i(emitted_bytes),
     .emit_answered_i(answered),
     .finish_valid_o(finish_valid), .finish_ready_i(finish_ready), .finish_continues_o(finish_continues),
@@ -244,7 +244,7 @@ module range_scan_unit
     .prefix_i(prefix),
     .prefix_length_i(key_length_t'(leaf.header.prefix_length)),
     .emit_valid_i(emit_valid), .emit_ready_o(emit_ready),
-    .emit_i(emit),
+    .emit_i(emit), .measure_i(measure), .measured_i(measured),
     .value_bytes_o(value_bytes), .bytes_o(emitted_bytes),
     .answered_o(answered),
     .finish_valid_i(finish_valid), .finish_ready_o(finish_ready), .finish_continues_i(finish_continues),

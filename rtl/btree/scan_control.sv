@@ -82,6 +82,9 @@ module scan_control
   output logic emit_valid_o,
   input logic emit_ready_i,
   output item_result_t emit_o,
+  // the item to measure, known before it is offered; measured_o: the offered item was measured
+  output item_result_t measure_o,
+  output logic measured_o,
   // bytes of key and value
   input logic [31:0] emit_bytes_i,
   // the value was sent as a separate answer
@@ -265,6 +268,9 @@ module scan_control
   assign part_hold_o = emits_q && is_short_q;
   assign forget_o = state_q inside {Idle, Finish};
   assign emit_o = found_q;
+  assign measure_o = emit_valid_o ? found_q : step_item_i;
+  // Otherwise its value is found first, or it is not that of a step.
+  assign measured_o = part_hold_o;
   assign finish_valid_o = state_q inside {EndPart, Finish};
   assign finish_continues_o = state_q == EndPart;
   assign finish_status_o = status_q;
