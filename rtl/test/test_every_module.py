@@ -11,7 +11,7 @@ PARTS = {
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds",
         "leaf_buffer", "chunk_mover", "leaf_cursor", "leaf_lines", "leaf_navigator", "leaf_opener",
         "leaf_pairs", "leaf_prefetcher", "leaf_view", "log_walker", "pair_emitter", "pair_measurer",
-        "part_fetcher", "part_reader", "position_finder", "repeated_descents", "scan_control",
+        "part_fetcher", "part_reader", "position_finder", "scan_control",
         "scan_limits", "scan_slot", "scan_slots", "value_finder",
     ],
     "window_ram": ["line_pairs", "window_cutter"],
