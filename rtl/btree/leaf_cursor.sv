@@ -1,7 +1,8 @@
 // A cursor over the pairs of a leaf, which merges the sorted log with the sorted block. It is between two
 // pairs: before the sorted item with index sorted_q and the log entry with index log_q. A log entry comes
 // before the sorted item at its back pointer, and in place of it if it replaces that item, so merging
-// compares no keys. A step can compare the key of its pair with a bound.
+// compares no keys. A step can compare the key of its pair with a bound. A step from one sorted item to the
+// next, with no entry between them, begins to read at once.
 
 `default_nettype none
 
@@ -76,6 +77,9 @@ module leaf_cursor
   logic has_entry_q, hidden_q, found_q, found_d;
   // the entry is that of log_q on the side looks_back_q
   logic looked_q, looks_back_q, knows_entry;
+  // The item after that of the step is the pair of the next step, if this has the same direction; the step
+  // before has ended in the last cycle with an item, and this holds.
+  logic item_follows_q, goes_on_q, goes_on;
   // The entry may be the pair of the step; a step back passes an entry at the item before the cursor only if
   // it replaces this item.
   logic may_pass, passes, has_item, moves_log;
@@ -87,6 +91,7 @@ module leaf_cursor
   assign count = number_t'(header_i.sorted_count);
   assign item_before = sorted_q - 1'b1;
   assign knows_entry = looked_q && looks_back_q == step_back_i;
+  assign goes_on = state_q == StateChoose && goes_on_q && step_valid_i && looks_back_q == step_back_i;
   assign log_index_o = step_back_i ? log_q - 1'b1 : log_q;
 
   always_comb begin
@@ -110,7 +115,9 @@ module leaf_cursor
     unique case (state_q)
       StateChoose: if (step_valid_i && knows_entry) begin
         found_d = 1'b1;
-        if (may_pass && hidden_q) begin
+        if (goes_on) begin
+          state_d = StateItem;
+        end else if (may_pass && hidden_q) begin
           // The key of the entry has a newer one.
           moves_log = 1'b1;
         end else if (may_pass) begin
@@ -143,6 +150,12 @@ module leaf_cursor
   always_ff @(posedge clk_i) begin
     sorted_q <= sorted_d;
     item_q <= step_back_i ? item_before : sorted_q;
+    if (state_q == StateItem && part_ready_i) item_q <= step_back_i ? item_q - 1'b1 : item_q + 1'b1;
+    // The position and the entry are constant while an item is read.
+    if (step_back_i) item_follows_q <= item_before != '0 &&
+        (!has_entry_q || (NumberBits+1)'(entry_q.back_pointer) + 2 < (NumberBits+1)'(sorted_q));
+    else item_follows_q <= sorted_q + 1'b1 != count &&
+        (!has_entry_q || entry_q.back_pointer > sorted_q + 1'b1);
     log_q <= log_d;
     found_q <= found_d;
     {entry_q, hidden_q} <= {log_entry_i, log_hidden_i};
@@ -151,8 +164,8 @@ module leaf_cursor
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= StateChoose;
-    else state_q <= state_d;
+    if (rst_i) {state_q, goes_on_q} <= {StateChoose, 1'b0};
+    else {state_q, goes_on_q} <= {state_d, state_q == StateItem && part_ready_i && item_follows_q};
   end
 
   always_comb begin
@@ -167,13 +180,14 @@ module leaf_cursor
     part_read_o.key_last = key_length_i;
   end
 
-  assign part_valid_o = state_q inside {StateEntry, StateItem};
+  assign part_valid_o = state_q inside {StateEntry, StateItem} || goes_on;
   assign step_ready_o = state_q == StateDone || (state_q == StateItem && part_ready_i);
   assign found_o = found_q;
   // A scan does not report versions of pairs.
   assign item_o = found_item(part_i, '0);
 
   `ASSERT(SetBetweenSteps, !set_i || (state_q == StateChoose && !step_valid_i))
+  `ASSERT(DecidesAsWithoutHaste, !goes_on || (knows_entry && !may_pass && has_item))
   `ASSERT(ItemIsThatOfTheStep, !part_valid_o || item_q == (step_back_i ? item_before : sorted_q))
   `ASSERT_OFFER_STAYS(StepStays, step_valid_i, step_ready_o, {step_back_i, compares_i, by_upper_i})
   `COVER(EntryBeforeSorted, state_q == StateEntry && part_ready_i && !step_back_i && sorted_d == sorted_q)
@@ -184,6 +198,8 @@ module leaf_cursor
   `COVER(BackToSorted, state_q == StateItem && part_ready_i && step_back_i)
   `COVER(BackOverTombstone, state_q == StateEntry && state_d == StateChoose && step_back_i)
   `COVER(BackOverOlderEntry, state_q == StateChoose && log_d != log_q && !set_i && step_back_i)
+  `COVER(GoesOn, goes_on && !step_back_i)
+  `COVER(GoesOnBack, goes_on && step_back_i)
   `COVER(EntryBeforeTheItem, state_q == StateEntry && part_ready_i && !passes)
 
 endmodule

@@ -19,7 +19,7 @@ module leaf_navigator
   // verilator lint_off UNUSEDSIGNAL
   input leaf_t leaf_i,
   // verilator lint_on UNUSEDSIGNAL
-  // constant until the next begin_i
+  // constant until the next begin_i or go_i
   input task_t request_i,
 
   // continues with a sibling of the open leaf

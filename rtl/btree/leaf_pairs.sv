@@ -22,7 +22,7 @@ module leaf_pairs
   input geometry_t geometry_i,
   input node_header_t header_i,
   input indexes_t equal_i,
-  // a leaf is opened: discards the sorted log
+  // the grant ends: discards the sorted log
   input logic clear_i,
   input logic failed_i,
   // a scan has more visible log entries than the sorter has room for

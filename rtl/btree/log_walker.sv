@@ -1,6 +1,6 @@
 // Walks over the log entries that are visible at a read version, in order of arrival. Versions ascend, so
 // these entries are the beginning of the log. It reads their words, eight at a time, from the end of the node
-// downwards. A scan sorts them, an entry in two cycles; a get looks for the newest entry of its key.
+// downwards. A scan sorts them, an entry in a cycle; a get looks for the newest entry of its key.
 
 `default_nettype none
 
@@ -50,8 +50,6 @@ module log_walker
     StateIdle,
     // reads the line with the word at index_q
     StateLine,
-    // computes the version of an entry, and whether it is visible
-    StateVersion,
     StateEntry,
     // compares the entry with the key of a get
     StateKey,
@@ -63,10 +61,10 @@ module log_walker
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
   // The words that are left of a line; the next one is the last.
-  line_t words_q;
-  log_word_t word_q;
+  line_t words_d, words_q;
+  log_word_t word_d, word_q;
   logic [7:0] index_q;
-  logic is_over, is_seen_q, may_be_of_key, takes_word, finds, found_q;
+  logic is_over, is_seen_d, is_seen_q, may_be_of_key, takes_word, finds, found_q;
   offset_t line_limit;
   version_t version, version_q;
   // The read version is newer than the leaf by this number; it is not older, or else the leaf is not open.
@@ -86,9 +84,8 @@ module log_walker
       StateIdle: if (walk_valid_i) state_d = StateLine;
       StateLine: begin
         if (is_over) state_d = StateDone;
-        else if (part_ready_i) state_d = StateVersion;
+        else if (part_ready_i) state_d = StateEntry;
       end
-      StateVersion: state_d = StateEntry;
       StateEntry: begin
         if (!is_seen_q) state_d = StateDone;
         else if (compares_i && may_be_of_key) state_d = StateKey;
@@ -102,17 +99,34 @@ module log_walker
   // Returns the state after an entry.
   function automatic state_e next_state(logic [7:0] index);
     logic [7:0] next = index + 8'd1;
-    return next % 8'(WordsALine) == '0 || next == state.log_count ? StateLine : StateVersion;
+    return next % 8'(WordsALine) == '0 || next == state.log_count ? StateLine : StateEntry;
   endfunction
 
-  assign takes_word = state_d != state_q && state_q inside {StateEntry, StateKey} && state_d != StateKey;
+  assign takes_word = (state_q == StateEntry && state_d != StateKey) || (state_q == StateKey && part_ready_i);
+
+  always_comb begin
+    {word_d, words_d, is_seen_d} = {word_q, words_q, is_seen_q};
+    // An entry is compared with the read version as its word arrives.
+    if (state_q == StateLine) begin
+      {word_d, words_d} = {part_i.bytes, 64'd0};
+      is_seen_d = is_seen(log_word_t'(part_i.bytes[LineBits-1-:LogWordBits]));
+    end else if (takes_word) begin
+      {word_d, words_d} = {words_q, 64'd0};
+      is_seen_d = is_seen(log_word_t'(words_q[LineBits-1-:LogWordBits]));
+    end
+  end
+
+  // Returns whether the read version includes an entry.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic is_seen(log_word_t word);
+  // verilator lint_on UNUSEDSIGNAL
+    return version_t'(word.version_delta) <= age_q;
+  endfunction
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StateLine) {word_q, words_q} <= {part_i.bytes, 64'd0};
-    else if (takes_word) {word_q, words_q} <= {words_q, 64'd0};
+    {word_q, words_q, is_seen_q} <= {word_d, words_d, is_seen_d};
     version_q <= version;
     age_q <= read_version_i - header_i.node_version;
-    is_seen_q <= version_t'(word_q.version_delta) <= age_q;
     if (state_q == StateIdle) index_q <= '0;
     else if (takes_word) index_q <= index_q + 1'b1;
     if (finds) found_item_q <= found_item(part_i, version_q);

@@ -25,6 +25,9 @@ module pair_emitter
   input logic emit_valid_i,
   output logic emit_ready_o,
   input item_result_t emit_i,
+  // see pair_measurer
+  input item_result_t measure_i,
+  input logic measured_i,
   // valid then: bytes of the value, and of key and value. answered_o: an overflow value of a get was sent as
   // an answer, so the request is finished.
   output logic [31:0] value_bytes_o,
@@ -36,9 +39,11 @@ module pair_emitter
   input key_length_t prefix_length_i,
   input offset_t prefix_offset_i,
 
-  // sends the last answer; accepted when it was sent
+  // Sends the last answer; accepted when it was sent. finish_continues_i: sends the pairs that were emitted,
+  // if there are any, and another answer follows.
   input logic finish_valid_i,
   output logic finish_ready_o,
+  input logic finish_continues_i,
   input logic [7:0] finish_status_i,
   input logic finish_more_i,
 
@@ -99,7 +104,7 @@ module pair_emitter
 
   // ---- parts of the pair
 
-  logic is_overflow, is_get, moves_get, has_prefix_rest, is_full, begins_pair, is_done;
+  logic is_overflow, is_get, moves_get, has_prefix_rest, is_full, begins_pair, is_done, finishes_none;
   bus_address_t value_address;
   offset_t value_offset;
   logic [31:0] pair_bytes;
@@ -112,7 +117,7 @@ module pair_emitter
     .BytesMax(BytesMax)
   ) u_measurer (
     .clk_i, .rst_i, .is_get_i(is_get), .keys_only_i(request_i.keys_only), .prefix_length_i,
-    .answer_bytes_i(bytes_q), .emit_valid_i, .emit_i,
+    .answer_bytes_i(bytes_q), .emit_valid_i, .emit_i(measure_i), .measured_i,
     .consume_i(emit_ready_o),
     .valid_o(is_sized),
     .sizes_o(sizes),
@@ -130,6 +135,7 @@ module pair_emitter
 
   // If a pair does not fit into the open answer, that answer is ended first.
   assign is_full = pairs_q != '0 && (is_overflow || exceeds);
+  assign finishes_none = finish_continues_i && pairs_q == '0;
   assign begins_pair = state_q == Choose && is_sized && !is_get && !is_full && !is_overflow;
 
   state_e after_head, after_prefix, after_first, after_rest, after;
@@ -173,7 +179,7 @@ module pair_emitter
     end else if (is_sized && !is_full) begin
       if (outcome_ready_i) state_d = is_get ? Value : Head;
     end else if (is_sized || finish_valid_i) begin
-      finish_ready_o = finish_valid_i && outcome_ready_i;
+      finish_ready_o = finish_valid_i && (outcome_ready_i || finishes_none);
       if (outcome_ready_i) {pairs_d, bytes_d} = '0;
     end
   end
@@ -197,7 +203,8 @@ module pair_emitter
 
   always_comb begin
     outcome_first_o = is_sized && is_overflow && !is_full;
-    outcome_valid_o = state_q == Choose && (finish_valid_i || (is_sized && (is_full || is_overflow)));
+    outcome_valid_o = state_q == Choose &&
+        ((finish_valid_i && !finishes_none) || (is_sized && (is_full || is_overflow)));
   end
 
   always_comb begin
@@ -207,7 +214,7 @@ module pair_emitter
     outcome_o.pairs = 22'(pairs_q);
     outcome_o.bytes = 32'(bytes_q);
     // Another pair follows.
-    outcome_o.continued = !finish_valid_i && !is_get;
+    outcome_o.continued = finish_valid_i ? finish_continues_i : !is_get;
     outcome_o.pair_version = is_get ? emit_i.version : '0;
     if (outcome_first_o) begin
       outcome_o.pairs = 22'(!is_get);

@@ -1,5 +1,5 @@
-// Computes the sizes of a pair to emit, and whether it fits into the open answer, one cycle after it is
-// offered and its value is found.
+// Computes the sizes of a pair to emit, and whether it fits into the open answer, in the cycle before it is
+// offered, or one cycle after it is offered and its value is found.
 
 `default_nettype none
 
@@ -23,9 +23,11 @@ module pair_measurer
   // the bytes of the open answer, before the pair
   input logic [BytesBits-1:0] answer_bytes_i,
 
-  // constant until consume_i
+  // Constant until consume_i. measured_i: the item was that of emit_i in the cycle before, too, and has its
+  // value.
   input logic emit_valid_i,
   input item_result_t emit_i,
+  input logic measured_i,
   input logic consume_i,
 
   // the sizes are those of the pair, until consume_i
@@ -96,7 +98,7 @@ module pair_measurer
     // The answer has not changed since the cycle before the pair.
     room_q <= (BytesBits+2)'(BytesMax - CompletionPairSize) - (BytesBits+2)'(answer_bytes_i) -
         (BytesBits+2)'(prefix_length_i);
-    if (!valid_q) exceeds_q <= $signed({2'b0, BytesBits'(suffix_and_value)}) > room_q;
+    if (!valid_o) exceeds_q <= $signed({2'b0, BytesBits'(suffix_and_value)}) > room_q;
   end
 
   always_ff @(posedge clk_i) begin
@@ -104,12 +106,13 @@ module pair_measurer
     else valid_q <= emit_valid_i && value_valid;
   end
 
-  assign valid_o = valid_q;
+  assign valid_o = valid_q || measured_i;
   assign sizes_o = sizes_q;
   assign pair_bytes_o = pair_bytes_q;
   assign exceeds_o = exceeds_q;
   assign value_offset_o = value_offset_q;
 
+  `ASSERT(MeasuredIsOffered, !measured_i || (emit_valid_i && value_valid))
   `ASSERT_STAYS(SizesStay, valid_q && !consume_i, 1'b0, {valid_q, sizes_q})
 
 endmodule

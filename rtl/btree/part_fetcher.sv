@@ -4,6 +4,8 @@
 //
 //   heads | offsets | place | window | | there         with offsets
 //   heads | window | | there                           with a stride
+//
+// An item that follows one with the same line of heads begins with its offsets, or with its window.
 
 `default_nettype none
 
@@ -85,7 +87,7 @@ module part_fetcher
   window_e asks, coming_q, came_q;
   // the part, or bytes after its first window
   part_e part_q;
-  logic ahead_q, there, arrived_q, claims, restarts, prepares;
+  logic ahead_q, there, arrived_q, claims, restarts, prepares, knows_head;
   number_t index_q, next_index, count;
   offset_t place_q, limit_q;
 
@@ -115,6 +117,8 @@ module part_fetcher
     if (part_q == PartItem) next_index = backward_i ? index_q - 1'b1 : index_q + 1'b1;
   end
   assign prepares = take_i && steps_i && part_q != PartBytes && next_index < count;
+  // The next item has its head in the same line as the item that is taken.
+  assign knows_head = part_q == PartItem && index_q[ElementBits-1:0] != (backward_i ? '0 : '1);
 
   always_comb begin
     state_d = state_q;
@@ -127,7 +131,8 @@ module part_fetcher
       StateThere: if (other_window_i) state_d = StateWindow;
       default: ;
     endcase
-    if (take_i) state_d = prepares ? StateHeads : StateIdle;
+    if (take_i) state_d = StateIdle;
+    if (prepares) state_d = !knows_head ? StateHeads : has_stride ? StateWindow : StateOffsets;
     if (restarts) state_d = start_i && part_i.part == PartItem ? StateHeads : StateWindow;
     if (forget_i) state_d = StateIdle;
   end
@@ -230,6 +235,8 @@ module part_fetcher
     end else if (state_q == StateHeads) begin
       place_q <= columns_i.items_start + product_q;
       limit_q <= columns_i.items_start + product_q + stride;
+    end else if (take_i && has_stride) begin
+      {place_q, limit_q} <= backward_i ? {place_q - stride, place_q} : {limit_q, limit_q + stride};
     end else if (state_q == StatePlace) begin
       place_q <= {stored, 2'b0};
       limit_q <= after == count || after[OffsetIndexBits-1:0] == '0 ? offset_t'(header_i.sorted_end)
@@ -243,7 +250,12 @@ module part_fetcher
   `ASSERT(StartsAfterATake, !start_i || state_q == StateIdle || ahead_q)
   `ASSERT(OthersDoNotDisturb, !other_window_i || state_q == StateIdle || ahead_q)
   `COVER(IsPrepared, claims && there)
+  `ASSERT(HeadIsKnown, !(prepares && knows_head) || !needs_heads)
+  `ASSERT(PlaceIsThatOfTheItem, !(state_q == StateWindow && ahead_q && has_stride) ||
+      place_q == columns_i.items_start + product_q)
   `COVER(HeadsAreKnown, state_q == StateHeads && !needs_heads)
+  `COVER(NextHasAStride, prepares && knows_head && has_stride)
+  `COVER(NextHasAnOffset, prepares && knows_head && !has_stride)
   `COVER(OffsetsAreKnown, state_q == StateOffsets && !needs_offsets && !has_stride)
   `COVER(LosesItsWindow, state_q == StateThere && other_window_i)
 

@@ -1,6 +1,7 @@
 // Executes gets and scans on leaves: returns the value of a get, or the pairs of a scan from the leaf of
 // its descent and its siblings (Honeycomb, section 4). It has several requests in flight and works on one
-// at a time while the leaves of the others arrive.
+// at a time while the leaves of the others arrive. A scan that continues with a sibling leaf waits for it as
+// for its first leaf.
 //
 // scan_slots contains the requests and their leaves. scan_control sequences the parts of the unit for the
 // request that has the grant. leaf_view decodes and compares parts of the leaf, leaf_pairs returns its
@@ -72,14 +73,12 @@ module range_scan_unit
 );
 
   open_leaf_t leaf;
-  logic failed, overflow, grant_begins, grant_ends;
-  logic open_valid, open_ready, open_none, open_failed;
-  logic go_valid, go_ready, go_left, enter_valid, enter_ready, bound_has_prefix, leaf_is_beyond;
+  logic failed, overflow, grant_begins, grant_ends, grant_continues;
+  logic go_valid, go_ready, enter_valid, enter_ready, bound_has_prefix, leaf_is_beyond;
   logic leave_valid, leave_ready, leave_continues;
-  lid_t sibling;
-  open_t open;
+  go_t go;
   logic walk_valid, walk_ready, walk_found, find_valid, find_ready, find_after, find_found;
-  item_result_t walk_item, find_item, step_item, emit;
+  item_result_t walk_item, find_item, step_item, emit, measure;
   logic set, set_to_end, set_to_position, step_valid, step_ready, step_back, step_compares, step_found;
   logic part_ready, part_hold, forget, pairs_part_valid, writer_part_valid;
   part_read_t pairs_part, writer_part;
@@ -92,7 +91,7 @@ module range_scan_unit
   line_t window, compare_window, value_line;
   bus_address_t value_address;
   line_count_t value_count;
-  logic emit_valid, emit_ready, answered, finish_valid, finish_ready, finish_more;
+  logic emit_valid, emit_ready, measured, answered, finish_valid, finish_ready, finish_continues, finish_more;
   logic [31:0] value_bytes, emitted_bytes;
   logic [7:0] finish_status;
   prefix_t prefix;
@@ -112,13 +111,10 @@ module range_scan_unit
     .busy_o,
     .event_i(grant_event),
     .events_o,
-    .granted_o, .grant_ends_i(grant_ends),
+    .granted_o, .grant_ends_i(grant_ends), .grant_continues_i(grant_continues),
     .leaf_o(leaf),
-    .open_valid_i(open_valid), .open_ready_o(open_ready),
-    .open_i(open),
-    .open_none_o(open_none), .open_failed_o(open_failed),
     .go_valid_i(go_valid), .go_ready_o(go_ready),
-    .go_left_i(go_left), .sibling_i(sibling),
+    .go_i(go),
     .fences_i(fences),
     .fence_valid_o(fence_valid), .fence_ready_i(fence_ready),
     .repeated_valid_o, .repeated_ready_i,
@@ -151,14 +147,12 @@ module range_scan_unit
     .clk_i,
     .rst_i,
     .granted_i(granted_o), .grant_begins_o(grant_begins), .grant_ends_o(grant_ends),
+    .grant_continues_o(grant_continues),
     .request_i(leaf.request),
     .descent_failed_i(leaf.descent_failed), .none_i(leaf.none),
-    .open_valid_o(open_valid), .open_ready_i(open_ready),
-    .open_o(open),
-    .open_none_i(open_none), .open_failed_i(open_failed),
     .is_first_i(leaf.is_first),
     .go_valid_o(go_valid), .go_ready_i(go_ready),
-    .go_left_o(go_left), .sibling_o(sibling),
+    .go_o(go),
     .log_may_have_i(leaf.log_may_have),
     .header_i(leaf.header),
     .failed_i(failed),
@@ -178,10 +172,10 @@ module range_scan_unit
     .leave_continues_i(leave_continues),
     .part_i(part), .part_hold_o(part_hold), .forget_o(forget),
     .emit_valid_o(emit_valid), .emit_ready_i(emit_ready),
-    .emit_o(emit),
+    .emit_o(emit), .measure_o(measure), .measured_o(measured),
     .emit_bytes_i(emitted_bytes),
     .emit_answered_i(answered),
-    .finish_valid_o(finish_valid), .finish_ready_i(finish_ready),
+    .finish_valid_o(finish_valid), .finish_ready_i(finish_ready), .finish_continues_o(finish_continues),
     .finish_status_o(finish_status), .finish_more_o(finish_more)
   );
 
@@ -219,7 +213,7 @@ module range_scan_unit
     .geometry_i,
     .header_i(leaf.header),
     .equal_i(leaf.equal),
-    .clear_i(open_valid || grant_ends),
+    .clear_i(grant_ends),
     .failed_i(failed),
     .overflow_o(overflow),
     .walk_valid_i(walk_valid), .walk_ready_o(walk_ready),
@@ -250,13 +244,13 @@ module range_scan_unit
     .prefix_i(prefix),
     .prefix_length_i(key_length_t'(leaf.header.prefix_length)),
     .emit_valid_i(emit_valid), .emit_ready_o(emit_ready),
-    .emit_i(emit),
+    .emit_i(emit), .measure_i(measure), .measured_i(measured),
     .value_bytes_o(value_bytes), .bytes_o(emitted_bytes),
     .answered_o(answered),
-    .finish_valid_i(finish_valid), .finish_ready_o(finish_ready),
+    .finish_valid_i(finish_valid), .finish_ready_o(finish_ready), .finish_continues_i(finish_continues),
     .finish_status_i(finish_status), .finish_more_i(finish_more),
     .fence_valid_i(fence_valid), .fence_ready_o(fence_ready),
-    .fence_is_low_i(go_left),
+    .fence_is_low_i(go.left),
     .part_valid_o(writer_part_valid), .part_ready_i(part_ready),
     .part_read_o(writer_part),
     .part_i(part),
@@ -280,8 +274,8 @@ module range_scan_unit
     .placed_i(find_valid && find_ready), .find_found_i(find_found),
     .stepped_i(step_valid && step_ready), .step_found_i(step_found),
     .emitted_i(emit_valid && emit_ready), .value_bytes_i(value_bytes),
-    .continues_i(go_valid && go_ready), .sibling_i(sibling),
-    .answered_i(finish_valid && finish_ready), .status_i(finish_status),
+    .continues_i(go_valid && go_ready), .sibling_i(go.sibling),
+    .answered_i(finish_valid && finish_ready && !finish_continues), .status_i(finish_status),
     .compared_i(pairs_part_valid && part_ready), .part_read_i(pairs_part), .part_i(part),
     .event_o(grant_event), .part_event_o
   );

@@ -1,6 +1,7 @@
-// Sequences the parts of a range scan unit for a request. It opens the leaf. For a get it searches the log
+// Sequences the parts of a range scan unit for a request and its open leaf. For a get it searches the log
 // if a fingerprint matches, then the sorted block. For a scan it sorts the log, finds the start of the
-// range, emits pairs until a bound or a limit ends the scan, and continues with sibling leaves.
+// range, and emits pairs until a bound or a limit ends the scan. At the end of the leaf it ends the grant; a
+// scan that continues gets another grant when the sibling has arrived.
 
 `default_nettype none
 
@@ -15,29 +16,24 @@ module scan_control
   input logic rst_i,
 
   // A request has the grant. A grant begins with the first request after reset, or when the previous one
-  // has ended.
+  // has ended. grant_continues_o: valid then, the request goes on with a sibling.
   input logic granted_i,
   output logic grant_begins_o,
   output logic grant_ends_o,
+  output logic grant_continues_o,
   // constant during a grant
   // verilator lint_off UNUSEDSIGNAL
   input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
-  // its descent failed, or its leaf does not exist at the read version; otherwise that leaf is open
+  // its last descent failed, or its leaf does not exist at the read version; otherwise that leaf is open
   input logic descent_failed_i,
   input logic none_i,
 
   // see leaf_navigator
-  output logic open_valid_o,
-  input logic open_ready_i,
-  output open_t open_o,
-  input logic open_none_i,
-  input logic open_failed_i,
   input logic is_first_i,
   output logic go_valid_o,
   input logic go_ready_i,
-  output logic go_left_o,
-  output lid_t sibling_o,
+  output go_t go_o,
   input logic log_may_have_i,
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
@@ -86,19 +82,23 @@ module scan_control
   output logic emit_valid_o,
   input logic emit_ready_i,
   output item_result_t emit_o,
+  // the item to measure, known before it is offered; measured_o: the offered item was measured
+  output item_result_t measure_o,
+  output logic measured_o,
   // bytes of key and value
   input logic [31:0] emit_bytes_i,
   // the value was sent as a separate answer
   input logic emit_answered_i,
+  // finish_continues_o: another part follows, in another grant
   output logic finish_valid_o,
   input logic finish_ready_i,
+  output logic finish_continues_o,
   output logic [7:0] finish_status_o,
   output logic finish_more_o
 );
 
   typedef enum logic [4:0] {
     Idle,
-    Open,
     Walk,
     FindKey,
     EmitValue,
@@ -109,6 +109,8 @@ module scan_control
     // emits the previous pair meanwhile
     Step,
     LeaveLeaf,
+    // sends the pairs of the leaf, because pairs of another request may follow
+    EndPart,
     GoOn,
     Finish
   } state_e;
@@ -132,7 +134,7 @@ module scan_control
 
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
-  assign has_start = open_o.key_length != '0;
+  assign has_start = is_first_i && (backward ? request_i.upper_length : request_i.lower_length) != '0;
   assign start_after = backward ? !request_i.upper_excluded :
       request_i.lower_excluded || request_i.floor_start;
   assign goes_left = backward || seeks_floor_q;
@@ -144,8 +146,6 @@ module scan_control
   // ---- results of the parts
 
   logic is_beyond, is_limited, is_equal_in;
-  logic [31:0] pairs_left;
-
   scan_limits u_limits (
     .clk_i,
     .start_i(state_q == Idle),
@@ -153,7 +153,8 @@ module scan_control
     .bytes_max_i(request_i.bytes_max),
     .pair_i(emits_q && emit_ready_i),
     .bytes_i(emit_bytes_i),
-    .pairs_left_o(pairs_left),
+    .pairs_left_o(go_o.pairs_left),
+    .bytes_left_o(go_o.bytes_left),
     .is_over_o(is_limited)
   );
 
@@ -169,7 +170,6 @@ module scan_control
   always_comb begin
     unique case (state_q)
       Idle: done = granted_i;
-      Open: done = open_ready_i;
       Walk: done = walk_ready_i;
       FindKey, FindStart: done = find_ready_i;
       EmitValue: done = emit_ready_i;
@@ -185,7 +185,6 @@ module scan_control
   always_comb begin
     unique case (state_q)
       Idle: next = descent_failed_i || none_i ? Finish : first_state;
-      Open: next = open_none_i ? Finish : first_state;
       Walk: next = is_get ? (walk_found_i ? after_entry : FindKey) : EnterLeaf;
       FindKey: next = find_found_i ? EmitValue : Finish;
       EmitValue: next = emit_answered_i ? Idle : Finish;
@@ -194,15 +193,14 @@ module scan_control
       SetStart: next = seeks_floor_q ? StepToFloor : Step;
       StepToFloor: next = step_found_i || !has_sibling ? Step : GoOn;
       Step: next = !step_found_i ? LeaveLeaf : is_beyond || is_limited ? Finish : Step;
-      LeaveLeaf: next = has_sibling && leave_continues_i ? GoOn : Finish;
-      GoOn: next = Open;
+      LeaveLeaf: next = has_sibling && leave_continues_i ? EndPart : Finish;
+      EndPart: next = GoOn;
       default: next = Idle;
     endcase
   end
 
   assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
-  assign fails = (failed_i || open_failed_i) && state_q != Finish &&
-      !(state_q == EmitValue && emit_answered_i);
+  assign fails = failed_i && state_q != Finish && !(state_q == EmitValue && emit_answered_i);
   assign state_d = !done ? state_q : fails ? Finish : next;
   assign emits_d = (emits_q && !emit_ready_i) || (state_q == Step && step_ready_i && next == Step && !fails);
 
@@ -251,8 +249,9 @@ module scan_control
 
   assign grant_begins_o = state_q == Idle && granted_i;
   assign grant_ends_o = (state_q == Finish && finish_ready_i) ||
+      (state_q == GoOn && go_ready_i && !failed_i) ||
       (state_q == EmitValue && emit_ready_i && emit_answered_i);
-  assign open_o = opening(request_i, is_first_i, goes_left, pairs_left);
+  assign grant_continues_o = state_q == GoOn;
 
   assign walk_valid_o = state_q == Walk;
   assign find_valid_o = state_q == FindKey || state_q == FindStart;
@@ -267,16 +266,20 @@ module scan_control
 
   assign emit_valid_o = state_q == EmitValue || emits_q;
   assign part_hold_o = emits_q && is_short_q;
-  assign forget_o = state_q inside {Idle, Open, Finish};
+  assign forget_o = state_q inside {Idle, Finish};
   assign emit_o = found_q;
-  assign finish_valid_o = state_q == Finish;
+  assign measure_o = emit_valid_o ? found_q : step_item_i;
+  // Otherwise its value is found first, or it is not that of a step.
+  assign measured_o = part_hold_o;
+  assign finish_valid_o = state_q inside {EndPart, Finish};
+  assign finish_continues_o = state_q == EndPart;
   assign finish_status_o = status_q;
   assign finish_more_o = more_q;
 
-  assign open_valid_o = state_q == Open;
   assign go_valid_o = state_q == GoOn;
-  assign go_left_o = goes_left;
-  assign sibling_o = sibling;
+  assign go_o.left = goes_left;
+  assign go_o.sibling = sibling;
+  assign go_o.seeks_floor = seeks_floor_q;
   assign enter_valid_o = state_q == EnterLeaf;
   assign leave_valid_o = state_q == LeaveLeaf && has_sibling;
 
@@ -288,8 +291,8 @@ module scan_control
   `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
   `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)
   `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && !has_sibling)
-  `COVER(ContinuesLeft, state_q == LeaveLeaf && state_d == GoOn && backward)
-  `COVER(ContinuesRight, state_q == LeaveLeaf && state_d == GoOn && !backward)
+  `COVER(ContinuesLeft, state_q == EndPart && state_d == GoOn && backward)
+  `COVER(ContinuesRight, state_q == EndPart && state_d == GoOn && !backward)
 
 endmodule
 

@@ -8,7 +8,7 @@ module scan_limits
 (
   input logic clk_i,
 
-  // begins a request
+  // begins a grant
   input logic start_i,
   input logic [31:0] pairs_max_i,
   input logic [31:0] bytes_max_i,
@@ -18,6 +18,7 @@ module scan_limits
   input logic [31:0] bytes_i,
 
   output logic [31:0] pairs_left_o,
+  output logic [31:0] bytes_left_o,
   // a limit is reached; valid two cycles after a pair
   output logic is_over_o
 );
@@ -37,6 +38,7 @@ module scan_limits
   end
 
   assign pairs_left_o = pairs_q;
+  assign bytes_left_o = bytes_q;
   assign is_over_o = is_over_q;
 
 endmodule

@@ -114,6 +114,16 @@ package scan_pkg;
     number_t pairs;
   } open_t;
 
+  // A scan continues with a sibling of its leaf: the sibling, the limits that are left, and whether the floor
+  // is still to be found, which is in a sibling to the left then.
+  typedef struct packed {
+    logic left;
+    lid_t sibling;
+    logic seeks_floor;
+    logic [31:0] pairs_left;
+    logic [31:0] bytes_left;
+  } go_t;
+
   // The bytes of a key of the request, from first up to, but not including, last, whose head and
   // fingerprint are requested.
   typedef struct packed {
@@ -122,10 +132,12 @@ package scan_pkg;
     key_length_t last;
   } suffix_t;
 
-  // The state of a slot: its request, and its open leaf. It changes only when the unit requests a change.
+  // The state of a slot: its request, and its open leaf. It is constant during a grant until the scan goes
+  // on.
   typedef struct packed {
+    // with the limits that are left
     task_t request;
-    // the descent failed
+    // the descent, or the one that was repeated, failed
     logic descent_failed;
     // the leaf of the descent does not exist at the read version
     logic none;
@@ -207,25 +219,6 @@ package scan_pkg;
   localparam int unsigned PairsAhead = 255;
   // Pairs that a scan prefetches in addition.
   localparam int unsigned PairsMore = 2;
-
-  // Returns how a request opens a leaf, without LID and address. The leaf is the one of its descent, or
-  // a sibling that the scan enters from one side. The floor of a scan and the following pairs are
-  // usually in the first leaf.
-  // verilator lint_off UNUSEDSIGNAL
-  function automatic open_t opening(task_t request, logic is_first, logic goes_left, logic [31:0] pairs_left);
-  // verilator lint_on UNUSEDSIGNAL
-    open_t open = '0;
-    open.read_version = request.read_version;
-    open.is_get = !request.is_scan;
-    open.by_upper = request.backward;
-    if (is_first) open.key_length = request.backward ? request.upper_length : request.lower_length;
-    open.at_end = goes_left;
-    open.seeks_floor = goes_left && !request.backward;
-    open.backward = request.backward;
-    open.pairs = number_t'(PairsAhead + PairsMore);
-    if (pairs_left < 32'(PairsAhead)) open.pairs = number_t'(pairs_left[7:0]) + number_t'(PairsMore);
-    return open;
-  endfunction
 
   // Returns whether the scan steps back to the floor before it begins.
   // verilator lint_off UNUSEDSIGNAL

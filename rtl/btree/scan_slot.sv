@@ -1,8 +1,9 @@
 // A request of a range scan unit, and its leaf. The slot opens the leaf of the descent and waits for the
 // lines that a get or scan is likely to read. Then it requests the grant of the unit. While it has the
-// grant, scan_control opens siblings and requests missing lines. A request to open goes through a register.
+// grant, scan_control requests missing lines. A scan that continues with a sibling gives the grant back, and
+// requests it again when the lines of the sibling have arrived. A request to open goes through a register.
 //
-//   begin_i | first lines | heads, log, items | waits for the grant | grant: ... | grant_ends_i
+//   begin_i or go_i | first lines | heads, log, items | waits for the grant | grant: ... | grant_ends_i
 
 `default_nettype none
 
@@ -11,6 +12,7 @@
 module scan_slot
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
   import scan_pkg::*;
 #(
   // size of the largest node
@@ -43,20 +45,7 @@ module scan_slot
   input logic grant_ready_i,
   input logic grant_ends_i,
 
-  // ---- during the grant
-
-  // see leaf_navigator; the leaf of the descent is open already
-  input logic open_valid_i,
-  output logic open_ready_o,
-  input open_t open_i,
-  output logic open_none_o,
-  output logic open_failed_o,
-  input logic go_i,
-  input logic go_left_i,
-  input lid_t sibling_i,
-  // verilator lint_off UNUSEDSIGNAL
-  input fences_t fences_i,
-  // verilator lint_on UNUSEDSIGNAL
+  // see leaf_navigator
   output logic repeated_valid_o,
   input logic repeated_ready_i,
   output descent_t repeated_o,
@@ -64,6 +53,16 @@ module scan_slot
   output logic repeated_leaf_ready_o,
   input leaf_t repeated_leaf_i,
 
+  // ---- during the grant
+
+  // The grant is about to end, but the request continues with a sibling.
+  input logic go_i,
+  input go_t go_to_i,
+  // verilator lint_off UNUSEDSIGNAL
+  input fences_t fences_i,
+  // verilator lint_on UNUSEDSIGNAL
+  // valid with grant_ends_i
+  input logic grant_continues_i,
   // see leaf_buffer
   input logic window_valid_i,
   output logic window_ready_o,
@@ -102,9 +101,9 @@ module scan_slot
   logic descent_failed_q, none_q;
   open_t open_q;
 
-  logic opens_leaf, way_valid_q, way_ready, way_none, way_failed, opens, is_open, too_new;
+  logic way_valid_q, way_ready, way_none, way_failed, opens, is_open, too_new;
   logic has_failed, too_long, settled;
-  open_t own, open;
+  open_t open;
   lid_t leaf_lid;
   bus_address_t leaf_address;
   logic begin_valid, begin_ready, begin_by_lid, watched_valid, watched_ready;
@@ -120,12 +119,12 @@ module scan_slot
     unique case (state_q)
       Idle: if (begin_i) state_d = leaf_i.failed ? Ready : Open;
       // A leaf that does not exist at the read version may have lines in flight.
-      Open: if (opened_o) state_d = way_none ? Ready : Fetch;
+      Open: if (opened_o) state_d = way_none || way_failed ? Ready : Fetch;
       Fetch: if (settled) state_d = Ready;
       Ready: if (grant_ready_i) state_d = Granted;
       default: ;
     endcase
-    if (grant_ends_i) state_d = Idle;
+    if (grant_ends_i) state_d = grant_continues_i ? Open : Idle;
   end
 
   always_ff @(posedge clk_i) begin
@@ -133,13 +132,17 @@ module scan_slot
       request_q <= leaf_i.request;
       descent_failed_q <= leaf_i.failed;
     end
-    if (state_q == Open) none_q <= way_none;
-    if (!way_valid_q) open_q <= state_q == Granted ? open_i : own;
+    if (go_i) begin
+      request_q.floor_start <= go_to_i.seeks_floor;
+      {request_q.pairs_max, request_q.bytes_max} <= {go_to_i.pairs_left, go_to_i.bytes_left};
+    end
+    if (state_q == Open) {none_q, descent_failed_q} <= {way_none, way_failed};
+    if (!way_valid_q) open_q <= opening(request_q, leaf_o.is_first);
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {state_q, way_valid_q} <= {Idle, 1'b0};
-    else {state_q, way_valid_q} <= {state_d, opens_leaf && !(way_valid_q && way_ready)};
+    else {state_q, way_valid_q} <= {state_d, state_q == Open && !opened_o};
   end
 
   assign busy_o = state_q != Idle;
@@ -151,11 +154,7 @@ module scan_slot
 
   // ---- the leaf
 
-  assign opens_leaf = state_q == Open || (state_q == Granted && open_valid_i);
-  assign open_ready_o = way_valid_q && way_ready;
-  assign open_none_o = way_none;
-  assign open_failed_o = way_failed;
-  assign opened_o = open_ready_o;
+  assign opened_o = way_valid_q && way_ready;
 
   leaf_navigator u_navigator (
     .clk_i,
@@ -164,8 +163,8 @@ module scan_slot
     .leaf_i,
     .request_i(request_q),
     .go_i,
-    .go_left_i,
-    .sibling_i,
+    .go_left_i(go_to_i.left),
+    .sibling_i(go_to_i.sibling),
     .fences_i,
     .open_valid_i(way_valid_q), .open_ready_o(way_ready),
     .none_o(way_none),
@@ -180,8 +179,6 @@ module scan_slot
     .repeated_leaf_valid_i, .repeated_leaf_ready_o,
     .repeated_leaf_i
   );
-
-  assign own = opening(request_q, 1'b1, request_q.backward || seeks_floor(request_q), request_q.pairs_max);
 
   always_comb begin
     open = open_q;
@@ -259,9 +256,28 @@ module scan_slot
     .beat_i
   );
 
+  // Returns how a request opens a leaf, without LID and address. The leaf is the one of its descent, or
+  // a sibling that the scan enters from one side. The floor of a scan and the following pairs are
+  // usually in the first leaf.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic open_t opening(task_t request, logic is_first);
+  // verilator lint_on UNUSEDSIGNAL
+    open_t way = '0;
+    way.read_version = request.read_version;
+    way.is_get = !request.is_scan;
+    way.by_upper = request.backward;
+    if (is_first) way.key_length = request.backward ? request.upper_length : request.lower_length;
+    way.seeks_floor = seeks_floor(request) && !request.backward;
+    way.at_end = request.backward || way.seeks_floor;
+    way.backward = request.backward;
+    way.pairs = number_t'(PairsAhead + PairsMore);
+    if (request.pairs_max < 32'(PairsAhead))
+      way.pairs = number_t'(request.pairs_max[7:0]) + number_t'(PairsMore);
+    return way;
+  endfunction
+
   `ASSERT(BeginsWhenIdle, !begin_i || !busy_o)
-  `ASSERT(RequestedWithGrant, !(open_valid_i || go_i || window_valid_i || value_valid_i) ||
-      state_q == Granted)
+  `ASSERT(RequestedWithGrant, !(go_i || window_valid_i || value_valid_i) || state_q == Granted)
   `ASSERT(GrantEndsOnce, !grant_ends_i || state_q == Granted)
   `COVER(FailsBeforeGrant, state_q == Fetch && has_failed)
 

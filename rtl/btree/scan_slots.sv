@@ -1,6 +1,6 @@
 // The requests of a range scan unit: while one has the grant, the leaves of the others arrive. Ports
 // without an index belong to the request that has the grant; see scan_slot. Its state, the requests to it and
-// the answers to them go through registers.
+// the answers to them go through registers. Repeated descents are those of any slot.
 
 `default_nettype none
 
@@ -34,17 +34,12 @@ module scan_slots
 
   output logic granted_o,
   input logic grant_ends_i,
+  input logic grant_continues_i,
   output open_leaf_t leaf_o,
 
-  input logic open_valid_i,
-  output logic open_ready_o,
-  input open_t open_i,
-  output logic open_none_o,
-  output logic open_failed_o,
   input logic go_valid_i,
   output logic go_ready_o,
-  input logic go_left_i,
-  input lid_t sibling_i,
+  input go_t go_i,
   input fences_t fences_i,
   // a fence key is written before the request continues with a sibling
   output logic fence_valid_o,
@@ -186,26 +181,24 @@ module scan_slots
 
   // ---- slots ----
 
-  logic [Slots-1:0] opened, open_ready, open_none, open_failed, store_valid, store_ready;
-  logic [Slots-1:0] repeated_valid, repeated_leaf_ready, window_ready, value_ready, value_line_valid;
+  logic [Slots-1:0] opened, store_valid, store_ready;
+  logic [Slots-1:0] repeated_valid, repeated_ready, awaits_leaf, leaf_valid;
+  logic [Slots-1:0] window_ready, value_ready, value_line_valid;
   descent_t [Slots-1:0] repeated;
   line_t [Slots-1:0] value_line, store_data;
   logic [Slots-1:0][LineIndexWidth-1:0] store_line;
-  logic open_ready_q, open_none_q, open_failed_q, go_ready_q, goes, asks_q;
+  logic go_ready_q, goes, asks_q;
   window_read_t window_q;
 
   assign goes = fence_valid_o && fence_ready_i;
   assign fence_valid_o = go_valid_i && !go_ready_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {open_ready_q, go_ready_q, asks_q} <= '0;
+    if (rst_i) {go_ready_q, asks_q} <= '0;
     else begin
-      open_ready_q <= |(open_ready & has_grant_q);
       go_ready_q <= goes;
       asks_q <= window_valid_i && !window_ready_o;
     end
-    open_none_q <= |(open_none & has_grant_q);
-    open_failed_q <= |(open_failed & has_grant_q);
     window_q <= window_read(window_ahead_i, window_offset_i, window_limit_i);
   end
 
@@ -221,17 +214,15 @@ module scan_slots
       .summary_fingerprint_i(summary_fingerprint),
       .grant_valid_o(grant_valid[index]), .grant_ready_i(grant_ready[index]),
       .grant_ends_i(grant_ends_i && has_grant_q[index]),
-      .open_valid_i(open_valid_i && !open_ready_q && has_grant_q[index]), .open_ready_o(open_ready[index]),
-      .open_i, .open_none_o(open_none[index]), .open_failed_o(open_failed[index]),
-      .go_i(goes && has_grant_q[index]),
-      .go_left_i,
-      .sibling_i,
-      .fences_i,
-      .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready_i && has_grant_q[index]),
+      .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready[index]),
       .repeated_o(repeated[index]),
-      .repeated_leaf_valid_i(repeated_leaf_valid_i && has_grant_q[index]),
-      .repeated_leaf_ready_o(repeated_leaf_ready[index]),
+      .repeated_leaf_valid_i(leaf_valid[index]),
+      .repeated_leaf_ready_o(awaits_leaf[index]),
       .repeated_leaf_i,
+      .go_i(goes && has_grant_q[index]),
+      .go_to_i(go_i),
+      .fences_i,
+      .grant_continues_i,
       .window_valid_i(asks_q && has_grant_q[index]), .window_ready_o(window_ready[index]),
       .window_i(window_q),
       .store_valid_o(store_valid[index]), .store_ready_i(store_ready[index]),
@@ -260,17 +251,25 @@ module scan_slots
     );
   end
 
-  assign open_ready_o = open_ready_q;
-  assign open_none_o = open_none_q;
-  assign open_failed_o = open_failed_q;
   assign go_ready_o = go_ready_q;
-  assign repeated_valid_o = |(repeated_valid & has_grant_q);
-  assign repeated_o = repeated[holder_q];
-  assign repeated_leaf_ready_o = |(repeated_leaf_ready & has_grant_q);
   assign window_ready_o = asks_q && |(window_ready & has_grant_q);
   assign value_ready_o = |(value_ready & has_grant_q);
   assign value_line_valid_o = |(value_line_valid & has_grant_q);
   assign value_line_o = value_line[holder_q];
+
+  repeated_descents #(
+    .Slots(Slots)
+  ) u_repeated (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(repeated_valid), .in_ready_o(repeated_ready),
+    .in_i(repeated),
+    .awaits_i(awaits_leaf),
+    .leaf_valid_o(leaf_valid),
+    .repeated_valid_o, .repeated_ready_i,
+    .repeated_o,
+    .repeated_leaf_valid_i, .repeated_leaf_ready_o
+  );
 
   leaf_lines #(
     .Slots(Slots),
@@ -289,8 +288,7 @@ module scan_slots
 
   `ASSERT(OneGrant, $onehot0(has_grant_q))
   `ASSERT(RequestsWithGrant,
-      granted_o || !(open_valid_i || go_valid_i || window_valid_i || value_valid_i))
-  `ASSERT(RepeatedWithGrant, (repeated_valid & ~has_grant_q) == '0 && (!repeated_leaf_valid_i || granted_o))
+      granted_o || !(go_valid_i || window_valid_i || value_valid_i))
   `COVER(WaitsForGrant, granted_o && (grant_valid & ~has_grant_q) != '0)
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 

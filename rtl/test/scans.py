@@ -121,10 +121,10 @@ def expected(read: Read, reader: Reader, root: int) -> Answer:
 
 
 class Parts:
-    """Assembles answers from beats."""
+    """Assembles answers from beats. Parts of several answers may alternate."""
 
     def __init__(self):
-        self.beats, self.answer = [], None
+        self.beats, self.answers = [], {}
 
     def take(self, word: int) -> tuple[int, Answer] | None:
         """Adds a beat. Returns the slot and the answer if the beat was the last one."""
@@ -141,21 +141,20 @@ class Parts:
         self.add(head, body)
         if head["continued"]:
             return None
-        answer, self.answer = self.answer, None
-        return head["slot"], answer
+        return head["slot"], self.answers.pop(head["slot"])
 
     def add(self, head: dict[str, int], body: bytes):
         """Adds a part to the answer."""
         body, rest = body[:head["bytes"]], body[head["bytes"]:]
         assert not head["bytes"] or not any(rest), "the padding is not zero"
-        answer = self.answer or Answer(head["status"], pair_version=head["pair_version"])
+        new = Answer(head["status"], pair_version=head["pair_version"])
+        answer = self.answers.setdefault(head["slot"], new)
         answer.status, answer.more = head["status"], bool(head["more"])
         pairs = list(unpack_pairs(body)) if head["pairs"] else []
         assert len(pairs) == head["pairs"]
         assert len(body) <= RESULT_BYTES or len(pairs) <= 1
         answer.pairs += pairs
         answer.value = b"" if pairs else body
-        self.answer = answer
 
 
 def unpack_pairs(body: bytes):

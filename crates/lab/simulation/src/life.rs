@@ -40,7 +40,11 @@ pub const STAGES: [(&str, usize, &[usize]); 8] = [
     ("request manager", layout::EVENT_BEGUN, &[layout::EVENT_STARTED, layout::EVENT_REJECTED]),
     ("key search unit", layout::EVENT_DESCENT, &[layout::EVENT_LEAF]),
     ("slot of a leaf", layout::EVENT_LEAF_ACCEPTED, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
-    ("range scan unit", layout::EVENT_GRANT, &[layout::EVENT_ANSWERED, layout::EVENT_DONE]),
+    (
+        "range scan unit",
+        layout::EVENT_GRANT,
+        &[layout::EVENT_SIBLING, layout::EVENT_ANSWERED, layout::EVENT_DONE],
+    ),
     ("completion", layout::EVENT_ANSWERED, &[layout::EVENT_DONE]),
     ("reads", layout::EVENT_READ, &[layout::EVENT_LINES]),
     ("on-board memory", layout::EVENT_ON_BOARD_READ, &[layout::EVENT_ON_BOARD_LINES]),
