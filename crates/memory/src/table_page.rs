@@ -85,6 +85,37 @@ impl PageWords<'_> {
         }
     }
 
+    /// Appends bytes from an offset on to `out`, relaxed, eight at a time.
+    ///
+    /// # Panics
+    /// If the words end before them.
+    #[inline(always)]
+    pub fn append_to(&self, out: &mut Vec<u8>, offset: usize, length: usize) {
+        let end = offset.checked_add(length).filter(|end| *end <= self.0.len() * WORD);
+        assert!(end.is_some(), "{length} bytes at {offset} end after {} words", self.0.len());
+        if length < WORD {
+            let end = out.len() + length;
+            out.extend_from_slice(&self.load_at(offset).to_le_bytes());
+            return out.truncate(end);
+        }
+        out.reserve(length);
+        let room = out.spare_capacity_mut().as_mut_ptr();
+        // SAFETY: the eight bytes are among the words, and there is room for them.
+        let copy = |at: usize| unsafe {
+            room.add(at).cast::<[u8; WORD]>().write(unaligned::load(self.0, offset + at).to_le_bytes());
+        };
+        let last = length - WORD;
+        let mut at = 0;
+        while at < last {
+            copy(at);
+            at += WORD;
+        }
+        // The last eight bytes may overlap the ones before them.
+        copy(last);
+        // SAFETY: there is room for these bytes, and all are initialised.
+        unsafe { out.set_len(out.len() + length) };
+    }
+
     /// Stores words at the beginning, relaxed.
     ///
     /// # Panics

@@ -111,6 +111,32 @@ fn bytes_are_stored_at_any_offset_and_no_others() {
 }
 
 #[test]
+fn bytes_are_appended_from_any_offset() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    let bytes: Vec<u8> = (1..=64).collect();
+    let words = memory.pages(&pin).words(slab_of(page), 64).unwrap();
+    words.store_bytes(0, &bytes);
+    for offset in 0..=64 {
+        for length in 0..=64 - offset {
+            let mut out = vec![100, 101];
+            words.append_to(&mut out, offset, length);
+            assert_eq!(out, [&[100, 101], &bytes[offset..][..length]].concat(), "{length} bytes at {offset}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "8 bytes at 25 end after 4 words")]
+fn bytes_after_the_words_are_not_appended() {
+    let memory = memory();
+    let page = memory.allocate_table_page().unwrap();
+    let pin = memory.pin();
+    memory.pages(&pin).words(slab_of(page), 32).unwrap().append_to(&mut Vec::new(), 25, 8);
+}
+
+#[test]
 #[should_panic(expected = "8 bytes at 25 end after 4 words")]
 fn bytes_after_the_words_are_not_stored() {
     let memory = memory();

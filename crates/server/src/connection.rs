@@ -286,8 +286,8 @@ impl Connection {
     // Inlining keeps the result, which is several words long, in registers.
     #[inline(always)]
     pub(crate) fn next_request(&mut self, limits: &Limits) -> Result<Option<PendingRequest>, Malformed> {
-        if let Some(request) = self.front.take() {
-            return Ok(Some(request));
+        if self.front.is_some() {
+            return Ok(self.take_front());
         }
         if self.starved {
             return Ok(None);
@@ -296,7 +296,7 @@ impl Connection {
             self.starved = true;
             return Ok(None);
         };
-        let command = self.last_lookup.find(&self.requests.arguments(&found)[0]);
+        let command = self.last_lookup.find(self.requests.name(&found));
         let executes_alone = std::mem::take(&mut self.next_executes_alone);
         Ok(Some(PendingRequest {
             found,
@@ -304,6 +304,12 @@ impl Connection {
             cannot_batch_read: executes_alone,
             cannot_batch_write: executes_alone,
         }))
+    }
+
+    // Most requests were not put back, and they need not move this one.
+    #[cold]
+    fn take_front(&mut self) -> Option<PendingRequest> {
+        self.front.take()
     }
 
     /// Returns the limits of requests of this client.

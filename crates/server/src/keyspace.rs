@@ -112,20 +112,49 @@ impl<'k> Keyspace<'k> {
 
     #[inline]
     fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
-        let now = self.now;
+        let (now, table) = (self.now, self.table);
         let pair = match &mut self.source {
             ValueSource::Batch(reads, next) => {
                 *next += 1;
                 reads.value(*next - 1)?
             }
-            ValueSource::Transaction(_) if !self.table.allows_key(key) => None,
-            ValueSource::Transaction(transaction) => transaction.get(self.table, key)?,
+            ValueSource::Transaction(_) if !table.allows_key(key) => None,
+            ValueSource::Transaction(transaction) => transaction.get(table, key)?,
         };
+        Self::alive(pair, now, || (table, key))
+    }
+
+    /// Returns the value of a key that a batch has read, like [`Keyspace::get`], for a client whose lookups
+    /// count as uses if it `touches`. Calls `place` for the table and the key only if these are necessary:
+    /// without them a get takes a tenth fewer instructions.
+    #[inline(always)]
+    pub(crate) fn read<'v, 'p>(
+        pair: Option<&'v [u8]>,
+        now: u64,
+        touches: bool,
+        place: impl Fn() -> (&'p TableHandle, &'p [u8]),
+    ) -> Result<Option<Envelope<'v>>, Failure> {
+        if touches && recency::is_recorded() {
+            let (table, key) = place();
+            recency::note(table, key);
+        }
+        let found = Self::alive(pair, now, place)?;
+        tally::looked_up(found.is_some());
+        Ok(found)
+    }
+
+    /// Decodes a stored value. Returns `None` if it has expired.
+    #[inline(always)]
+    fn alive<'v, 'p>(
+        pair: Option<&'v [u8]>,
+        now: u64,
+        place: impl FnOnce() -> (&'p TableHandle, &'p [u8]),
+    ) -> Result<Option<Envelope<'v>>, Failure> {
         let Some(pair) = pair else { return Ok(None) };
-        let foreign = || Failure::other("the pair was not written by a server");
         let envelope = Envelope::open(pair).ok_or_else(foreign)?;
         if let Some(deadline) = envelope.expires_at.filter(|_| !envelope.is_alive(now)) {
-            Deadlines::record_expired(self.table, key, deadline);
+            let (table, key) = place();
+            Deadlines::record_expired(table, key, deadline);
             return Ok(None);
         }
         Ok(Some(envelope))
@@ -199,4 +228,9 @@ impl<'k> Keyspace<'k> {
             ValueSource::Batch(..) => unreachable!("a command that only reads wrote"),
         }
     }
+}
+
+#[cold]
+fn foreign() -> Failure {
+    Failure::other("the pair was not written by a server")
 }

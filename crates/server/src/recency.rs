@@ -91,10 +91,16 @@ pub(crate) fn set(table: &TableHandle, key: &[u8], known: Known) {
     });
 }
 
+/// Returns whether this core records uses.
+#[inline]
+pub(crate) fn is_recorded() -> bool {
+    RECORDS.get()
+}
+
 /// Records the use of a pair.
 #[inline]
 pub(crate) fn note(table: &TableHandle, key: &[u8]) {
-    if RECORDS.get() {
+    if is_recorded() {
         note_in_words(table, key);
     }
 }

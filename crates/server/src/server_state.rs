@@ -184,8 +184,8 @@ impl ServerState {
 
     /// Returns the number of executed commands and the bytes of the arena in use.
     pub(crate) fn measure(&self) -> (u64, usize) {
-        let memory = self.store.statistics().memory;
-        (totals::executed(&self.counts), memory.arena_bytes - memory.free_bytes)
+        let (free_bytes, _) = self.store.free_and_retired_bytes();
+        (totals::executed(&self.counts), self.config().memory_bytes - free_bytes)
     }
 
     /// Converts the number of a table, as clients send it, to an index.

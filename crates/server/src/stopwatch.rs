@@ -38,8 +38,12 @@ pub(crate) struct Lap<'w, 's> {
     /// The last command, and how often it executed consecutively. These executions are counted together.
     number: usize,
     times: u64,
-    /// The entry of the longest command for the slow log, if the lap was slow.
+    /// Whether monitors or the slow log need the commands.
+    is_noted: bool,
+    /// The entry of the longest command for the slow log, if the lap was slow, and the bytes of its request
+    /// and reply.
     entry: Option<Entry>,
+    longest: usize,
 }
 
 /// A command that has executed.
@@ -76,7 +80,9 @@ impl<'s> Stopwatch<'s> {
         let since_began = before + now.saturating_duration_since(self.began);
         let microseconds = since_began.as_micros() as u64;
         self.last = now;
-        Lap { stopwatch: self, took, microseconds, together, number: 0, times: 0, entry: None }
+        let is_noted = self.is_shown || took >= self.slow;
+        let (number, times, entry, longest) = (0, 0, None, 0);
+        Lap { stopwatch: self, took, microseconds, together, number, times, is_noted, entry, longest }
     }
 
     /// Returns the time since the last lap when a command pauses.
@@ -113,7 +119,7 @@ impl Drop for Stopwatch<'_> {
 
 impl Lap<'_, '_> {
     /// Records one of the commands by its number.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn executed(&mut self, number: usize, command: ExecutedCommand<'_>) {
         if number != self.number {
             self.count();
@@ -121,11 +127,8 @@ impl Lap<'_, '_> {
         }
         self.times += 1;
         command.connection.session.client.record_command(number);
-        if self.stopwatch.is_shown {
-            self.show(&command);
-        }
-        if self.took >= self.stopwatch.slow {
-            self.consider(command);
+        if self.is_noted {
+            self.note(command);
         }
     }
 
@@ -150,6 +153,18 @@ impl Lap<'_, '_> {
         }
     }
 
+    /// Shows a command to the monitors, or considers it for the slow log.
+    #[inline]
+    fn note(&mut self, command: ExecutedCommand<'_>) {
+        if self.stopwatch.is_shown {
+            self.show(&command);
+        }
+        if self.took >= self.stopwatch.slow {
+            self.consider(command);
+        }
+    }
+
+    #[cold]
     fn count(&self) {
         let counts = &self.stopwatch.counts.commands[self.number];
         counts.microseconds.add(self.microseconds, self.times);
@@ -178,7 +193,8 @@ impl Lap<'_, '_> {
     fn consider(&mut self, command: ExecutedCommand<'_>) {
         let reply_bytes = command.connection.unsent().saturating_sub(command.before);
         let bytes = command.found.bytes() + reply_bytes;
-        if self.entry.as_ref().is_none_or(|entry| bytes > entry.request_bytes + entry.reply_bytes) {
+        if bytes > self.longest {
+            self.longest = bytes;
             self.record(&command, reply_bytes);
         }
     }

@@ -114,6 +114,29 @@ fn encoding_and_memory_usage_of_pairs() {
 }
 
 #[test]
+fn a_get_is_a_use_of_its_pair() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    dialogue(&mut client, &[("MSET a 1 b 2 c 3", "OK"), ("OBJECT IDLETIME a", "0")]);
+    running.time.advance(9000);
+    // A use is recorded with the time of the previous event-loop iteration.
+    client.reply_to("PING");
+    dialogue(
+        &mut client,
+        &[
+            ("GET a", "'1'"),
+            ("CLIENT NO-TOUCH on", "OK"),
+            ("GET b", "'2'"),
+            ("OBJECT IDLETIME a", "0"),
+            ("OBJECT IDLETIME b", "9"),
+            ("CLIENT NO-TOUCH off", "OK"),
+            ("GET c", "'3'"),
+            ("OBJECT IDLETIME c", "0"),
+        ],
+    );
+}
+
+#[test]
 fn numbers() {
     let running = start();
     dialogue(

@@ -6,6 +6,7 @@ use honeycomb_btree::{BatchEntry, BatchOperation, Operation, Outcome, TreeRange,
 
 use crate::error::Error;
 use crate::range::{self, Bounds};
+use crate::short_bytes;
 use crate::table::Table;
 use crate::table_handle::{TableHandle, TableRef};
 use crate::unordered::table::UnorderedTable;
@@ -132,7 +133,7 @@ impl Batch {
         value: [&[u8]; N],
     ) -> &mut Self {
         let start = self.bytes.len();
-        value.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        value.iter().for_each(|part| short_bytes::append(part, &mut self.bytes));
         self.write(table, key, StoredOperation::Put(start..self.bytes.len()))
     }
 
@@ -341,6 +342,8 @@ impl Batch {
     }
 
     /// The unordered table, the key and the write of the entry at `index`, if its table is unordered.
+    // Inlined into the loop of a batch.
+    #[inline(always)]
     pub(crate) fn unordered_write(
         &self,
         index: usize,
@@ -493,9 +496,10 @@ impl Batch {
         (lower.map(|key| self.append(key)), upper.map(|key| self.append(key)))
     }
 
+    #[inline(always)]
     fn append(&mut self, bytes: &[u8]) -> Range<usize> {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
+        short_bytes::append(bytes, &mut self.bytes);
         start..self.bytes.len()
     }
 }

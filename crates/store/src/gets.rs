@@ -1,5 +1,7 @@
 //! Gets of a batch of reads, of the newest version.
 
+use crate::short_bytes;
+
 /// Gets in the order of their addition, each with what chooses its table.
 #[derive(Debug, Clone)]
 pub(crate) struct Gets<T> {
@@ -39,10 +41,10 @@ impl<T: Copy> Gets<T> {
     }
 
     /// Adds a get for the read at a position. The key has a valid length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, table: T, read: usize, key: &[u8]) {
         let key_start = self.keys.len();
-        self.keys.extend_from_slice(key);
+        short_bytes::append(key, &mut self.keys);
         self.gets.push(Get { read, table, key_start, key_end: self.keys.len() });
     }
 

@@ -72,6 +72,7 @@ mod range;
 mod reads;
 mod reserve;
 mod scan;
+mod short_bytes;
 mod snapshot;
 mod statistics;
 mod store;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::resp::chunk_pool::{CHUNK_CAPACITY, ChunkPool};
-use crate::resp::short_reply::{ELEMENT_BYTES, SHORT_BYTES_MAX, ShortReply};
+use crate::resp::short_reply::{ELEMENT_BYTES, LINE_NUMBER_MAX, Line, SHORT_BYTES_MAX, ShortReply};
 
 /// The version of the protocol that a client has selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,6 +48,10 @@ const PART_BYTES: usize = 64 << 10;
 /// Bytes at which a chunk is complete: one more element and its part still fit into it. The first chunk of
 /// replies grows gradually and is complete at [`PART_BYTES`].
 const CHUNK_BYTES: usize = CHUNK_CAPACITY - 2 * PART_BYTES;
+
+/// Most bytes of a bulk string that is written to room of [`BULK_ROOM`] bytes.
+const BULK_BYTES: usize = 32;
+const BULK_ROOM: usize = BULK_BYTES + ELEMENT_BYTES;
 
 /// The position of an array whose length is not known yet.
 #[derive(Debug)]
@@ -245,6 +249,9 @@ impl Replies {
     /// Appends a bulk string.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
+        if self.is_short_bulk(bytes) {
+            return self.short_bulk(bytes);
+        }
         self.length(b'$', bytes.len());
         if self.len() + bytes.len() + 2 > self.bytes_max {
             self.incomplete = true;
@@ -252,6 +259,23 @@ impl Replies {
         }
         self.extend(bytes);
         self.bytes.extend_from_slice(b"\r\n");
+    }
+
+    #[inline(always)]
+    fn is_short_bulk(&self, bytes: &[u8]) -> bool {
+        bytes.len() <= BULK_BYTES && self.len() + BULK_ROOM <= self.bytes_max
+    }
+
+    /// Appends a bulk string to room that exists already, for which one check of the capacity suffices.
+    #[inline(always)]
+    fn short_bulk(&mut self, bytes: &[u8]) {
+        self.make_room();
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; BULK_ROOM]);
+        let mut reply = ShortReply::new(&mut self.bytes[start..]);
+        reply.bulk(bytes);
+        let end = start + reply.len();
+        self.bytes.truncate(end);
     }
 
     /// Appends a short reply of at most `elements` elements, whose strings have at most `bytes` bytes
@@ -309,8 +333,11 @@ impl Replies {
     }
 
     /// Appends a bulk string or a null.
+    // Inlined into the loop of a batch.
+    #[inline(always)]
     pub fn bulk_or_null(&mut self, bytes: Option<&[u8]>) {
         match bytes {
+            Some(bytes) if self.is_short_bulk(bytes) => self.short_bulk(bytes),
             Some(bytes) => self.bulk(bytes),
             None => self.null(),
         }
@@ -389,15 +416,13 @@ impl Replies {
     #[inline]
     fn length(&mut self, kind: u8, length: usize) {
         self.make_room();
-        let digit = |number: usize| b'0' + (number % 10) as u8;
-        match length {
-            // Most lengths have one digit or two.
-            0..10 => self.bytes.extend_from_slice(&[kind, digit(length), b'\r', b'\n']),
-            10..100 => {
-                let line = [kind, digit(length / 10), digit(length), b'\r', b'\n'];
-                self.bytes.extend_from_slice(&line);
-            }
-            _ => self.line(kind, itoa::Buffer::new().format(length).as_bytes()),
+        if length <= LINE_NUMBER_MAX {
+            let line = Line::new(kind, length);
+            let end = self.bytes.len() + line.length;
+            self.bytes.extend_from_slice(&line.bytes);
+            self.bytes.truncate(end);
+        } else {
+            self.line(kind, itoa::Buffer::new().format(length).as_bytes());
         }
     }
 
@@ -540,6 +565,18 @@ mod tests {
         assert!(!replies.exceed_limit());
         replies.verbatim("eleven bytes");
         assert!(replies.exceed_limit());
+    }
+
+    #[test]
+    fn bulk_strings_of_all_lengths() {
+        for length in (0..=120).chain([998, 999, 1000, 9999, 10_000, 70_000]) {
+            let (mut replies, string) = (Replies::default(), "v".repeat(length));
+            replies.bulk(string.as_bytes());
+            replies.bulk_or_null(Some(string.as_bytes()));
+            replies.array(length);
+            let bulk = format!("${length}\r\n{string}\r\n");
+            assert!(replies.to_vec() == format!("{bulk}{bulk}*{length}\r\n").as_bytes(), "{length}");
+        }
     }
 
     #[test]

@@ -35,6 +35,16 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Returns whether they allow every short array: up to nine arguments of less than 100 bytes.
+    #[inline]
+    fn allow_short_arrays(&self) -> bool {
+        self.arguments_max >= SHORT_ARGUMENTS_MAX
+            && self.argument_bytes_max >= SHORT_BYTES_MAX
+            && self.request_bytes_max >= SHORT_ARRAY_BYTES_MAX
+    }
+}
+
 /// The bytes are not a valid request. The start of the next request is unknown, so the server must close the
 /// connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +113,18 @@ pub struct ParsedRequest {
     end: usize,
     first: usize,
     count: usize,
-    is_line: bool,
+    source: Source,
+}
+
+/// The bytes that contain the arguments of a request.
+// As long as the other fields: the compiler also copies the padding after a shorter one, byte by byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+enum Source {
+    /// The received bytes, for an array.
+    Bytes,
+    /// The words of lines.
+    Words,
 }
 
 /// The arguments of a request, including the name of the command.
@@ -123,8 +144,42 @@ impl RequestBuffer {
     ///
     /// # Errors
     /// [`Malformed`].
-    #[inline]
+    // Inlining keeps a request, which is several words long, in registers.
+    #[inline(always)]
     pub fn parse_next(&mut self, limits: &Limits) -> Result<Option<ParsedRequest>, Malformed> {
+        match self.parse_short(limits) {
+            Some(request) => Ok(Some(request)),
+            None => self.parse_any(limits),
+        }
+    }
+
+    /// Parses the next request if it has arrived and is a short array. Otherwise [`Self::parse_any`] parses
+    /// it: of an array that begins like a short one the rest.
+    #[inline(always)]
+    fn parse_short(&mut self, limits: &Limits) -> Option<ParsedRequest> {
+        if self.partial.is_some() || !limits.allow_short_arrays() {
+            return None;
+        }
+        let (start, first) = (self.start, self.ranges.len());
+        let (count, name) = short_beginning(&self.bytes, start)?;
+        let (mut left, mut at) = (count - 1, name.end + 2);
+        self.ranges.push(name);
+        while left > 0 {
+            let Some(range) = short_argument(&self.bytes, at) else {
+                self.partial = Some(PartialArray { first, left, at });
+                return None;
+            };
+            at = range.end + 2;
+            left -= 1;
+            self.ranges.push(range);
+        }
+        self.start = at;
+        Some(ParsedRequest { start, end: at, first, count, source: Source::Bytes })
+    }
+
+    /// Parses the next request, of any kind and length.
+    #[inline(never)]
+    fn parse_any(&mut self, limits: &Limits) -> Result<Option<ParsedRequest>, Malformed> {
         while let Some(kind) = self.bytes.get(self.start) {
             let start = self.start;
             let first = self.partial.map_or(self.ranges.len(), |partial| partial.first);
@@ -132,14 +187,10 @@ impl RequestBuffer {
             let end = if is_line { self.parse_line(limits)? } else { self.parse_array(limits)? };
             let Some(end) = end else { return Ok(None) };
             self.start = end;
-            if self.ranges.len() > first {
-                return Ok(Some(ParsedRequest {
-                    start,
-                    end,
-                    first,
-                    count: self.ranges.len() - first,
-                    is_line,
-                }));
+            let count = self.ranges.len() - first;
+            if count > 0 {
+                let source = if is_line { Source::Words } else { Source::Bytes };
+                return Ok(Some(ParsedRequest { start, end, first, count, source }));
             }
         }
         Ok(None)
@@ -149,8 +200,23 @@ impl RequestBuffer {
     #[must_use]
     #[inline]
     pub fn arguments(&self, request: &ParsedRequest) -> Arguments<'_> {
-        let bytes = if request.is_line { &self.words } else { &self.bytes };
-        Arguments { bytes, ranges: &self.ranges[request.first..request.first + request.count] }
+        let ranges = &self.ranges[request.first..request.first + request.count];
+        Arguments { bytes: self.source(request), ranges }
+    }
+
+    /// Returns the first argument of a parsed request, the name of the command.
+    #[must_use]
+    #[inline]
+    pub fn name(&self, request: &ParsedRequest) -> &[u8] {
+        &self.source(request)[self.ranges[request.first].clone()]
+    }
+
+    #[inline]
+    fn source(&self, request: &ParsedRequest) -> &[u8] {
+        match request.source {
+            Source::Bytes => &self.bytes,
+            Source::Words => &self.words,
+        }
     }
 
     /// Makes [`RequestBuffer::parse_next`] return this request and those after it again. Has no effect if it
@@ -177,7 +243,8 @@ impl RequestBuffer {
             self.ranges.push(self.bytes.len()..self.bytes.len() + argument.len());
             self.bytes.extend_from_slice(argument);
         }
-        ParsedRequest { start, end: self.bytes.len(), first, count: arguments.len(), is_line: false }
+        let (end, count) = (self.bytes.len(), arguments.len());
+        ParsedRequest { start, end, first, count, source: Source::Bytes }
     }
 
     /// Removes the request that was parsed last, and the earlier ones, and returns a buffer with it.
@@ -409,22 +476,47 @@ fn argument(
     }
 }
 
+/// Most arguments of a short array, and most bytes of each.
+const SHORT_ARGUMENTS_MAX: usize = 9;
+const SHORT_BYTES_MAX: usize = 99;
+/// Bytes of the line with the length of an array or argument that has one digit.
+const SHORT_LINE_BYTES: usize = 4;
+/// Most bytes of a short array. Each argument has up to seven bytes beside its own.
+const SHORT_ARRAY_BYTES_MAX: usize = SHORT_LINE_BYTES + SHORT_ARGUMENTS_MAX * (SHORT_BYTES_MAX + 7);
+
+/// Returns the number of arguments, from one to nine, of the array at `at`, and the range of the first one:
+/// the name of a command has less than ten bytes, so that a word contains both lengths.
+#[inline(always)]
+fn short_beginning(bytes: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
+    let rest = bytes.get(at..)?;
+    let word = u64::from_le_bytes(*rest.first_chunk()?);
+    let (count, length) = ((word >> 8) as u8, (word >> 40) as u8);
+    if word & 0xffff_00ff_ffff_00ff != word_of(b"*\0\r\n$\0\r\n") || !matches!(count, b'1'..=b'9') {
+        return None;
+    }
+    let length = usize::from(length.wrapping_sub(b'0'));
+    let (begin, end) = (2 * SHORT_LINE_BYTES, 2 * SHORT_LINE_BYTES + length);
+    let is_valid = length <= 9 && rest.get(end..end + 2)? == b"\r\n";
+    is_valid.then(|| (usize::from(count - b'0'), at + begin..at + end))
+}
+
 /// Returns the range of the valid argument of less than 100 bytes at `at`. Most arguments are so short, and a
 /// word contains the line with their length.
-#[inline]
+#[inline(always)]
 fn short_argument(bytes: &[u8], at: usize) -> Option<Range<usize>> {
-    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
-    let byte = |index: usize| (word >> (8 * index)) as u8;
-    let digit = |index: usize| byte(index).wrapping_sub(b'0');
-    let (length, begin) = if word & 0xffff_00ff == word_of(b"$\0\r\n") && digit(1) <= 9 {
-        (digit(1), at + 4)
-    } else if word & 0xff_ff00_00ff == word_of(b"$\0\0\r\n") && matches!(digit(1), 1..=9) && digit(2) <= 9 {
-        (10 * digit(1) + digit(2), at + 5)
+    let rest = bytes.get(at..)?;
+    let word = u64::from_le_bytes(*rest.first_chunk()?);
+    let digit = |index: usize| ((word >> (8 * index)) as u8).wrapping_sub(b'0');
+    let has_two_digits = word & 0xff_ff00_00ff == word_of(b"$\0\0\r\n");
+    let (length, begin) = if has_two_digits && matches!(digit(1), 1..=9) && digit(2) <= 9 {
+        (10 * usize::from(digit(1)) + usize::from(digit(2)), SHORT_LINE_BYTES + 1)
+    } else if word & 0xffff_00ff == word_of(b"$\0\r\n") && digit(1) <= 9 {
+        (usize::from(digit(1)), SHORT_LINE_BYTES)
     } else {
         return None;
     };
-    let end = begin + usize::from(length);
-    (bytes.get(end..)?.first_chunk()? == b"\r\n").then_some(begin..end)
+    let end = begin + length;
+    (rest.get(end..end + 2)? == b"\r\n").then(|| at + begin..at + end)
 }
 
 /// Returns a little-endian word that begins with some bytes.
@@ -598,6 +690,31 @@ mod tests {
             let (found, requests) = in_parts(bytes.chunks(part));
             prop_assert_eq!(found, all);
             prop_assert!(requests.is_empty());
+        }
+    }
+
+    proptest! {
+        /// The bytes are a request, cut and with a wrong byte. The rest arrives later.
+        #[test]
+        fn short_arrays_are_parsed_as_any_requests(
+            arguments in prop::collection::vec("[a-z]{0,12}|[a-z]{90,110}", 1..11),
+            (cut, at, byte) in (any::<prop::sample::Index>(), any::<prop::sample::Index>(), "[*$0-9\r\na]"),
+        ) {
+            let mut bytes = Vec::new();
+            encode(&arguments, &mut bytes);
+            let (cut, at) = (cut.index(bytes.len()), at.index(2 * bytes.len()));
+            bytes.get_mut(at).into_iter().for_each(|wrong| *wrong = byte.as_bytes()[0]);
+            let (mut requests, mut alike) = (RequestBuffer::default(), RequestBuffer::default());
+            for part in [&bytes[..cut], &bytes[cut..], b"*1\r\n$1\r\na\r\n"] {
+                requests.receive(part);
+                alike.receive(part);
+                let found = requests.parse_next(&Limits::default());
+                prop_assert_eq!(&found, &alike.parse_any(&Limits::default()));
+                prop_assert_eq!((requests.start, &requests.ranges), (alike.start, &alike.ranges));
+                if found.is_err() {
+                    break;
+                }
+            }
         }
     }
 

@@ -16,8 +16,10 @@ pub(super) const SHORT_BYTES_MAX: usize = 4 << 10;
 pub(super) const ELEMENT_BYTES: usize = 16;
 /// Bytes that a line with a length has at most, and that writing it touches: kind, four digits, line break.
 const LINE_BYTES: usize = 8;
+/// The largest number of a [`Line`].
+pub(super) const LINE_NUMBER_MAX: usize = 9999;
 
-const _: () = assert!(SHORT_BYTES_MAX < 10_000 && ELEMENT_BYTES >= LINE_BYTES + 2);
+const _: () = assert!(SHORT_BYTES_MAX <= LINE_NUMBER_MAX && ELEMENT_BYTES >= LINE_BYTES + 2);
 
 impl<'r> ShortReply<'r> {
     pub(super) fn new(room: &'r mut [u8]) -> Self {
@@ -62,26 +64,47 @@ impl<'r> ShortReply<'r> {
 
 /// A line with a number of at most four digits.
 #[derive(Debug)]
-struct Line {
+pub(super) struct Line {
     number: usize,
     /// Followed by zeros.
-    bytes: [u8; LINE_BYTES],
-    length: usize,
+    pub(super) bytes: [u8; LINE_BYTES],
+    pub(super) length: usize,
 }
 
 impl Line {
-    #[inline]
-    fn new(kind: u8, number: usize) -> Self {
+    #[inline(always)]
+    pub(super) fn new(kind: u8, number: usize) -> Self {
         let digit = |unit: usize| b'0' + (number / unit % 10) as u8;
         let (bytes, length) = match number {
-            0..10 => ([kind, digit(1), b'\r', b'\n', 0, 0, 0, 0], 4),
-            10..100 => ([kind, digit(10), digit(1), b'\r', b'\n', 0, 0, 0], 5),
+            0..100 => return Self::short(kind, number),
             100..1000 => ([kind, digit(100), digit(10), digit(1), b'\r', b'\n', 0, 0], 6),
             _ => ([kind, digit(1000), digit(100), digit(10), digit(1), b'\r', b'\n', 0], 7),
         };
         Self { number, bytes, length }
     }
+
+    /// Most numbers have one digit or two.
+    #[inline(always)]
+    fn short(kind: u8, number: usize) -> Self {
+        let bytes = (SHORT_LINES[number] | u64::from(kind)).to_le_bytes();
+        Self { number, bytes, length: if number < 10 { 4 } else { 5 } }
+    }
 }
+
+/// The lines with the numbers below 100, each as a little-endian word, without their kind.
+static SHORT_LINES: [u64; 100] = {
+    let mut lines = [0; 100];
+    let mut number = 0;
+    while number < lines.len() {
+        let (tens, ones) = (b'0' + number as u8 / 10, b'0' + number as u8 % 10);
+        lines[number] = u64::from_le_bytes(match number {
+            0..10 => [0, ones, b'\r', b'\n', 0, 0, 0, 0],
+            _ => [0, tens, ones, b'\r', b'\n', 0, 0, 0],
+        });
+        number += 1;
+    }
+    lines
+};
 
 /// Copies `from` to `to`, which is as long. Most copies are short, and for them two overlapping loads are
 /// faster than a call.

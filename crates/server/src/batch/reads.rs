@@ -7,7 +7,7 @@ use slab::Slab;
 use crate::arguments::Arguments;
 use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
 use crate::budget::has_many_arguments;
-use crate::command::{CommandForm, CommandRef, OnKeys};
+use crate::command::{CommandForm, CommandRef, Keys, OnKeys};
 use crate::commands;
 use crate::commands::categories::is_about_the_server;
 use crate::commands::query::Page;
@@ -81,6 +81,8 @@ struct Command {
 
 /// How a command replies.
 enum What {
+    /// The unmodified value of its key.
+    Value,
     Keys(OnKeys),
     Range(Page),
 }
@@ -141,6 +143,10 @@ impl ReadBatch {
             return None;
         }
         match named.form {
+            CommandForm::Values(_) if named.keys == Keys::First => {
+                self.reads.get(table, &arguments[1]).ok()?;
+                Some((named, What::Value, 1))
+            }
             CommandForm::Read(handler) | CommandForm::Values(handler) => {
                 let keys = named.read_keys(arguments, table, &mut self.reads)?;
                 Some((named, What::Keys(handler), keys))
@@ -227,24 +233,42 @@ impl Command {
         }
         let Connection { requests, replies, session, .. } = connection;
         let databases = &round.shared.databases;
-        match self.what {
+        let replied = match self.what {
+            What::Value => self.reply_value(round, connection, reads),
             What::Keys(handler) => {
                 let mut keyspace = Keyspace::of_batch(databases, session, round.now, reads, self.first);
-                match handler(&mut keyspace, &requests.arguments(&self.found), replies) {
-                    Err(Failure::NoRoom) => Outcome::Alone,
-                    replied => Outcome::Replied(replied),
-                }
+                handler(&mut keyspace, &requests.arguments(&self.found), replies)
             }
             What::Range(page) => match page.reply(reads, self.first, round.now, replies) {
-                Ok(false) => Outcome::Alone,
-                replied => Outcome::Replied(replied.map(drop)),
+                Ok(false) => return Outcome::Alone,
+                replied => replied.map(drop),
             },
+        };
+        match replied {
+            Err(Failure::NoRoom) => Outcome::Alone,
+            replied => Outcome::Replied(replied),
         }
+    }
+
+    /// Replies the value of the only key.
+    #[inline(always)]
+    fn reply_value(
+        &self,
+        round: &Round<'_>,
+        connection: &mut Connection,
+        reads: &Reads,
+    ) -> Result<(), Failure> {
+        let Connection { requests, replies, session, .. } = connection;
+        let key = || requests.arguments(&self.found).get(1).expect("read by its key");
+        let place = || (round.shared.table(session.database), key());
+        let found = Keyspace::read(reads.value(self.first)?, round.now, session.touches, place)?;
+        replies.bulk_or_null(found.map(|envelope| envelope.data));
+        Ok(())
     }
 
     /// Records for the reply from byte `before` on that it depends only on the keys of the command.
     fn note_keys(&self, round: &Round<'_>, before: usize, connection: &mut Connection) {
-        let What::Keys(_) = self.what else { return };
+        let (What::Value | What::Keys(_)) = self.what else { return };
         let arguments = connection.requests.arguments(&self.found);
         let command = commands::by_number(self.number);
         let keys = command.keys(&arguments);

@@ -116,8 +116,8 @@ impl WriteBatch {
         let done = self.commands.len();
         round.counts.write_batches.add(done as u64, 1);
         let mut lap = stopwatch.lap(done);
-        for Command { connection, found, named, failure, .. } in self.commands.drain(..) {
-            let connection = &mut connections[connection];
+        for Command { connection, found, named, failure, .. } in &self.commands {
+            let connection = &mut connections[*connection];
             let before = connection.unsent();
             match failure {
                 None => connection.replies.ok(),
@@ -126,10 +126,11 @@ impl WriteBatch {
                     failure.reply_after(before, &mut connection.replies);
                 }
             }
-            let (requests, found) = (&connection.requests, &found);
+            let requests = &connection.requests;
             lap.executed(named.number, ExecutedCommand { connection, requests, found, before });
         }
         lap.end();
+        self.commands.clear();
         clear(&mut self.batch);
         clear(&mut self.entries);
         done

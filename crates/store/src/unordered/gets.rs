@@ -30,7 +30,7 @@ impl UnorderedGets {
     }
 
     /// Adds a get for the read at a position. The key has a valid length.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, table: &UnorderedTable, read: usize, key: &[u8]) {
         self.gets.push((), read, key);
         let end = self.gets.len();
