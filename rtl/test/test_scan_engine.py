@@ -68,7 +68,7 @@ class Bench:
             await RisingEdge(self.dut.clk_i)
             descents += self.descents.got
             self.descents.got.clear()
-            if descents and random.random() < 0.004:
+            if descents and random.random() < 0.001:
                 descent = descents.pop(random.randrange(len(descents)))
                 self.repeated_leaves.put(self.searches.descend(DESCENT.unpack(descent)))
 

@@ -4,17 +4,16 @@
 
 use std::ops::Deref;
 
+use honeycomb_memory::Memory;
 use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
-use honeycomb_memory::{LineWords, Memory};
 
 use crate::access::Access;
 use crate::batch::WINDOW;
-use crate::bucket::Bucket;
 use crate::directory::{Directory, Numbering};
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::Span;
-use crate::read::{Borrowed, Next, Pending, append_inline};
+use crate::read::{Borrowed, Next, Pending, Step, append_inline};
 use crate::record::HEADER;
 use crate::slab_words::Match;
 use crate::table::Table;
@@ -50,13 +49,6 @@ impl<M: Deref<Target = Memory>> Table<M> {
         let numbering = Directory::numbering(state);
         vectorized(GetEach { index, access, state, numbering, keys, begun: 0, values, done });
     }
-}
-
-/// A get before its execution.
-#[derive(Debug, Clone, Copy, Default)]
-struct Step<'g> {
-    key: HashedKey<'g>,
-    bucket: Option<Bucket<LineWords<'g>>>,
 }
 
 /// The gets of a window.
@@ -131,20 +123,12 @@ where
                 Ok(found) => (self.done)(self.values, first + place, found.map(Value::Appended)),
                 Err(pending) => {
                     if !has_looked_ahead {
-                        self.look_ahead(&window[place + 1..*count]);
+                        self.index.look_ahead(self.access, &window[place + 1..*count]);
                         has_looked_ahead = true;
                     }
                     self.finish(pending, key, first + place);
                 }
             }
-        }
-    }
-
-    /// Prefetches what gets read after their buckets.
-    #[inline(always)]
-    fn look_ahead(&self, steps: &[Step<'_>]) {
-        for Step { key, bucket } in steps {
-            self.index.look_ahead(self.access, *bucket, key);
         }
     }
 

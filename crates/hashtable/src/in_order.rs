@@ -6,25 +6,15 @@
 //! operation of a window that does not end in its bucket looks ahead for all later ones: the memory responds
 //! to them together.
 
-use honeycomb_memory::LineWords;
 use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
 
 use crate::access::Access;
 use crate::batch::{Answers, WINDOW};
-use crate::bucket::Bucket;
 use crate::directory::{Directory, Numbering};
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
-use crate::read::Pending;
-
-/// An operation before its execution.
-#[derive(Debug, Clone, Copy, Default)]
-struct Step<'r> {
-    key: HashedKey<'r>,
-    /// Its bucket in the state of the directory at the beginning of the batch.
-    bucket: Option<Bucket<LineWords<'r>>>,
-}
+use crate::read::{Pending, Step};
 
 type Window<'r> = [Step<'r>; WINDOW];
 
@@ -97,20 +87,12 @@ impl<'i> OrderedRun<'i, '_> {
                 Ok(outcome) => self.answers.outcomes[self.first + at] = outcome,
                 Err(pending) => {
                     if !has_looked_ahead {
-                        self.look_ahead(&window[at + 1..requests.len()]);
+                        self.index.look_ahead(self.access, &window[at + 1..requests.len()]);
                         has_looked_ahead = true;
                     }
                     self.finish(step, pending, &request.operation, self.first + at);
                 }
             }
-        }
-    }
-
-    /// Prefetches what operations read after their buckets.
-    #[inline(always)]
-    fn look_ahead(&self, steps: &[Step<'_>]) {
-        for Step { key, bucket } in steps {
-            self.index.look_ahead(self.access, *bucket, key);
         }
     }
 

@@ -26,8 +26,8 @@ pub struct LockedKeys<'s> {
     keys: Vec<HashedKey<'s>>,
     /// The numbers of the locked stripes, in ascending order.
     stripes: Vec<usize>,
-    /// Dropped before the guards: it frees slabs, which only a holder of a stripe may do.
-    /// Each has the index of its key.
+    /// Each has the index of its key. Dropped before the guards: it frees slabs, which only a holder of a
+    /// stripe may do.
     changes: Vec<(usize, Change<'s>)>,
     /// The new values.
     values: Vec<u8>,

@@ -381,20 +381,25 @@ pub(crate) fn begin_beyond(
     if lock.unchanged(number) { next } else { Some(Pending::default()) }
 }
 
+/// An operation of a batch before its execution.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Step<'a> {
+    pub(crate) key: HashedKey<'a>,
+    /// Its bucket in the state of the directory at the beginning of the batch.
+    pub(crate) bucket: Option<Bucket<LineWords<'a>>>,
+}
+
 impl Index {
-    /// Prefetches what an operation reads after its bucket, if it reads anything else. The bucket may have
+    /// Prefetches what operations read after their buckets, if they read anything else. A bucket may have
     /// changed: then the prefetch is useless.
     #[inline(always)]
-    pub(crate) fn look_ahead(
-        &self,
-        access: Access<'_>,
-        bucket: Option<Bucket<LineWords<'_>>>,
-        key: &HashedKey<'_>,
-    ) {
-        if let Some(bucket) = bucket
-            && bucket.find_inline(key).is_none()
-        {
-            prefetch_next(access, 0, &bucket, key);
+    pub(crate) fn look_ahead(&self, access: Access<'_>, steps: &[Step<'_>]) {
+        for Step { key, bucket } in steps {
+            if let Some(bucket) = bucket
+                && bucket.find_inline(key).is_none()
+            {
+                prefetch_next(access, 0, bucket, key);
+            }
         }
     }
 }

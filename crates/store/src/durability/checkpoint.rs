@@ -27,9 +27,9 @@ const ATTEMPTS: usize = 5;
 /// Pairs and bytes of a page.
 const PAGE_PAIRS: usize = 1024;
 const PAGE_BYTES: usize = 256 << 10;
-/// Pairs after which a checkpoint lets other threads of its processor execute: about 50 microseconds. The
-/// system itself lets a thread that has become ready wait for up to four milliseconds, even if the priority
-/// of the checkpoint is lower.
+/// Pairs after which the first attempt lets other threads of its processor execute: about 50 microseconds.
+/// The system itself lets a thread that has become ready wait for up to four milliseconds, even if the
+/// priority of the checkpoint is lower.
 const TURN_PAIRS: usize = 512;
 
 /// A table at the version of a checkpoint.
@@ -72,12 +72,12 @@ impl Checkpoints {
             done => return done,
         }
         for _ in 2..ATTEMPTS {
-            match self.attempt(current) {
+            match self.attempt(current, Turns::Endless) {
                 Err(Error::SnapshotTooOld) => {}
                 done => return done,
             }
         }
-        self.attempt(current)
+        self.attempt(current, Turns::Endless)
     }
 
     /// Executes on a thread of its own, because the priority of a thread cannot be raised again.
@@ -85,7 +85,7 @@ impl Checkpoints {
         let attempt = || {
             // Without it the checkpoint only takes time from the other threads.
             let _ = lower_priority();
-            self.attempt(current)
+            self.attempt(current, Turns::Short(0))
         };
         thread::scope(|scope| {
             let name = "honeycomb-ckpt-1".to_owned();
@@ -94,12 +94,12 @@ impl Checkpoints {
         })
     }
 
-    fn attempt(&self, current: &mut Current) -> Result<Checkpoint, Error> {
+    fn attempt(&self, current: &mut Current, turns: Turns) -> Result<Checkpoint, Error> {
         let begun_at = self.source.log.counters.position();
         let number = current.next;
         current.next += 1;
         let (lease, tables) = self.begin()?;
-        let written = self.write_file(number, &lease, &tables);
+        let written = self.write_file(number, &lease, &tables, turns);
         self.source.leases.end(&lease);
         let pairs = written.inspect_err(|_| {
             // No manifest names the file. Its room may be needed.
@@ -134,25 +134,31 @@ impl Checkpoints {
         Ok((self.source.leases.acquire(&self.source.forest, self.lease)?, tables))
     }
 
-    fn write_file(&self, number: u64, lease: &ActiveLease, tables: &CheckpointTables) -> Result<u64, Error> {
+    fn write_file(
+        &self,
+        number: u64,
+        lease: &ActiveLease,
+        tables: &CheckpointTables,
+        mut turns: Turns,
+    ) -> Result<u64, Error> {
         let mut writer = CheckpointWriter::create(
             &*self.storage,
             number,
             lease.version,
             self.source.log.clock.milliseconds(),
         )?;
-        let (mut page, mut turn) = (Page::default(), Turn::default());
+        let mut page = Page::default();
         for table in &tables.ordered {
             writer.table(table.root.lid().get(), &table.name)?;
             page.clear();
             while page.read(&self.source, lease, table.root)? {
-                page.pairs().try_for_each(|(key, value)| turn.after(writer.push(key, value)))?;
+                page.pairs().try_for_each(|(key, value)| turns.after(writer.push(key, value)))?;
                 self.source.leases.renew(lease, self.source.forest.memory())?;
                 self.check_stop()?;
             }
         }
         for table in &tables.unordered {
-            self.write_unordered(table, &mut writer, &mut turn)?;
+            self.write_unordered(table, &mut writer, &mut turns)?;
         }
         let pairs = writer.finish(&*self.storage)?;
         if !tables.unordered.is_empty() {
@@ -167,13 +173,13 @@ impl Checkpoints {
         &self,
         table: &UnorderedEntry,
         writer: &mut CheckpointWriter,
-        turn: &mut Turn,
+        turns: &mut Turns,
     ) -> Result<(), Error> {
         writer.unordered_table(table.tree, &table.name, &table.config().encode())?;
         let (mut pairs, mut cursor) = (WalkedPairs::default(), 0);
         loop {
             cursor = table.walk(cursor, usize::MAX, usize::MAX, &mut pairs);
-            pairs.iter().try_for_each(|(key, value)| turn.after(writer.push(key, value)))?;
+            pairs.iter().try_for_each(|(key, value)| turns.after(writer.push(key, value)))?;
             self.check_stop()?;
             if cursor == 0 {
                 return Ok(());
@@ -193,19 +199,23 @@ impl Checkpoints {
     }
 }
 
-/// The time that a checkpoint executes before it lets other threads execute.
-#[derive(Default)]
-struct Turn {
-    pairs: usize,
+/// When a checkpoint lets other threads of its processor execute.
+enum Turns {
+    /// After [`TURN_PAIRS`]; with the number of pairs since.
+    Short(usize),
+    /// When the system does.
+    Endless,
 }
 
-impl Turn {
+impl Turns {
     /// Ends the turn if a pair was the last one of it. Passes the result of its write on.
     fn after<T>(&mut self, written: T) -> T {
-        self.pairs += 1;
-        if self.pairs == TURN_PAIRS {
-            self.pairs = 0;
-            thread::yield_now();
+        if let Self::Short(pairs) = self {
+            *pairs += 1;
+            if *pairs == TURN_PAIRS {
+                *pairs = 0;
+                thread::yield_now();
+            }
         }
         written
     }

@@ -37,6 +37,7 @@ fn checkpoints_while_threads_write_are_consistent() {
                 }
             });
         }
+        let _stop = StopOnDrop(&is_done);
         for round in 0..8 {
             let checkpoint = store.checkpoint().unwrap();
             assert!(checkpoint.version <= store.read_version());
@@ -46,7 +47,6 @@ fn checkpoints_while_threads_write_are_consistent() {
             assert!(recovery.version >= checkpoint.version && recovery.pairs == checkpoint.pairs);
             recovered.verify().unwrap();
         }
-        is_done.store(true, Ordering::Relaxed);
     });
     store.wait_durable(store.read_version()).unwrap();
     let recovered = Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();

@@ -226,7 +226,7 @@ fn batches_over_both_kinds_are_applied_completely_or_not_at_all() {
             assert_eq!(counts.unordered_pairs, unordered.len() as u64);
         }
     }
-    assert!(rejected > 100 && failed > 20, "{rejected} rejected, {failed} failed");
+    assert!(rejected > 100 && failed > 5, "{rejected} rejected, {failed} failed");
 }
 
 /// Functions of a batch see each other, return originals, and change nothing if the batch is rejected.
