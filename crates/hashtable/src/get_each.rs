@@ -14,7 +14,6 @@ use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::Span;
 use crate::read::{Borrowed, Next, Pending, Step, append_inline};
-use crate::record::HEADER;
 use crate::slab_words::Match;
 use crate::table::Table;
 
@@ -158,9 +157,7 @@ where
             Next::Slab(slab) => {
                 let words = self.access.try_slab(slab)?;
                 let Some(Match::Value(length)) = words.compare(key) else { return None };
-                let span = Span { start: self.values.len(), end: self.values.len() + length };
-                words.0.append_to(self.values, HEADER + key.bytes.len(), length);
-                span
+                words.append_value(key.bytes.len(), length, self.values)
             }
         };
         if self.index.stripe(key.hash).lock.unchanged(pending.number) {

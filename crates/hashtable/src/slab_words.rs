@@ -56,16 +56,12 @@ impl SlabWords<'_> {
         if length <= 16 { ends } else { (8..length - 8).step_by(8).fold(ends, |all, at| all | of(at)) }
     }
 
-    /// Appends a value of `length` bytes, which follows a key of `key_length` bytes.
-    #[inline]
+    /// Appends a value of `length` bytes, which follows a key of `key_length` bytes. Both lengths are those
+    /// of a [`Match`] of the key, so the value ends within the slab, also if the words are of two moments.
+    #[inline(always)]
     pub(crate) fn append_value(&self, key_length: usize, length: usize, out: &mut Vec<u8>) -> Span {
         let span = Span { start: out.len(), end: out.len() + length };
-        let start = HEADER + key_length;
-        for at in (0..length).step_by(16) {
-            let (low, high) = (self.word_at(start + at), self.word_at(start + at + 8));
-            out.extend_from_slice(&(u128::from(low) | u128::from(high) << 64).to_le_bytes());
-        }
-        out.truncate(span.end);
+        self.0.append_to(out, HEADER + key_length, length);
         span
     }
 
