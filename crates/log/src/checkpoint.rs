@@ -13,7 +13,7 @@ use honeycomb_layout::{wal_block, wal_checkpoint, wal_pair, wal_unordered};
 
 use crate::bytes::{put_u32, put_u64};
 use crate::error::LogError;
-use crate::file_stream::FileStream;
+use crate::file_writer::FileWriter;
 use crate::names::checkpoint_file;
 use crate::storage::Storage;
 
@@ -24,7 +24,7 @@ pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 
 /// Writes a checkpoint: to a file of a store, or as an image to any writer. It is not valid before its end is
 /// written.
-pub struct CheckpointWriter<W = FileStream> {
+pub struct CheckpointWriter<W = FileWriter> {
     out: W,
     name: String,
     number: u64,
@@ -45,7 +45,7 @@ impl CheckpointWriter {
     pub fn create(storage: &dyn Storage, number: u64, version: u64, time: u64) -> Result<Self, LogError> {
         let name = checkpoint_file(number);
         let file = storage.create(&name, 0).map_err(LogError::room("create", &name))?;
-        Self::begin(FileStream::new(file), name, number, (version, time))
+        Self::begin(FileWriter::new(file), name, number, (version, time))
     }
 
     /// Makes the checkpoint durable and returns the number of its pairs.

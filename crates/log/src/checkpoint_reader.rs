@@ -9,7 +9,7 @@ use honeycomb_layout::{wal_block, wal_checkpoint, wal_pair, wal_unordered};
 use crate::bytes::{take, u32_at, u64_at};
 use crate::checkpoint::{BLOCK_BYTES, CHECKPOINT_MAGIC, checksum};
 use crate::error::LogError;
-use crate::file_stream::FileStream;
+use crate::file_reader::FileReader;
 use crate::names::checkpoint_file;
 use crate::storage::Storage;
 
@@ -20,7 +20,7 @@ const CONTENT_BYTES_MAX: usize = BLOCK_BYTES + (17 << 20);
 const NAME_OFFSET: usize = 8 + wal_unordered::SIZE;
 
 /// Reads a checkpoint from a file of a store, or an image from any reader.
-pub struct CheckpointReader<R = FileStream> {
+pub struct CheckpointReader<R = FileReader> {
     source: R,
     name: String,
     number: u64,
@@ -74,7 +74,7 @@ impl CheckpointReader {
         let name = checkpoint_file(number);
         let file = storage.open(&name).map_err(LogError::io("open", &name))?;
         let bytes = file.length().map_err(LogError::io("read", &name))?;
-        let reader = Self::begin(FileStream::new(file), name, bytes)?;
+        let reader = Self::begin(FileReader::new(file), name, bytes)?;
         if reader.number == number {
             Ok(reader)
         } else {
