@@ -56,7 +56,7 @@ fn compare(bytes: &[u8], search_key: &SearchKey<'_>) -> Ordering {
 /// The entries of a log block in key order, one for each key. They override the sorted block.
 pub(crate) struct Overlay<'a> {
     view: View<'a>,
-    order: SmallVec<[OverlayEntry; 16]>,
+    order: SmallVec<[OverlayEntry; 32]>,
 }
 
 /// One entry of an overlay.
@@ -141,12 +141,19 @@ impl<'a> Overlay<'a> {
     }
 
     /// Returns the number of entries before `search_key`, including those of this key if `after` is set.
+    /// `position` is that of the first sorted item which is not before it either. An entry with another back
+    /// pointer is ordered by it, so few keys are compared.
     #[inline]
-    pub(crate) fn before(&self, search_key: &SearchKey<'_>, after: bool) -> usize {
-        self.order.partition_point(|&laid| match self.item_of(laid).suffix().compare(search_key.suffix) {
-            Ordering::Less => true,
-            Ordering::Equal => after,
-            Ordering::Greater => false,
-        })
+    pub(crate) fn before(&self, search_key: &SearchKey<'_>, after: bool, position: usize) -> usize {
+        let first = self.first_from(position);
+        let is_before = |laid: &&OverlayEntry| {
+            usize::from(laid.back_pointer) == position
+                && match compare(self.view.from(usize::from(laid.at)), search_key) {
+                    Ordering::Less => true,
+                    Ordering::Equal => after,
+                    Ordering::Greater => false,
+                }
+        };
+        first + self.order[first..].iter().take_while(is_before).count()
     }
 }

@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         let mut cursor = Self::at_position(view, read_version, sorted);
         if cursor.next_entry == sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.set_overlay(overlay.before(&search_key(landing, key), after), overlay);
+            cursor.set_overlay(overlay.before(&search_key(landing, key), after, sorted), overlay);
         }
         cursor
     }

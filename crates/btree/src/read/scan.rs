@@ -145,7 +145,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
             return self.forward_from(landing);
         }
         match self.first() {
-            Some((leaf, cursor)) => self.forward_in(leaf, cursor),
+            Some((leaf, cursor)) => self.forward_in(leaf, leaf.prefix_in_node(), cursor),
             None => ControlFlow::Break(()),
         }
     }
@@ -164,20 +164,29 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
             Some(next_entry) if next_entry >= start => next_entry,
             _ => next_back_pointer(leaf, version, start),
         };
+        let prefix = prefix_of(leaf, key);
         if next_entry == start {
-            return self.forward_in(leaf, Cursor::at_key(landing, version, key, after));
+            return self.forward_in(leaf, prefix, Cursor::at_key(landing, version, key, after));
         }
         let run_end = self.run_end(leaf, &upper_in_leaf(leaf, self.scan.upper)).min(next_entry);
-        let position = self.emit_run(leaf, prefix_of(leaf, key), start..run_end)?;
-        self.forward_in(leaf, Cursor::new(leaf, version, position, next_entry))
+        let position = self.emit_run(leaf, prefix, start..run_end)?;
+        self.forward_in(leaf, prefix, Cursor::new(leaf, version, position, next_entry))
     }
 
-    /// Scans forward from a cursor in a leaf.
+    /// Scans forward from a cursor in a leaf with this prefix.
     #[inline(never)]
-    fn forward_in(&mut self, mut leaf: View<'s>, mut cursor: Cursor<'s>) -> ControlFlow<()> {
+    fn forward_in<'p>(
+        &mut self,
+        mut leaf: View<'s>,
+        mut prefix: InNode<'p>,
+        mut cursor: Cursor<'s>,
+    ) -> ControlFlow<()>
+    where
+        's: 'p,
+    {
         loop {
             self.prefetch_right_of(leaf, &cursor);
-            let (upper, prefix) = (upper_in_leaf(leaf, self.scan.upper), leaf.prefix_in_node());
+            let upper = upper_in_leaf(leaf, self.scan.upper);
             let run_end = self.run_end(leaf, &upper);
             loop {
                 let position = self.emit_run(leaf, prefix, cursor.sorted_run(run_end))?;
@@ -195,6 +204,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
             }
             let Some(next) = self.reader.right_of(self.root, leaf) else { return ControlFlow::Break(()) };
             leaf = next;
+            prefix = leaf.prefix_in_node();
             cursor = Cursor::at_start(leaf, self.reader.version());
         }
     }
@@ -263,7 +273,10 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
     }
 
     #[inline]
-    fn emit(&mut self, prefix: InNode<'s>, item: Item<'s>) -> ControlFlow<()> {
+    fn emit<'p>(&mut self, prefix: InNode<'p>, item: Item<'p>) -> ControlFlow<()>
+    where
+        's: 'p,
+    {
         let separate_value =
             if self.scan.keys_only { Some(&[][..]) } else { self.reader.overflow_value(item) };
         self.emit.pair(&Pair { prefix, item, separate_value })?;

@@ -1,7 +1,7 @@
 //! The last steps of the descent of a scan: they prefetch the pairs after the first one. A scan of a few
 //! pairs reads little else, so it would wait for each of these lines.
 
-use honeycomb_layout::{COLUMN_HEADS_OFFSET, node_header};
+use honeycomb_layout::{COLUMN_HEADS_OFFSET, log_word, node_header};
 use honeycomb_memory::{Lid, Node};
 
 use crate::node::columns::Columns;
@@ -35,17 +35,17 @@ impl<'r> Descent<'r, '_> {
     /// pointer from `start` on, of entries of any version; `usize::MAX` if there is none.
     #[inline(always)]
     fn prefetch_entries(&self, start: usize, end: usize) -> usize {
-        let (node, mut next) = (self.node.node(), usize::MAX);
+        let (node, mut nearest) = (self.node.node(), usize::MAX);
         for word in self.node.log_words().iter() {
             let EntryPlace { back_pointer, at, .. } = EntryPlace::from_word(word);
-            if back_pointer >= start {
-                next = next.min(back_pointer);
-                if back_pointer <= end {
-                    node.prefetch_range(at, at + ITEM_BYTES);
-                }
+            // Large for a back pointer before `start`, so that one branch, which is rarely taken, is enough.
+            let distance = back_pointer.wrapping_sub(start);
+            nearest = nearest.min(distance);
+            if distance <= end - start {
+                node.prefetch_range(at, at + ITEM_BYTES);
             }
         }
-        next
+        if nearest <= log_word::BACK_POINTER_MASK as usize { start + nearest } else { usize::MAX }
     }
 
     /// Prefetches the right sibling of the leaf.
