@@ -14,6 +14,7 @@ use rand::{Rng, SeedableRng};
 
 const THREADS: u64 = 4;
 const TRANSACTIONS: usize = 10_000;
+const MEMORY_BYTES: usize = 256 * MIB;
 
 struct Store {
     forest: Forest,
@@ -24,7 +25,7 @@ struct Store {
 
 impl Store {
     fn new() -> Self {
-        let forest = forest(tiny(128), 64 * MIB, true);
+        let forest = forest(tiny(128), MEMORY_BYTES, true);
         let root = forest.create_tree().unwrap();
         Self { forest, root, applied: AtomicU64::new(0), rejected: AtomicU64::new(0) }
     }
@@ -80,7 +81,13 @@ impl Store {
             scope.spawn(move || {
                 let mut rng = StdRng::seed_from_u64(first + THREADS);
                 while !done.load(Ordering::Relaxed) {
-                    this.churn(&mut rng);
+                    // A thread that is preempted while it reads keeps all nodes that are replaced meanwhile.
+                    let memory = this.forest.memory().accounting();
+                    if memory.free_bytes + memory.free_list_bytes > MEMORY_BYTES / 2 {
+                        this.churn(&mut rng);
+                    } else {
+                        thread::yield_now();
+                    }
                 }
             });
             // If a thread panics, stop the other one.
