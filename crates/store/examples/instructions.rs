@@ -5,7 +5,7 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 19200
 //! ```
-//! Arguments: kind (`get`, `scan4`, `scan24` in batches of 64; `single` gets); number of pairs; number of
+//! Arguments: kind (`get`, or `scan24` for scans of 24, in batches of 64; `single` gets); number of pairs; number of
 //! operations; kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16
 //! bytes if omitted). Divide the instruction count by the number of operations.
 
@@ -20,21 +20,21 @@ fn measured(store: &Store, table: &Table, kind: &str, keys: &[Vec<u8>]) -> u64 {
     if kind == "single" {
         return keys.iter().map(|key| u64::from(table.get_into(key, &mut value).unwrap())).sum();
     }
+    let limit: Option<usize> = kind.strip_prefix("scan").and_then(|pairs| pairs.parse().ok());
+    assert!(limit.is_some() || kind == "get", "{kind}: one of get, scan and a number, single");
     for keys in keys.chunks(TOGETHER as usize) {
         reads.clear();
         for key in keys {
-            match kind {
-                "get" => reads.get(table, key).unwrap(),
-                "scan4" => reads.scan(table, &Scan::from(&key[..]).limit(4)).unwrap(),
-                "scan24" => reads.scan(table, &Scan::from(&key[..]).limit(24)).unwrap(),
-                other => panic!("{other}: one of get, scan4, scan24, single"),
+            match limit {
+                None => reads.get(table, key).unwrap(),
+                Some(limit) => reads.scan(table, &Scan::from(&key[..]).limit(limit)).unwrap(),
             }
         }
         store.read(&mut reads).unwrap();
         for index in 0..keys.len() {
-            found += match kind {
-                "get" => u64::from(reads.value(index).unwrap().is_some()),
-                _ => reads.pairs(index).unwrap().count() as u64,
+            found += match limit {
+                None => u64::from(reads.value(index).unwrap().is_some()),
+                Some(_) => reads.pairs(index).unwrap().count() as u64,
             };
         }
     }

@@ -19,6 +19,7 @@
 mod ahead;
 mod together;
 
+use honeycomb_layout::log_word;
 use honeycomb_memory::heads;
 use honeycomb_memory::{Lid, Node, Published};
 
@@ -31,8 +32,8 @@ use crate::read::access_stats::{AccessStats, NodePart};
 use crate::read::reader::Reader;
 use together::Together;
 
-/// Maximum number of pairs to prefetch. Beyond that the hardware prefetcher recognizes the sequence.
-const PAIRS_MAX: usize = 32;
+/// Maximum number of pairs of a leaf.
+const LEAF_PAIRS_MAX: usize = log_word::BACK_POINTER_MASK as usize;
 /// The level of the parents of leaves.
 const ABOVE_LEAVES: usize = LEAF + 1;
 
@@ -139,7 +140,7 @@ impl<'r> Reader<'r> {
     #[must_use]
     #[inline]
     pub fn descend_to_scan<'k>(&'r self, root: Root, key: &'k [u8], pairs: usize) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, Purpose::Scan { pairs: pairs.min(PAIRS_MAX) })
+        Descent::new(self, root, key, Purpose::Scan { pairs: pairs.min(LEAF_PAIRS_MAX) })
     }
 
     /// Starts a descent to the leaf of a key for a write.
