@@ -226,7 +226,7 @@ COUNTER_HITS = 10
 # Counter: bursts that missed the cache.
 COUNTER_MISSES = 11
 
-# Counter: lines that came from the cache.
+# Counter: lines that came from the cache and from columns of leaves.
 COUNTER_DRAM_LINES = 12
 
 # Counter: lines that came from the root on chip.
@@ -244,8 +244,11 @@ COUNTER_DESCENTS = 16
 # Counter: cycles of requests in range scan units.
 COUNTER_SCAN_REQUESTS = 17
 
+# Counter: lines of columns of leaves that came from on-board memory.
+COUNTER_COLUMN_LINES = 18
+
 # Number of counters.
-COUNTER_COUNT = 18
+COUNTER_COUNT = 19
 
 # Event: a request has its slot; argument: its number.
 EVENT_BEGUN = 1
@@ -1707,10 +1710,10 @@ class CompletionOutcome(_Record):
 class ControlSwitches(_Record):
     """Optional features of an accelerator.
 
-    +---------+--------------+---------+-------+
-    | 63:3    | 2            | 1       | 0     |
-    | padding | root_on_chip | balance | cache |
-    +---------+--------------+---------+-------+
+    +---------+--------------+--------------+---------+-------+
+    | 63:4    | 3            | 2            | 1       | 0     |
+    | padding | leaf_columns | root_on_chip | balance | cache |
+    +---------+--------------+--------------+---------+-------+
     """
 
     SIZE: ClassVar[int] = 8
@@ -1718,7 +1721,8 @@ class ControlSwitches(_Record):
         "cache": Field(0, 1, None, 0x1),
         "balance": Field(1, 1, None, 0x1),
         "root_on_chip": Field(2, 1, None, 0x1),
-        "padding": Field(3, 61, None, 0x0),
+        "leaf_columns": Field(3, 1, None, 0x1),
+        "padding": Field(4, 60, None, 0x0),
     }
 
     # Cache interior nodes in on-board memory.
@@ -1727,6 +1731,8 @@ class ControlSwitches(_Record):
     balance: int = 0
     # Keep the most recently named root on chip.
     root_on_chip: int = 0
+    # Keep columns of leaves in on-board memory.
+    leaf_columns: int = 0
     # Zero.
     padding: int = 0
 

@@ -156,7 +156,7 @@ package layout_pkg;
   // counter: bursts that missed the cache
   localparam int unsigned CounterMisses = 11;
 
-  // counter: lines that came from the cache
+  // counter: lines that came from the cache and from columns of leaves
   localparam int unsigned CounterDramLines = 12;
 
   // counter: lines that came from the root on chip
@@ -174,8 +174,11 @@ package layout_pkg;
   // counter: cycles of requests in range scan units
   localparam int unsigned CounterScanRequests = 17;
 
+  // counter: lines of columns of leaves that came from on-board memory
+  localparam int unsigned CounterColumnLines = 18;
+
   // number of counters
-  localparam int unsigned CounterCount = 18;
+  localparam int unsigned CounterCount = 19;
 
   // event: a request has its slot; argument: its number
   localparam int unsigned EventBegun = 1;
@@ -1649,10 +1652,10 @@ package layout_pkg;
 
   // control_switches: optional features of an accelerator
   //
-  // +---------+--------------+---------+-------+
-  // | 63:3    | 2            | 1       | 0     |
-  // | padding | root_on_chip | balance | cache |
-  // +---------+--------------+---------+-------+
+  // +---------+--------------+--------------+---------+-------+
+  // | 63:4    | 3            | 2            | 1       | 0     |
+  // | padding | leaf_columns | root_on_chip | balance | cache |
+  // +---------+--------------+--------------+---------+-------+
   localparam int unsigned ControlSwitchesBits = 64;
   localparam int unsigned ControlSwitchesCacheShift = 0;
   localparam int unsigned ControlSwitchesCacheBits = 1;
@@ -1660,12 +1663,16 @@ package layout_pkg;
   localparam int unsigned ControlSwitchesBalanceBits = 1;
   localparam int unsigned ControlSwitchesRootOnChipShift = 2;
   localparam int unsigned ControlSwitchesRootOnChipBits = 1;
-  localparam int unsigned ControlSwitchesPaddingShift = 3;
-  localparam int unsigned ControlSwitchesPaddingBits = 61;
+  localparam int unsigned ControlSwitchesLeafColumnsShift = 3;
+  localparam int unsigned ControlSwitchesLeafColumnsBits = 1;
+  localparam int unsigned ControlSwitchesPaddingShift = 4;
+  localparam int unsigned ControlSwitchesPaddingBits = 60;
 
   typedef struct packed {
     // zero
-    logic [60:0] padding;
+    logic [59:0] padding;
+    // keep columns of leaves in on-board memory
+    logic leaf_columns;
     // keep the most recently named root on chip
     logic root_on_chip;
     // read some cached lines from host memory when its load is lower

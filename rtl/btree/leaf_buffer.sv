@@ -48,6 +48,8 @@ module leaf_buffer
   input logic fetch_watched_i,
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
+  // the line in which log entries begin; watched lines before it are columns
+  input line_count_t columns_end_i,
 
   // Whether the two lines of a window are stored. If lines that it needs are missing, LinesAhead lines are
   // fetched, but none beyond its limit. After a read that failed the window is ready but undefined, so that
@@ -134,11 +136,9 @@ module leaf_buffer
   ) u_fetches (
     .clk_i,
     .rst_i(rst_i || begins || failed_q),
-    .in_valid_i(fetch_valid_i),
-    .in_ready_o(fetch_ready_o),
+    .in_valid_i(fetch_valid_i), .in_ready_o(fetch_ready_o),
     .in_i(fetch_in),
-    .out_valid_o(fetch_out_valid),
-    .out_ready_i(fetch_out_ready),
+    .out_valid_o(fetch_out_valid), .out_ready_i(fetch_out_ready),
     .out_o(fetch_out),
     .count_o()
   );
@@ -167,6 +167,7 @@ module leaf_buffer
           read_d = read_of(begin_address_i, '0, begin_count_i);
           read_d.by_lid = begin_by_lid_i;
           read_d.lid = begin_lid_i;
+          read_d.columns = 1'b1;
           watched_d = 1'b1;
           if (begin_ready_o) state_d = Offer;
         end else if (failed_q) begin
@@ -175,6 +176,7 @@ module leaf_buffer
           fetch_out_ready = has_address_q && has_room;
           read_d = read_of(address_q, fetch_out.first, fetch_out.limit - fetch_out.first);
           read_d.follows = 1'b1;
+          read_d.columns = fetch_out.watched && fetch_out.limit <= columns_end_i;
           watched_d = fetch_out.watched;
           if (fetch_out_ready && !fetch_is_empty) state_d = Offer;
         end else if (value_valid_i) begin

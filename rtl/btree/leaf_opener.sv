@@ -35,6 +35,8 @@ module leaf_opener
   output logic log_may_have_o,
   output leaf_columns_t columns_o,
   output indexes_t equal_o,
+  // the line in which the log entries begin
+  output line_count_t columns_end_o,
 
   // the node is larger than NodeBytes
   output logic too_long_o,
@@ -91,6 +93,7 @@ module leaf_opener
   assign has_previous = header_o.previous_version != '0;
   assign prefix_length = key_length_t'(header_o.prefix_length);
   assign too_long_o = too_long_q;
+  assign columns_end_o = line_count_t'(header_o.sorted_end >> LineIndexBits);
   assign fails = failed_i || too_long_q;
 
   always_comb begin

@@ -233,6 +233,7 @@ module memory_access_generator
       by_lid: by_lid_q,
       cacheable: !is_past_q,
       follows: column_read_q.follows,
+      columns: 1'b0,
       lid: lid_q,
       address: by_lid_q ? '0 : address_q,
       first: column_read_q.first,

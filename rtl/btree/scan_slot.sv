@@ -110,7 +110,7 @@ module scan_slot
   logic fetch_valid, fetch_ready, fetch_watched;
   lid_t begin_lid;
   bus_address_t begin_address;
-  line_count_t begin_count;
+  line_count_t begin_count, columns_end;
   line_t watched_line;
   offset_t fetch_offset, fetch_limit;
 
@@ -202,6 +202,7 @@ module scan_slot
     .too_long_o(too_long),
     .columns_o(leaf_o.columns),
     .equal_o(leaf_o.equal),
+    .columns_end_o(columns_end),
     .begin_valid_o(begin_valid), .begin_ready_i(begin_ready),
     .begin_by_lid_o(begin_by_lid),
     .begin_lid_o(begin_lid),
@@ -243,6 +244,7 @@ module scan_slot
     .fetch_watched_i(fetch_watched),
     .fetch_offset_i(fetch_offset),
     .fetch_limit_i(fetch_limit),
+    .columns_end_i(columns_end),
     .window_valid_i, .window_ready_o,
     .window_i,
     .value_valid_i, .value_ready_o,

@@ -69,6 +69,9 @@ package accelerator_pkg;
     // A read by address of the same buffer as the read before. Memory may accept it before that read has
     // ended; an error of that read ends this one, too.
     logic follows;
+    // The lines are columns of a leaf, except for its first line: they never change while the buffer is in
+    // use, so they may be read from on-board memory.
+    logic columns;
     lid_t lid;
     bus_address_t address;
     // the first line, counted from the start of the buffer

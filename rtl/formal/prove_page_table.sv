@@ -47,7 +47,11 @@ module prove_page_table
   // The lookup of the client: it waits for its result; no mapping was being written since it was offered.
   logic waits_q, offered_q, quiet_q, watched_q;
 
-  assign lookup = '{kept: lookup_kept_i, lid: lookup_watched_i ? lid_t'(Watched) : lid_t'(Other)};
+  assign lookup = '{
+    kept: lookup_kept_i,
+    columns: 1'b0,
+    lid: lookup_watched_i ? lid_t'(Watched) : lid_t'(Other)
+  };
   assign drop = map_q && drops_i && !dropped_q;
   assign line_valid = in_flight_q && answers_i;
   always_comb begin
@@ -71,6 +75,9 @@ module prove_page_table
     .map_lid_i(lid_t'(Watched)),
     .found_valid_o(found_valid),
     .found_o(found),
+    .found_columns_o(),
+    .lacks_valid_o(),
+    .lacks_lid_o(),
     .line_read_valid_o(read_valid),
     .line_read_ready_i(read_ready_i),
     .line_read_id_o(),

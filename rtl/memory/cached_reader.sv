@@ -1,4 +1,5 @@
-// Reads bursts from host memory, from the cache of nodes in on-board memory, or from the root on chip.
+// Reads bursts from host memory, from the cache of nodes in on-board memory, from columns of leaves behind
+// it, or from the root on chip. A client that reads columns reads no cacheable nodes.
 
 `default_nettype none
 
@@ -14,12 +15,17 @@ module cached_reader
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
+  // leaves whose columns are in on-board memory
+  parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
   localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits,
-  localparam int unsigned PlaceBits = $clog2(CacheSets * CacheWays * CacheEntryLines)
+  localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
+  localparam int unsigned CachePlaceBits = $clog2(CacheLines),
+  // lines of the cache, and after them those of columns
+  localparam int unsigned PlaceBits = $clog2(CacheLines + LidCount * ColumnLines)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -59,10 +65,10 @@ module cached_reader
   input  logic        [Channels-1:0][TagBits-1:0] hit_line_tag_i,
   input  burst_line_t [Channels-1:0]              hit_line_i,
 
-  output logic                   write_valid_o,
-  input  logic                   write_ready_i,
-  output logic [TagBits-1:0]     write_tag_o,
-  output logic [PlaceBits-1:0]   write_place_o,
+  output logic                      write_valid_o,
+  input  logic                      write_ready_i,
+  output logic [TagBits-1:0]        write_tag_o,
+  output logic [CachePlaceBits-1:0] write_place_o,
   output line_t                  write_o,
   input  logic [Channels-1:0]              written_i,
   input  logic [Channels-1:0][TagBits-1:0] written_tag_i,
@@ -73,6 +79,7 @@ module cached_reader
 
   typedef struct packed {
     logic [BankBits-1:0] bank;
+    logic on_board;
     bus_address_t address;
     burst_lines_t lines;
     node_name_t name;
@@ -86,6 +93,7 @@ module cached_reader
   for (genvar index = 0; index < ClientCount; index++) begin : gen_elements
     assign elements[index] = '{
       bank: burst_bank_i[index],
+      on_board: burst_i[index].on_board,
       address: burst_i[index].address,
       lines: burst_i[index].lines,
       name: name_i[index]
@@ -120,7 +128,31 @@ module cached_reader
   logic host_line_valid;
   logic fill_start, filled_valid, filled_ready, filled_failed;
   logic [TagBits-1:0] fill_tag, filled_tag;
-  logic [PlaceBits-1:0] fill_place;
+  logic [CachePlaceBits-1:0] fill_place;
+  logic hit_valid, hit_ready, any_valid, any_ready;
+  logic [CachePlaceBits-1:0] hit_place;
+  burst_lines_t hit_lines;
+  logic [TagBits-1:0] hit_tag;
+
+  column_router #(
+    .TagBits(TagBits),
+    .CacheLines(CacheLines),
+    .PlaceBits(PlaceBits)
+  ) u_column_router (
+    .clk_i,
+    .rst_i,
+    .burst_valid_i(valid), .burst_ready_o(ready),
+    .on_board_i(element.on_board),
+    .burst_address_i(element.address),
+    .burst_lines_i(element.lines),
+    .burst_tag_i({client, element.bank}),
+    .other_valid_o(any_valid), .other_ready_i(any_ready),
+    .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
+    .hit_place_i(hit_place), .hit_lines_i(hit_lines), .hit_tag_i(hit_tag),
+    .read_valid_o(hit_valid_o), .read_ready_i(hit_ready_i),
+    .read_place_o(hit_place_o), .read_lines_o(hit_lines_o), .read_tag_o(hit_tag_o),
+    .column_lines_o(events_o.column_lines)
+  );
 
   assign dropped = drop_valid_i && drop_ready_o;
 
@@ -135,14 +167,12 @@ module cached_reader
     .root_i,
     .drop_valid_i(dropped),
     .drop_lid_i,
-    .burst_valid_i(valid),
-    .burst_ready_o(ready),
+    .burst_valid_i(any_valid), .burst_ready_o(any_ready),
     .burst_address_i(element.address),
     .burst_lines_i(element.lines),
     .burst_tag_i({client, element.bank}),
     .name_i(element.name),
-    .other_valid_o(other_valid),
-    .other_ready_i(other_ready),
+    .other_valid_o(other_valid), .other_ready_i(other_ready),
     .other_address_o(other_address),
     .other_lines_o(other_lines),
     .other_tag_o(other_tag),
@@ -150,10 +180,8 @@ module cached_reader
     .line_valid_i(host_line_valid),
     .line_tag_i(host_line_tag),
     .line_i(host_line),
-    .beat_valid_o(root_valid),
-    .beat_ready_i(root_ready),
-    .beat_tag_o(root_tag),
-    .beat_o(root_line)
+    .beat_valid_o(root_valid), .beat_ready_i(root_ready),
+    .beat_tag_o(root_tag), .beat_o(root_line)
   );
 
   node_cache #(
@@ -168,31 +196,23 @@ module cached_reader
     .enable_i(cache_i),
     .redirects_i(redirects),
     .halvings_i(cache_halvings_i),
-    .burst_valid_i(other_valid),
-    .burst_ready_o(other_ready),
+    .burst_valid_i(other_valid), .burst_ready_o(other_ready),
     .burst_address_i(other_address),
     .burst_lines_i(other_lines),
     .burst_tag_i(other_tag),
     .name_i(other_name),
-    .host_valid_o(host_valid),
-    .host_ready_i(host_ready),
+    .host_valid_o(host_valid), .host_ready_i(host_ready),
     .host_address_o(host_address),
     .host_lines_o(host_lines),
     .host_tag_o(host_tag),
-    .hit_valid_o,
-    .hit_ready_i,
-    .hit_place_o,
-    .hit_lines_o,
-    .hit_tag_o,
+    .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
+    .hit_place_o(hit_place), .hit_lines_o(hit_lines), .hit_tag_o(hit_tag),
     .hit_done_i(hit_done),
     .hit_done_tag_i(hit_line_tag_i),
     .fill_start_o(fill_start),
-    .fill_tag_o(fill_tag),
-    .fill_place_o(fill_place),
-    .filled_valid_i(filled_valid),
-    .filled_ready_o(filled_ready),
-    .filled_tag_i(filled_tag),
-    .filled_failed_i(filled_failed),
+    .fill_tag_o(fill_tag), .fill_place_o(fill_place),
+    .filled_valid_i(filled_valid), .filled_ready_o(filled_ready),
+    .filled_tag_i(filled_tag), .filled_failed_i(filled_failed),
     .drop_valid_i,
     .drop_ready_o,
     .drop_lid_i,
@@ -202,14 +222,13 @@ module cached_reader
 
   cache_filler #(
     .TagBits(TagBits),
-    .PlaceBits(PlaceBits),
+    .PlaceBits(CachePlaceBits),
     .Channels(Channels)
   ) u_cache_filler (
     .clk_i,
     .rst_i,
     .start_i(fill_start),
-    .start_tag_i(fill_tag),
-    .start_place_i(fill_place),
+    .start_tag_i(fill_tag), .start_place_i(fill_place),
     .line_valid_i(host_line_valid),
     .line_tag_i(host_line_tag),
     .line_i(host_line),
@@ -221,10 +240,8 @@ module cached_reader
     .written_i,
     .written_tag_i,
     .written_error_i,
-    .filled_valid_o(filled_valid),
-    .filled_ready_i(filled_ready),
-    .filled_tag_o(filled_tag),
-    .filled_failed_o(filled_failed)
+    .filled_valid_o(filled_valid), .filled_ready_i(filled_ready),
+    .filled_tag_o(filled_tag), .filled_failed_o(filled_failed)
   );
 
   load_balancer #(
@@ -247,8 +264,7 @@ module cached_reader
     .ClientCount(ClientCount),
     .Banks(Banks)
   ) u_host_reader (
-    .burst_valid_i(host_valid),
-    .burst_ready_o(host_ready),
+    .burst_valid_i(host_valid), .burst_ready_o(host_ready),
     .burst_address_i(host_address),
     .burst_lines_i(host_lines),
     .burst_tag_i(host_tag),
@@ -266,16 +282,11 @@ module cached_reader
     .clk_i,
     .rst_i,
     .host_valid_i(host_line_valid),
-    .host_tag_i(host_line_tag),
-    .host_i(host_line),
-    .cache_valid_i(hit_line_valid_i),
-    .cache_ready_o(hit_line_ready_o),
-    .cache_tag_i(hit_line_tag_i),
-    .cache_i(hit_line_i),
-    .root_valid_i(root_valid),
-    .root_ready_o(root_ready),
-    .root_tag_i(root_tag),
-    .root_i(root_line),
+    .host_tag_i(host_line_tag), .host_i(host_line),
+    .cache_valid_i(hit_line_valid_i), .cache_ready_o(hit_line_ready_o),
+    .cache_tag_i(hit_line_tag_i), .cache_i(hit_line_i),
+    .root_valid_i(root_valid), .root_ready_o(root_ready),
+    .root_tag_i(root_tag), .root_i(root_line),
     .line_valid_o,
     .line_bank_o,
     .line_o

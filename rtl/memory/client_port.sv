@@ -2,6 +2,9 @@
 // bursts, and returns their lines in order. A read with `follows` begins when all bursts of the previous
 // read have been requested. An error ends all reads that were accepted. A burst has its bank when it is
 // offered, so an offer waits for nothing but its acceptance.
+//
+// Columns of a leaf are read from on-board memory if the word of its LID says that they are there, until the
+// LID is mapped again: after that the place may get the columns of another buffer.
 
 `default_nettype none
 
@@ -32,6 +35,14 @@ module client_port
   output lookup_t      lookup_o,
   input  logic         found_valid_i,
   input  bus_address_t found_i,
+  input  logic         found_columns_i,
+
+  // Columns may be read from on-board memory. A mapping is being written.
+  input  logic columns_i,
+  input  logic map_valid_i,
+  input  lid_t map_lid_i,
+  // bursts of columns are in flight from on-board memory
+  output logic reads_columns_o,
 
   output logic                burst_valid_o,
   input  logic                burst_ready_i,
@@ -60,12 +71,14 @@ module client_port
   typedef logic [$clog2(OpenMax + 1)-1:0] open_t;
 
   state_e state_d, state_q;
-  logic cacheable_q;
+  logic cacheable_q, columns_q;
   lid_t lid_q;
   bus_address_t address_q;
   line_count_t first_q, count_q;
   open_t open_q;
   logic takes, starts_q, ends;
+  // The header of a leaf is requested: it is a burst of its own, and the columns follow.
+  logic is_apart_q, ends_apart;
 
   logic buffer_ready, buffer_valid, buffer_last, buffer_error, drains, fails;
   logic split_valid, reserves;
@@ -87,7 +100,7 @@ module client_port
       Idle: if (takes) state_d = read_i.by_lid ? LooksUp : Requests;
       LooksUp: if (lookup_ready_i) state_d = Waits;
       Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Requests;
-      Requests: if (!starts_q && !split_valid && !offers_q) state_d = Idle;
+      Requests: if (!starts_q && !split_valid && !offers_q && !is_apart_q) state_d = Idle;
       Fails: if (ends) state_d = Idle;
       default: state_d = Idle;
     endcase
@@ -105,23 +118,69 @@ module client_port
   end
 
   always_ff @(posedge clk_i) begin
-    starts_q <= state_q != Requests && state_d == Requests;
+    starts_q <= (state_q != Requests && state_d == Requests) || ends_apart;
     if (takes) begin
       cacheable_q <= read_i.cacheable;
-      lid_q <= read_i.lid;
+      columns_q <= read_i.columns && columns_i;
+      if (!read_i.follows) lid_q <= read_i.lid;
       address_q <= read_i.address;
       first_q <= read_i.first;
       count_q <= read_i.count;
     end
     if (state_q == Waits) address_q <= found_i;
+    if (ends_apart) {first_q, count_q} <= {first_q + 1'b1, count_q - 1'b1};
   end
+
+  // ---- columns in on-board memory
+
+  // The LID was not mapped since the read by LID began, and its columns are in on-board memory.
+  logic is_current_q, is_mapped_q, has_columns_q;
+  logic is_on_board;
+  // the next line to request
+  line_count_t line_q;
+  column_place_t place;
+  logic [Banks-1:0] flies_q;
+
+  always_ff @(posedge clk_i) begin
+    is_mapped_q <= map_valid_i && map_lid_i == lid_q;
+    if (takes && !read_i.follows) is_current_q <= read_i.by_lid;
+    else if (is_mapped_q) is_current_q <= 1'b0;
+    if (state_q == Waits) has_columns_q <= found_columns_i;
+    if (starts_q) line_q <= first_q;
+    else if (reserves) line_q <= line_q + line_count_t'(split.lines);
+    if (rst_i) begin
+      {is_current_q, is_apart_q} <= '0;
+    end else begin
+      if (state_q == Waits && found_valid_i)
+        is_apart_q <= found_columns_i && columns_q && first_q == '0 && count_q > 1;
+      else if (ends_apart) is_apart_q <= 1'b0;
+    end
+  end
+
+  assign ends_apart = state_q == Requests && is_apart_q && !starts_q && !split_valid;
+  assign is_on_board = columns_q && has_columns_q && is_current_q && !is_mapped_q && line_q != '0
+      && line_q + line_count_t'(split.lines) <= line_count_t'(ColumnLines);
+  assign place = '{lid: lid_q, line: line_q[ColumnLineBits-1:0]};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      flies_q <= '0;
+    end else begin
+      if (line_valid_i && line_i.last) flies_q[line_bank_i] <= 1'b0;
+      if (reserves && is_on_board) flies_q[bank] <= 1'b1;
+    end
+  end
+
+  assign reads_columns_o = flies_q != '0;
+
+  // ---- bursts
 
   read_splitter u_read_splitter (
     .clk_i,
     .rst_i,
     .start_i(starts_q),
     .first_i(address_q[LineIndexBits+:LineAddressBits] + line_address_t'(first_q)),
-    .count_i(count_q),
+    .count_i(is_apart_q ? line_count_t'(1) : count_q),
     .burst_valid_o(split_valid),
     .burst_ready_i(reserves),
     .burst_o(split)
@@ -132,7 +191,11 @@ module client_port
   always_ff @(posedge clk_i) begin
     if (rst_i) offers_q <= 1'b0;
     else offers_q <= reserves || (offers_q && !burst_ready_i);
-    if (reserves) {burst_q, bank_q} <= {split, bank};
+    if (reserves) begin
+      {burst_q, bank_q} <= {split, bank};
+      burst_q.on_board <= is_on_board;
+      if (is_on_board) burst_q.address <= bus_address_t'({place, LineIndexBits'(0)});
+    end
   end
 
   burst_buffer #(
@@ -143,7 +206,7 @@ module client_port
     .reserve_ready_o(buffer_ready),
     .reserve_i(reserves),
     .reserve_lines_i(split.lines),
-    .reserve_last_i(split.last),
+    .reserve_last_i(split.last && !is_apart_q),
     .more_i(state_q == Requests),
     .bank_o(bank),
     .line_valid_i,
@@ -160,7 +223,7 @@ module client_port
   assign read_ready_o = state_q == Idle && !fails
       && (open_q == '0 || (read_i.follows && open_q != open_t'(OpenMax)));
   assign lookup_valid_o = state_q == LooksUp;
-  assign lookup_o = '{kept: cacheable_q, lid: lid_q};
+  assign lookup_o = '{kept: cacheable_q, columns: columns_q, lid: lid_q};
   assign name_o = '{cacheable: cacheable_q, lid: lid_q, address: address_q};
   assign burst_valid_o = offers_q;
   assign burst_o = burst_q;
@@ -178,6 +241,10 @@ module client_port
   `ASSERT(LinesOnlyWhileReading, !line_valid_i || open_q != '0 || drains)
   `ASSERT(NoBurstIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid || offers_q))
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
+  `ASSERT(FollowingReadHasTheLid, !takes || !read_i.follows || !read_i.cacheable || read_i.lid == lid_q)
+  `ASSERT(ColumnsAreNotCacheable, !read_valid_i || !(read_i.columns && read_i.cacheable))
+  `COVER(ColumnsOnBoard, reserves && is_on_board)
+  `COVER(IsMappedMeanwhile, is_mapped_q && is_current_q && has_columns_q)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, lookup_o)
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_o, burst_bank_o})

@@ -26,6 +26,9 @@ module mappings
   input  lookup_t      [ClientCount-1:0] lookup_i,
   output logic         [ClientCount-1:0] found_valid_o,
   output bus_address_t                   found_o,
+  output logic                           found_columns_o,
+  output logic                           lacks_valid_o,
+  output lid_t                           lacks_lid_o,
 
   // see page_table_writer
   input  logic         map_valid_i,
@@ -34,6 +37,10 @@ module mappings
   input  bus_address_t map_address_i,
   output logic         drop_valid_o,
   input  logic         drop_ready_i,
+  input  logic         mark_valid_i,
+  output logic         mark_ready_o,
+  input  lid_t         mark_lid_i,
+  input  bus_address_t mark_address_i,
 
   // reads and writes of on-board memory: see dram_port
   output logic                   read_valid_o,

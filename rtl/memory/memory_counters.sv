@@ -45,6 +45,7 @@ module memory_counters
       sums_q.misses <= 64'(events_i.miss);
       sums_q.dram_lines <= 64'(events_i.dram_lines);
       sums_q.root_lines <= 64'(events_i.root_line);
+      sums_q.column_lines <= 64'(events_i.column_lines);
       sums_q.table_lines <= 64'(table_line_i);
       sums_q.dram_errors <= 64'($countones({dram_read_error_i, dram_write_error_i}));
       counters_q.reads <= counters_q.reads + sums_q.reads;
@@ -56,6 +57,7 @@ module memory_counters
       counters_q.misses <= counters_q.misses + sums_q.misses;
       counters_q.dram_lines <= counters_q.dram_lines + sums_q.dram_lines;
       counters_q.root_lines <= counters_q.root_lines + sums_q.root_lines;
+      counters_q.column_lines <= counters_q.column_lines + sums_q.column_lines;
       counters_q.table_lines <= counters_q.table_lines + sums_q.table_lines;
       counters_q.dram_errors <= counters_q.dram_errors + sums_q.dram_errors;
     end

@@ -30,8 +30,14 @@ package memory_pkg;
     return ({PageLines{1'b1}} << first) & ({PageLines{1'b1}} >> ~last);
   endfunction
 
+  // Lines at the start of a leaf that may be in on-board memory, at the same place for all buffers of a LID.
+  localparam int unsigned ColumnLines = 32;
+  localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
+
   // A burst: adjacent lines within a page. The address is that of its first line.
   typedef struct packed {
+    // reads columns of leaves in on-board memory: the address counts from the start of all columns
+    logic on_board;
     bus_address_t address;
     burst_lines_t lines;
     // the last burst of the read
@@ -51,8 +57,24 @@ package memory_pkg;
   typedef struct packed {
     // the node may be cached
     logic kept;
+    // the client can read columns from on-board memory
+    logic columns;
     lid_t lid;
   } lookup_t;
+
+  // A line of the columns in on-board memory: a LID, and a line of its leaf.
+  typedef struct packed {
+    lid_t lid;
+    logic [ColumnLineBits-1:0] line;
+  } column_place_t;
+
+  // A word of the page table.
+  typedef struct packed {
+    logic [63-$bits(bus_address_t)-1:0] unused;
+    // The columns of the leaf in this buffer are in on-board memory.
+    logic has_columns;
+    bus_address_t address;
+  } table_word_t;
 
   // The buffer of a node, for the cache.
   typedef struct packed {
@@ -67,9 +89,11 @@ package memory_pkg;
     // a burst of a cacheable node is in the cache, or is not
     logic hit;
     logic miss;
-    // number of lines from the cache, at most one per channel; a line from the root on chip
+    // number of lines from on-board memory, at most one per channel; a line from the root on chip
     logic [3:0] dram_lines;
     logic root_line;
+    // number of lines among those of the next burst that reads columns
+    burst_lines_t column_lines;
   } cache_events_t;
 
   // Counters since reset.
@@ -86,8 +110,10 @@ package memory_pkg;
     // bursts of cacheable nodes that were in the cache, and that were not
     logic [63:0] hits;
     logic [63:0] misses;
-    // lines read from the cache
+    // lines read from the cache and from columns of leaves
     logic [63:0] dram_lines;
+    // lines of columns of leaves among them
+    logic [63:0] column_lines;
     // lines read from the root on chip
     logic [63:0] root_lines;
     // lines read from the page table

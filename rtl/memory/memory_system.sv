@@ -24,7 +24,9 @@ module memory_system
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
-  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
+  // the clients, and the filler of columns
+  localparam int unsigned Ports = ClientCount + 1,
+  localparam int unsigned ClientBits = $clog2(Ports),
   localparam int unsigned TagBits = ClientBits + $clog2(Banks)
 ) (
   input logic clk_i,
@@ -44,13 +46,17 @@ module memory_system
   input  bus_address_t map_address_i,
 
   // Switches: cache interior nodes in on-board memory, in 2**cache_halvings_i times fewer sets; read some
-  // cached nodes from host memory when on-board memory has the higher load; keep the root root_i on chip.
+  // cached nodes from host memory when on-board memory has the higher load; keep the root root_i on chip;
+  // keep columns of leaves in on-board memory.
   input logic cache_i,
   input logic [7:0] cache_halvings_i,
   input logic balance_i,
   input logic root_on_chip_i,
   input logic root_valid_i,
   input lid_t root_i,
+  input logic columns_i,
+  // lines of a node
+  input line_count_t node_lines_i,
 
   // Host memory, read only. No burst crosses a boundary of 4 KiB, and no two bursts in flight have the same
   // id.
@@ -68,91 +74,89 @@ module memory_system
 
   localparam int unsigned BankBits = $clog2(Banks);
   localparam int unsigned CachePage = PageTablePage + LidCount / (PageBytes / 8);
-  localparam int unsigned PlaceBits = $clog2(CacheSets * CacheWays * CacheEntryLines);
+  localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines;
+  localparam int unsigned PlaceBits = $clog2(CacheLines + LidCount * ColumnLines);
 
-  logic [ClientCount-1:0] lookup_valid, lookup_ready, found_valid;
-  lookup_t [ClientCount-1:0] lookup;
-  bus_address_t found;
-  logic [ClientCount-1:0] burst_valid, burst_ready, line_valid;
-  burst_t [ClientCount-1:0] burst;
-  logic [ClientCount-1:0][BankBits-1:0] burst_bank, line_bank;
-  node_name_t [ClientCount-1:0] name;
-  burst_line_t [ClientCount-1:0] line;
+  logic [Ports-1:0] lookup_valid, lookup_ready, found_valid;
+  lookup_t [Ports-1:0] lookup;
+  bus_address_t found, mark_address;
+  logic found_columns, lacks_valid, mark_valid, mark_ready, copy_valid, copy_ready;
+  lid_t lacks_lid, mark_lid;
+  column_place_t copy_place;
+  logic [Ports-1:0] burst_valid, burst_ready, line_valid;
+  burst_t [Ports-1:0] burst;
+  logic [Ports-1:0][BankBits-1:0] burst_bank, line_bank;
+  node_name_t [Ports-1:0] name;
+  burst_line_t [Ports-1:0] line;
+  line_t copy;
+  logic [Channels-1:0] written, written_error, filled, copied;
 
-  for (genvar index = 0; index < ClientCount; index++) begin : gen_clients
-    client_port #(
-      .Banks(Banks)
-    ) u_client_port (
-      .clk_i,
-      .rst_i,
-      .read_valid_i(read_valid_i[index]),
-      .read_ready_o(read_ready_o[index]),
-      .read_i(read_i[index]),
-      .beat_valid_o(beat_valid_o[index]),
-      .beat_ready_i(beat_ready_i[index]),
-      .beat_o(beat_o[index]),
-      .lookup_valid_o(lookup_valid[index]),
-      .lookup_ready_i(lookup_ready[index]),
-      .lookup_o(lookup[index]),
-      .found_valid_i(found_valid[index]),
-      .found_i(found),
-      .burst_valid_o(burst_valid[index]),
-      .burst_ready_i(burst_ready[index]),
-      .burst_o(burst[index]),
-      .burst_bank_o(burst_bank[index]),
-      .name_o(name[index]),
-      .line_valid_i(line_valid[index]),
-      .line_bank_i(line_bank[index]),
-      .line_i(line[index])
-    );
-  end
+  client_ports #(
+    .ClientCount(ClientCount),
+    .Banks(Banks),
+    .Channels(Channels)
+  ) u_client_ports (
+    .lookup_valid_o(lookup_valid), .lookup_ready_i(lookup_ready),
+    .lookup_o(lookup),
+    .found_valid_i(found_valid),
+    .found_i(found), .found_columns_i(found_columns),
+    .burst_valid_o(burst_valid), .burst_ready_i(burst_ready),
+    .burst_o(burst), .burst_bank_o(burst_bank),
+    .name_o(name),
+    .line_valid_i(line_valid), .line_bank_i(line_bank),
+    .line_i(line),
+    .lacks_valid_i(lacks_valid), .lacks_lid_i(lacks_lid),
+    .write_valid_o(copy_valid), .write_ready_i(copy_ready),
+    .write_place_o(copy_place),
+    .write_o(copy),
+    .written_i(copied), .written_error_i(written_error),
+    .mark_valid_o(mark_valid), .mark_ready_i(mark_ready),
+    .mark_lid_o(mark_lid), .mark_address_o(mark_address),
+    .*
+  );
 
   // ---- bursts ----
 
-  logic hit_valid, hit_ready, drop_valid, drop_ready, write_valid, write_ready;
-  logic [Channels-1:0] dram_line_valid, dram_line_ready, written, written_error;
+  logic hit_valid, hit_ready, drop_valid, drop_ready;
+  logic [Channels-1:0] dram_line_valid, dram_line_ready;
   logic [Channels-1:0][TagBits-1:0] dram_line_tag, written_tag;
   cache_events_t events;
-  logic [TagBits-1:0] hit_tag, write_tag;
-  logic [PlaceBits-1:0] hit_place, write_place;
+  logic [TagBits-1:0] hit_tag, fill_tag;
+  logic [PlaceBits-1:0] hit_place;
+  logic [$clog2(CacheLines)-1:0] fill_place;
+  logic fill_valid, fill_ready;
+  line_t fill;
   burst_lines_t hit_lines;
   burst_line_t [Channels-1:0] dram_line;
-  line_t table_line, word, write;
+  line_t table_line, word;
 
   cached_reader #(
-    .ClientCount(ClientCount),
+    .ClientCount(Ports),
     .Banks(Banks),
     .CacheSets(CacheSets),
     .CacheWays(CacheWays),
     .CacheEntryLines(CacheEntryLines),
+    .LidCount(LidCount),
     .Channels(Channels)
   ) u_cached_reader (
-    .burst_valid_i(burst_valid),
-    .burst_ready_o(burst_ready),
-    .burst_i(burst),
-    .burst_bank_i(burst_bank),
+    .burst_valid_i(burst_valid), .burst_ready_o(burst_ready),
+    .burst_i(burst), .burst_bank_i(burst_bank),
     .name_i(name),
-    .drop_valid_i(drop_valid),
-    .drop_ready_o(drop_ready),
+    .drop_valid_i(drop_valid), .drop_ready_o(drop_ready),
     .drop_lid_i(map_lid_i),
     .line_valid_o(line_valid),
     .line_bank_o(line_bank),
     .line_o(line),
-    .hit_valid_o(hit_valid),
-    .hit_ready_i(hit_ready),
+    .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
     .hit_tag_o(hit_tag),
     .hit_place_o(hit_place),
     .hit_lines_o(hit_lines),
-    .hit_line_valid_i(dram_line_valid),
-    .hit_line_ready_o(dram_line_ready),
-    .hit_line_tag_i(dram_line_tag),
-    .hit_line_i(dram_line),
-    .write_valid_o(write_valid),
-    .write_ready_i(write_ready),
-    .write_tag_o(write_tag),
-    .write_place_o(write_place),
-    .write_o(write),
-    .written_i(written),
+    .hit_line_valid_i(dram_line_valid), .hit_line_ready_o(dram_line_ready),
+    .hit_line_tag_i(dram_line_tag), .hit_line_i(dram_line),
+    .write_valid_o(fill_valid), .write_ready_i(fill_ready),
+    .write_tag_o(fill_tag), .write_place_o(fill_place),
+    .write_o(fill),
+    .written_i(filled),
     .written_tag_i(written_tag),
     .written_error_i(written_error),
     .events_o(events),
@@ -169,7 +173,7 @@ module memory_system
   logic [LineBytes-1:0] word_strobe;
 
   mappings #(
-    .ClientCount(ClientCount),
+    .ClientCount(Ports),
     .LidCount(LidCount),
     .BasePage(PageTablePage),
     .AddressBits(DramAddressBits)
@@ -178,9 +182,11 @@ module memory_system
     .lookup_ready_o(lookup_ready),
     .lookup_i(lookup),
     .found_valid_o(found_valid),
-    .found_o(found),
-    .drop_valid_o(drop_valid),
-    .drop_ready_i(drop_ready),
+    .found_o(found), .found_columns_o(found_columns),
+    .lacks_valid_o(lacks_valid), .lacks_lid_o(lacks_lid),
+    .mark_valid_i(mark_valid), .mark_ready_o(mark_ready),
+    .mark_lid_i(mark_lid), .mark_address_i(mark_address),
+    .drop_valid_o(drop_valid), .drop_ready_i(drop_ready),
     .read_valid_o(table_read_valid),
     .read_ready_i(table_read_ready),
     .read_id_o(table_read_id),
@@ -205,6 +211,32 @@ module memory_system
   // ---- on-board memory ----
 
   logic [Channels-1:0] read_error, write_error;
+  logic [TagBits-1:0] write_tag;
+  logic [PlaceBits-1:0] write_place;
+  logic write_valid, write_ready;
+  line_t write;
+
+  line_writes #(
+    .ClientCount(ClientCount),
+    .BankBits(BankBits),
+    .CacheLines(CacheLines),
+    .PlaceBits(PlaceBits),
+    .Channels(Channels)
+  ) u_line_writes (
+    .fill_valid_i(fill_valid), .fill_ready_o(fill_ready),
+    .fill_tag_i(fill_tag), .fill_place_i(fill_place),
+    .fill_i(fill),
+    .filled_o(filled),
+    .copy_valid_i(copy_valid), .copy_ready_o(copy_ready),
+    .copy_place_i(copy_place),
+    .copy_i(copy),
+    .copied_o(copied),
+    .line_valid_o(write_valid), .line_ready_i(write_ready),
+    .line_tag_o(write_tag), .line_place_o(write_place),
+    .line_o(write),
+    .line_written_i(written), .line_written_tag_i(written_tag),
+    .*
+  );
 
   dram_ports #(
     .Channels(Channels),
@@ -241,10 +273,8 @@ module memory_system
     .word_strobe_i(word_strobe),
     .word_last_i(word_last),
     .table_written_o(table_written),
-    .line_valid_i(write_valid),
-    .line_ready_o(write_ready),
-    .line_tag_i(write_tag),
-    .line_place_i(write_place),
+    .line_valid_i(write_valid), .line_ready_o(write_ready),
+    .line_tag_i(write_tag), .line_place_i(write_place),
     .line_i(write),
     .line_written_o(written),
     .line_written_tag_o(written_tag),
@@ -259,7 +289,7 @@ module memory_system
     .Channels(Channels)
   ) u_memory_counters (
     .reads_i(read_valid_i & read_ready_o),
-    .lookups_i(lookup_valid & lookup_ready),
+    .lookups_i(lookup_valid[ClientCount-1:0] & lookup_ready[ClientCount-1:0]),
     .host_read_i(host_o.arvalid && host_i.arready),
     .host_line_i(host_i.rvalid && host_i.rresp == AxiRespOkay),
     .host_stall_i(host_o.arvalid && !host_i.arready),

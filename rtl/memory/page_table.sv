@@ -1,6 +1,7 @@
 // Finds the buffer of a LID. The table has a word of 8 bytes for each LID, eight words in a line of
 // on-board memory. Many lookups are in flight; each client has at most one, and its number is the id of
-// the read. A cache on chip keeps the words of cacheable nodes.
+// the read. A cache on chip keeps the words of cacheable nodes. A word also tells whether the columns of a
+// leaf are in on-board memory.
 
 `default_nettype none
 
@@ -36,6 +37,12 @@ module page_table
   // the result for a client: the address, or 0 if the LID is not mapped
   output logic         [ClientCount-1:0] found_valid_o,
   output bus_address_t                   found_o,
+  // the columns of the leaf are in on-board memory
+  output logic                           found_columns_o,
+
+  // a client could read columns of this LID from on-board memory, but they are not there
+  output logic lacks_valid_o,
+  output lid_t lacks_lid_o,
 
   // reads of single lines of on-board memory, answered in any order
   output logic                   line_read_valid_o,
@@ -61,12 +68,15 @@ module page_table
   lookup_t lookup, missed;
   logic [ClientBits-1:0] lookup_client, client;
   logic lookup_valid, lookup_ready, hit_valid, hit_ready, beyond, fills;
-  bus_address_t hit_address, word;
+  bus_address_t hit_address, address;
+  // verilator lint_off UNUSEDSIGNAL
+  table_word_t word;
+  // verilator lint_on UNUSEDSIGNAL
   flight_t flight;
   // The result of a lookup, and the LID whose word may be kept.
   logic [ClientCount-1:0] found_valid_d, found_valid_q;
   bus_address_t found_q;
-  logic fills_q;
+  logic fills_q, has_columns_q, lacks_q;
   lid_t fill_lid_q;
 
   arbiter_tree #(
@@ -140,7 +150,8 @@ module page_table
   end
 
   assign flight = flights_q[id_q];
-  assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:$bits(bus_address_t)];
+  assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:64];
+  assign address = word.address;
   assign is_lost = flight.beyond || error_q;
 
   // Lines from memory cannot wait, so hits do.
@@ -153,18 +164,23 @@ module page_table
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       found_valid_q <= '0;
-      fills_q <= 1'b0;
+      {fills_q, lacks_q} <= '0;
     end else begin
       found_valid_q <= found_valid_d;
-      fills_q <= valid_q && flight.lookup.kept && !map_valid_i && !is_lost && word != '0;
+      fills_q <= valid_q && flight.lookup.kept && !map_valid_i && !is_lost && address != '0;
+      lacks_q <= valid_q && flight.lookup.columns && !is_lost && address != '0 && !word.has_columns;
     end
     fill_lid_q <= flight.lookup.lid;
+    has_columns_q <= valid_q && word.has_columns;
     found_q <= hit_address;
-    if (valid_q) found_q <= is_lost ? '0 : word;
+    if (valid_q) found_q <= is_lost ? '0 : address;
   end
 
   assign found_valid_o = found_valid_q;
   assign found_o = found_q;
+  assign found_columns_o = has_columns_q;
+  assign lacks_valid_o = lacks_q;
+  assign lacks_lid_o = fill_lid_q;
   // A mapping that has begun since drops the word, in this cycle at the earliest.
   assign fills = fills_q && !map_valid_i;
 

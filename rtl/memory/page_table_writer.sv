@@ -1,7 +1,8 @@
 // Writes the page table: zeros after reset, so that no LID is mapped, then one word for each mapping. A
 // mapping is accepted when memory has acknowledged its write, so every read that begins later sees it.
 // Before the write, the LID is dropped from all caches: a read that finds the new buffer in the table
-// never finds older cached lines.
+// never finds older cached lines. A mapping also forgets the columns of the leaf in on-board memory; a mark
+// writes that they are there, for a buffer that is still mapped.
 
 `default_nettype none
 
@@ -28,6 +29,13 @@ module page_table_writer
   // drops this LID from the caches
   output logic         drop_valid_o,
   input  logic         drop_ready_i,
+
+  // The columns of this leaf in this buffer are in on-board memory. It is accepted when all mappings before
+  // it are in the table; until then it may be withdrawn.
+  input  logic         mark_valid_i,
+  output logic         mark_ready_o,
+  input  lid_t         mark_lid_i,
+  input  bus_address_t mark_address_i,
 
   // The table is cleared and can be read.
   output logic is_clear_o,
@@ -64,7 +72,11 @@ module page_table_writer
   } state_e;
 
   state_e state_d, state_q;
-  logic is_clear_q;
+  logic is_clear_q, is_mark_q;
+  // the mapping or mark that is written
+  lid_t lid_q;
+  bus_address_t address_q;
+  table_word_t word;
   logic [PageBits-1:0] page_q;
   logic [PageLineBits-1:0] word_q;
 
@@ -74,10 +86,11 @@ module page_table_writer
       Idle:
       if (!is_clear_q) state_d = Address;
       else if (map_valid_i) state_d = map_lid_i < lid_t'(LidCount) ? Drops : Taken;
+      else if (mark_valid_i) state_d = Address;
       Drops: if (drop_ready_i) state_d = Address;
       Address: if (burst_ready_i) state_d = Words;
       Words: if (word_ready_i && word_last_o) state_d = Response;
-      Response: if (done_valid_i) state_d = is_clear_q ? Taken : Idle;
+      Response: if (done_valid_i) state_d = is_clear_q && !is_mark_q ? Taken : Idle;
       Taken: state_d = Idle;
       default: state_d = Idle;
     endcase
@@ -99,11 +112,25 @@ module page_table_writer
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (state_q == Idle) begin
+      is_mark_q <= !map_valid_i;
+      {lid_q, address_q} <= map_valid_i ? {map_lid_i, map_address_i} : {mark_lid_i, mark_address_i};
+    end
+  end
+
   logic [AddressBits-1:0] page_offset, line_offset;
   assign page_offset = AddressBits'({page_q, {$clog2(PageBytes) {1'b0}}});
-  assign line_offset = AddressBits'({map_lid_i[$bits(lid_t)-1:WordIndexBits], LineIndexBits'(0)});
+  assign line_offset = AddressBits'({lid_q[$bits(lid_t)-1:WordIndexBits], LineIndexBits'(0)});
+
+  always_comb begin
+    word = '0;
+    word.address = address_q;
+    word.has_columns = is_mark_q;
+  end
 
   assign map_ready_o = state_q == Taken;
+  assign mark_ready_o = state_q == Idle && is_clear_q && !map_valid_i;
   assign drop_valid_o = state_q == Drops;
   assign is_clear_o = is_clear_q;
   assign burst_valid_o = state_q == Address;
@@ -111,13 +138,16 @@ module page_table_writer
       + (is_clear_q ? line_offset : page_offset);
   assign burst_len_o = is_clear_q ? '0 : 8'(PageLines - 1);
   assign word_valid_o = state_q == Words;
-  assign word_o = is_clear_q ? {LineBytes / 8{64'(map_address_i)}} : '0;
-  assign word_strobe_o = is_clear_q ? LineBytes'(8'hff) << {map_lid_i[WordIndexBits-1:0], 3'b0} : '1;
+  assign word_o = is_clear_q ? {LineBytes / 8{word}} : '0;
+  assign word_strobe_o = is_clear_q ? LineBytes'(8'hff) << {lid_q[WordIndexBits-1:0], 3'b0} : '1;
   assign word_last_o = is_clear_q || word_q == PageLineBits'(PageLines - 1);
   assign done_ready_o = state_q == Response;
 
   `ASSERT(AcknowledgedOnlyIfWritten, !done_valid_i || state_q == Response)
   `ASSERT_OFFER_STAYS(MapStays, map_valid_i, map_ready_o, {map_lid_i, map_address_i})
+  `ASSERT(MarksAMappedLeaf, !mark_valid_i || (mark_lid_i < lid_t'(LidCount) && mark_address_i != '0))
+  `COVER(Marks, mark_valid_i && mark_ready_o)
+  `COVER(MarkWaits, mark_valid_i && state_q == Idle && map_valid_i)
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_address_o, burst_len_o})
   `ASSERT_OFFER_STAYS(WordStays, word_valid_o, word_ready_i, {word_o, word_strobe_o, word_last_o})
 

@@ -41,6 +41,7 @@ module read_splitter
   end
 
   assign burst_valid_o = left_q != '0;
+  assign burst_o.on_board = 1'b0;
   assign burst_o.address = {line_q, LineIndexBits'(0)};
   assign burst_o.lines = burst_lines_t'(lines);
   assign burst_o.last = left_q == lines;

@@ -6,12 +6,13 @@ from collections import deque
 
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
+from honeycomb_layout import NodeHeader
 from nodes import Memory
 from records import record
 from streams import end_of_reset
 
 READ, BEAT, KEY = record("line_read_t"), record("line_beat_t"), record("key_read_t")
-LINE_BITS = 512
+LINE_BITS, LINE_BYTES = 512, 64
 
 
 def line(data: bytes) -> int:
@@ -71,6 +72,10 @@ class MemoryPorts:
             self.is_waiting[index] = True
         address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
         lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
+        if read["columns"] and address:
+            header = NodeHeader.unpack(self.memory.lines(address, 0, 1)[0])
+            end = LINE_BYTES * (read["first"] + read["count"])
+            assert end <= header.sorted_end, "log entries are not columns"
         bad = len(lines) if address else 0
         # A read without an address fails at once.
         if address and random.random() < self.failures:

@@ -13,7 +13,26 @@ from streams import Lanes, Sink, Source, end_of_reset, start
 BURST, NAME, BURST_LINE = record("memory_pkg::burst_t"), record("node_name_t"), record("burst_line_t")
 EVENTS = record("cache_events_t")
 CLIENTS, BANKS = 3, 2
+# Lines of the cache; those of columns follow.
+CACHE_LINES, LIDS, COLUMN_LINES = 2 * 2 * 128, 512, 32
 SWITCHES = ("cache_i", "balance_i", "root_on_chip_i")
+
+
+class Columns:
+    """A burst that reads columns from on-board memory."""
+
+    def __init__(self):
+        self.lines = random.randint(1, 8)
+        self.place = COLUMN_LINES * random.randrange(LIDS) + random.randint(1, COLUMN_LINES - self.lines)
+        self.address = 64 * self.place
+
+    def data(self, at: int) -> int:
+        return columns(self.place + at)
+
+
+def columns(place: int) -> int:
+    """Returns a line of columns."""
+    return random.Random(place).getrandbits(512)
 
 
 class OnBoard:
@@ -37,7 +56,9 @@ class OnBoard:
                 in_flight.append((tag, [place + at for at in range(lines)]))
             if in_flight and len(self.beats.queue) < 3:
                 tag, left = random.choice(in_flight)
-                line = {"data": self.lines[left.pop(0)], "last": int(not left)}
+                place = left.pop(0)
+                data = self.lines[place] if place < CACHE_LINES else columns(place - CACHE_LINES)
+                line = {"data": data, "last": int(not left)}
                 self.beats.put({"hit_line_tag_i": tag, "hit_line_i": BURST_LINE.pack(**line)})
                 if not left:
                     in_flight.remove((tag, left))
@@ -122,13 +143,14 @@ class Clients:
         last = at + 1 == burst.lines
         assert BURST_LINE.unpack(line) == {"data": burst.data(at), "last": int(last), "error": 0}, burst
         self.arrived[tag] += 1
-        if last:
-            self.buffers.end(self.in_flight.pop(tag))
+        if last and isinstance(self.in_flight.pop(tag), Burst):
+            self.buffers.end(burst)
 
-    async def request(self, client: int, bank: int, burst: Burst):
+    async def request(self, client: int, bank: int, burst: Burst | Columns):
         """Requests a burst."""
         self.in_flight[BANKS * client + bank], self.arrived[BANKS * client + bank] = burst, 0
-        self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines))
+        on_board = int(isinstance(burst, Columns))
+        self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines, on_board=on_board))
         self.bank.set(client, bank)
         self.valid.set(client, 1)
         await RisingEdge(self.dut.clk_i)
@@ -141,7 +163,13 @@ class Clients:
             first = self.buffers.begin()
             cacheable = int(random.random() < 0.9)
             self.name.set(client, NAME.pack(cacheable=cacheable, lid=first.lid, address=first.buffer))
-            bursts = [first] + [self.buffers.begin(beside=first) for _ in range(random.randrange(self.banks))]
+            # A client that reads columns reads no cacheable nodes.
+            if client == 0:
+                bursts = [Columns() for _ in range(random.randint(1, self.banks))]
+                self.buffers.end(first)
+            else:
+                more = random.randrange(self.banks)
+                bursts = [first] + [self.buffers.begin(beside=first) for _ in range(more)]
             for bank, burst in enumerate(bursts):
                 await self.request(client, bank, burst)
             while any(BANKS * client + bank in self.in_flight for bank in range(BANKS)):
@@ -181,4 +209,4 @@ async def bursts_have_the_correct_lines(dut, stall):
 
 
 def test_cached_reader():
-    simulate("cached_reader", ClientCount=CLIENTS, Banks=BANKS, CacheSets=2, CacheWays=2)
+    simulate("cached_reader", ClientCount=CLIENTS, Banks=BANKS, CacheSets=2, CacheWays=2, LidCount=LIDS)

@@ -15,7 +15,8 @@ PARTS = {
         "scan_limits", "scan_slot", "scan_slots", "value_finder",
     ],
     "window_ram": ["line_pairs", "window_cutter"],
-    "memory_system": ["memory_counters"],
+    "memory_system": ["client_ports", "line_writes", "memory_counters"],
+    "cached_reader": ["column_router"],
     "node_cache": ["cache_decision", "cache_sets", "cache_updates", "node_flights"],
     "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
 }

@@ -15,7 +15,8 @@ COUNTERS = record("memory_counters_t")
 LIDS = 512
 ARENA = 1 << 20
 # Switches that are off, and a root that no read names.
-OFF = dict.fromkeys(("cache_i", "cache_halvings_i", "balance_i", "root_on_chip_i", "root_valid_i"), 0)
+OFF = dict.fromkeys(("cache_i", "cache_halvings_i", "balance_i", "root_on_chip_i", "root_valid_i",
+                     "columns_i"), 0) | {"node_lines_i": 80}
 BUFFER = 16384
 
 

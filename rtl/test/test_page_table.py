@@ -30,8 +30,11 @@ class Table:
         self.in_flight, self.failed, self.reads = {}, set(), 0
         for port in ("line_read_ready", "line_valid", "map_valid", "drop"):
             getattr(dut, f"{port}_i").value = 0
+        # LIDs that were reported to lack columns
+        self.lacking = []
         cocotb.start_soon(self.run())
         cocotb.start_soon(self.change())
+        cocotb.start_soon(self.watch())
 
     async def some_cycles(self, most=30):
         for _ in range(random.randint(0, most)):
@@ -57,6 +60,13 @@ class Table:
             dut.map_valid_i.value = 0
             self.in_force[lid] = len(self.history[lid]) - 1
 
+    async def watch(self):
+        await end_of_reset(self.dut)
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            if self.dut.lacks_valid_o.value == 1:
+                self.lacking.append(int(self.dut.lacks_lid_o.value))
+
     def allowed(self, lid: int, since: int) -> list[int]:
         """Returns the words that a lookup may find if it began when this word was current."""
         if lid >= LIDS:
@@ -64,9 +74,11 @@ class Table:
         return self.history[lid][since:] if lid in CHANGING else [self.words[lid]]
 
     def line(self, address: int) -> int:
-        """Returns the eight words of a line, with random bits above the addresses."""
+        """Returns the eight words of a line. Leaves with odd addresses have their columns on board; the bits
+        above that are random."""
         first = (address - BASE) // 8
-        words = [random.getrandbits(16) << 48 | self.words[first + at] for at in range(8)]
+        words = [self.words[first + at] for at in range(8)]
+        words = [random.getrandbits(15) << 49 | (word & 1) << 48 | word for word in words]
         return sum(word << 64 * at for at, word in enumerate(words))
 
     def answer(self):
@@ -102,9 +114,17 @@ async def look_up(lookups: Lookups, client: int, table: Table):
     for _ in range(LOOKUPS):
         target = random.choice((*CHANGING, LIDS, random.randrange(LIDS), random.getrandbits(48)))
         since = table.in_force.get(target, 0)
-        found = await lookups.find(client, target, kept=random.random() < 0.8)
+        # Some LIDs are never on chip.
+        kept, columns = target % 3 > 0 and random.random() < 0.8, random.random() < 0.5
+        before = table.lacking.count(target)
+        found, has_columns = await lookups.find(client, target, kept, columns)
         allowed = [0] if client in table.failed else table.allowed(target, since)
         assert found in allowed, (target, allowed)
+        if target % 3 == 0 and found:
+            assert has_columns == found & 1
+            await RisingEdge(lookups.dut.clk_i)
+            assert has_columns or not columns or table.lacking.count(target) > before
+        assert not found or has_columns <= found & 1
         table.failed.discard(client)
 
 
@@ -120,6 +140,8 @@ async def finds_the_word_of_each_lid(dut, stall):
     for task in tasks:
         await task
     assert table.reads < LOOKUPS * count, "no word was found on chip"
+    lacking = {lid for lid in table.lacking if lid not in CHANGING}
+    assert lacking and all(table.words[lid] and not table.words[lid] & 1 for lid in lacking)
 
 
 def test_page_table():

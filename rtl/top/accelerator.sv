@@ -21,9 +21,10 @@ module accelerator
   // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  // reads of host memory that a client may have in flight
+  // The memory system has one client more, the filler of columns. Reads of host memory that a client may
+  // have in flight:
   localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = $clog2(Clients) + $clog2(Banks),
+  localparam int unsigned TagBits = $clog2(Clients + 1) + $clog2(Banks),
   localparam int unsigned RegisterAddressBits = 12,
   // events of accelerator_core, and of memory_events
   localparam int unsigned CoreEvents = 4 + 3 * Clients + ScanUnits,
@@ -90,7 +91,7 @@ module accelerator
   geometry_t geometry;
   logic [7:0] cache_halvings;
   version_t read_version;
-  logic cache, balance, root_on_chip;
+  logic cache, balance, root_on_chip, leaf_columns;
   logic root_valid, root_ready, map_valid, map_ready;
   logic [15:0] root_table;
   lid_t root, map_lid;
@@ -119,6 +120,7 @@ module accelerator
   assign counters[CounterTableLines] = memory_counters.table_lines;
   assign counters[CounterScanBusy] = scan_counts.busy;
   assign counters[CounterScanRequests] = scan_counts.requests;
+  assign counters[CounterColumnLines] = memory_counters.column_lines;
   assign counters[CounterDramErrors] = memory_counters.dram_errors;
 
   control #(
@@ -149,6 +151,7 @@ module accelerator
     .cache_o(cache),
     .balance_o(balance),
     .root_on_chip_o(root_on_chip),
+    .leaf_columns_o(leaf_columns),
     .root_valid_o(root_valid),
     .root_ready_i(root_ready),
     .root_table_o(root_table),
@@ -230,6 +233,8 @@ module accelerator
     .root_on_chip_i(root_on_chip),
     .root_valid_i(root_valid && root_ready),
     .root_i(root),
+    .columns_i(leaf_columns),
+    .node_lines_i(line_count_t'(geometry.node_bytes >> LineIndexBits)),
     .counters_o(memory_counters),
     .*
   );

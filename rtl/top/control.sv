@@ -41,6 +41,7 @@ module control
   output logic       cache_o,
   output logic       balance_o,
   output logic       root_on_chip_o,
+  output logic       leaf_columns_o,
 
   output logic        root_valid_o,
   input  logic        root_ready_i,
@@ -220,6 +221,7 @@ module control
   assign cache_o = switches_q[ControlSwitchesCacheShift];
   assign balance_o = switches_q[ControlSwitchesBalanceShift];
   assign root_on_chip_o = switches_q[ControlSwitchesRootOnChipShift];
+  assign leaf_columns_o = switches_q[ControlSwitchesLeafColumnsShift];
   assign read_version_o = read_version_q;
   assign root_valid_o = state_q == SetRoot;
   assign root_table_o = 16'(table_number_q);

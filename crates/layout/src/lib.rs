@@ -160,7 +160,7 @@ pub const COUNTER_HITS: usize = 10;
 /// Counter: bursts that missed the cache.
 pub const COUNTER_MISSES: usize = 11;
 
-/// Counter: lines that came from the cache.
+/// Counter: lines that came from the cache and from columns of leaves.
 pub const COUNTER_DRAM_LINES: usize = 12;
 
 /// Counter: lines that came from the root on chip.
@@ -178,8 +178,11 @@ pub const COUNTER_DESCENTS: usize = 16;
 /// Counter: cycles of requests in range scan units.
 pub const COUNTER_SCAN_REQUESTS: usize = 17;
 
+/// Counter: lines of columns of leaves that came from on-board memory.
+pub const COUNTER_COLUMN_LINES: usize = 18;
+
 /// Number of counters.
-pub const COUNTER_COUNT: usize = 18;
+pub const COUNTER_COUNT: usize = 19;
 
 /// Event: a request has its slot; argument: its number.
 pub const EVENT_BEGUN: usize = 1;
@@ -2730,10 +2733,10 @@ pub mod completion_outcome {
 /// Optional features of an accelerator.
 ///
 /// ```text
-/// +---------+--------------+---------+-------+
-/// | 63:3    | 2            | 1       | 0     |
-/// | padding | root_on_chip | balance | cache |
-/// +---------+--------------+---------+-------+
+/// +---------+--------------+--------------+---------+-------+
+/// | 63:4    | 3            | 2            | 1       | 0     |
+/// | padding | leaf_columns | root_on_chip | balance | cache |
+/// +---------+--------------+--------------+---------+-------+
 /// ```
 pub mod control_switches {
     /// Bits of the whole.
@@ -2756,12 +2759,18 @@ pub mod control_switches {
     pub const ROOT_ON_CHIP_BITS: u32 = 1;
     /// The largest `root_on_chip`: the mask after the shift.
     pub const ROOT_ON_CHIP_MASK: u64 = 0x1;
+    /// Lowest bit of `leaf_columns`.
+    pub const LEAF_COLUMNS_SHIFT: u32 = 3;
+    /// Bits of `leaf_columns`.
+    pub const LEAF_COLUMNS_BITS: u32 = 1;
+    /// The largest `leaf_columns`: the mask after the shift.
+    pub const LEAF_COLUMNS_MASK: u64 = 0x1;
     /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 3;
+    pub const PADDING_SHIFT: u32 = 4;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 61;
+    pub const PADDING_BITS: u32 = 60;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x1fffffffffffffff;
+    pub const PADDING_MASK: u64 = 0xfffffffffffffff;
 
     const _: () = {
         let end = 0;
@@ -2771,6 +2780,8 @@ pub mod control_switches {
         let end = end + BALANCE_BITS;
         assert!(ROOT_ON_CHIP_SHIFT == end);
         let end = end + ROOT_ON_CHIP_BITS;
+        assert!(LEAF_COLUMNS_SHIFT == end);
+        let end = end + LEAF_COLUMNS_BITS;
         assert!(PADDING_SHIFT == end);
         let end = end + PADDING_BITS;
         assert!(BITS == end);
@@ -2810,6 +2821,18 @@ pub mod control_switches {
     #[inline]
     pub const fn with_root_on_chip(word: u64, value: u64) -> u64 {
         super::replace(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK, value)
+    }
+
+    /// Keep columns of leaves in on-board memory.
+    #[inline]
+    pub const fn leaf_columns(word: u64) -> u64 {
+        super::extract(word, LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_MASK)
+    }
+
+    /// `word` with another `leaf_columns`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_leaf_columns(word: u64, value: u64) -> u64 {
+        super::replace(word, LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_MASK, value)
     }
 
     /// Zero.

@@ -29,6 +29,8 @@ pub struct Simulator {
     pub balance: bool,
     /// Whether the root that was set last is kept on chip. Default true.
     pub root_on_chip: bool,
+    /// Whether columns of leaves are kept in on-board memory. Default false.
+    pub leaf_columns: bool,
 }
 
 impl Default for Simulator {
@@ -42,6 +44,7 @@ impl Default for Simulator {
             cache_halvings: 0,
             balance: true,
             root_on_chip: true,
+            leaf_columns: false,
         }
     }
 }
@@ -156,8 +159,8 @@ impl Simulator {
 
     /// Returns the command that sets all switches.
     pub fn switches(&self) -> Command {
-        let Self { cache, balance, root_on_chip, .. } = *self;
-        Command::Switches { cache, balance, root_on_chip }
+        let Self { cache, balance, root_on_chip, leaf_columns, .. } = *self;
+        Command::Switches { cache, balance, root_on_chip, leaf_columns }
     }
 }
 

@@ -100,6 +100,9 @@ pub(crate) struct RunArguments {
     /// Do not keep the root on chip
     #[arg(long)]
     no_root_on_chip: bool,
+    /// Keep columns of leaves in on-board memory
+    #[arg(long)]
+    leaf_columns: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -123,6 +126,7 @@ impl RunArguments {
             cache_halvings: self.cache_halvings,
             balance: !self.no_balance,
             root_on_chip: !self.no_root_on_chip,
+            leaf_columns: self.leaf_columns,
             ..Simulator::default()
         }
     }

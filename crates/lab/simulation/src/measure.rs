@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use honeycomb_layout::{
-    COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES, COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES,
-    COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY, COUNTER_SCAN_REQUESTS, COUNTER_SEARCH_BUSY,
-    COUNTER_TABLE_LINES, COUNTER_VERSION_STEPS,
+    COUNTER_COLUMN_LINES, COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES, COUNTER_HITS,
+    COUNTER_HOST_STALLS, COUNTER_MISSES, COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY,
+    COUNTER_SCAN_REQUESTS, COUNTER_SEARCH_BUSY, COUNTER_TABLE_LINES, COUNTER_VERSION_STEPS,
 };
 use honeycomb_simulator::platform::{LinkCounts, OnBoardCounts, Picoseconds};
 use honeycomb_simulator::{Machine, RequestWindow, Simulator, UpdateCounts};
@@ -63,6 +63,8 @@ pub struct Measured {
 pub struct LineCounts {
     /// From the cache of nodes in on-board memory.
     pub cache: u64,
+    /// From columns of leaves in on-board memory.
+    pub columns: u64,
     /// From the root on chip.
     pub root: u64,
     /// From the page table in on-board memory.
@@ -191,7 +193,8 @@ impl Counts {
             scan_requests: own[COUNTER_SCAN_REQUESTS],
             host_stalls: own[COUNTER_HOST_STALLS],
             lines: LineCounts {
-                cache: own[COUNTER_DRAM_LINES],
+                cache: own[COUNTER_DRAM_LINES] - own[COUNTER_COLUMN_LINES],
+                columns: own[COUNTER_COLUMN_LINES],
                 root: own[COUNTER_ROOT_LINES],
                 page_table: own[COUNTER_TABLE_LINES],
                 hits: own[COUNTER_HITS],

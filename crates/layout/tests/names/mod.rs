@@ -55,6 +55,7 @@ names! {
         counter_scan_busy: COUNTER_SCAN_BUSY,
         counter_descents: COUNTER_DESCENTS,
         counter_scan_requests: COUNTER_SCAN_REQUESTS,
+        counter_column_lines: COUNTER_COLUMN_LINES,
         counter_count: COUNTER_COUNT,
         event_begun: EVENT_BEGUN,
         event_parsed: EVENT_PARSED,
@@ -380,6 +381,7 @@ names! {
             cache, with_cache: CACHE_SHIFT, CACHE_BITS, CACHE_MASK,
             balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
             root_on_chip, with_root_on_chip: ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_BITS, ROOT_ON_CHIP_MASK,
+            leaf_columns, with_leaf_columns: LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_BITS, LEAF_COLUMNS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
         ocsm_flags {

@@ -153,14 +153,19 @@ pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
 
 pub(super) fn limits(scale: Scale) -> Vec<Point> {
     let trees = [
-        (PAPER, "8 KiB, 3 levels"),
-        (PAPER_NODES, "8 KiB, 2 levels"),
-        (MIDDLE, "2 KiB, 2 levels"),
-        (HIGH, "1 KiB, 3 levels"),
+        (PAPER, "8 KiB, 3 levels", false),
+        (PAPER_NODES, "8 KiB, 2 levels", false),
+        (PAPER_NODES, "8 KiB, 2 levels, columns on board", true),
+        (MIDDLE, "2 KiB, 2 levels", false),
+        (HIGH, "1 KiB, 3 levels", false),
     ];
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24)];
     let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
-    both.map(|((dataset, nodes), workload)| scale.point(workload, nodes, dataset, workload)).collect()
+    both.map(|((dataset, nodes, leaf_columns), workload)| {
+        let point = scale.point(workload, nodes, dataset, workload);
+        Point { simulator: Simulator { leaf_columns, ..point.simulator }, ..point }
+    })
+    .collect()
 }
 
 pub(super) fn platforms(scale: Scale) -> Vec<Point> {

@@ -1,0 +1,126 @@
+// The ports of all clients of the memory system, and after them that of the filler of columns.
+
+`default_nettype none
+
+module client_ports
+  import accelerator_pkg::*;
+  import memory_pkg::*;
+#(
+  parameter int unsigned ClientCount = 4,
+  // maximum number of bursts of a client in flight
+  parameter int unsigned Banks = 2,
+  // channels of on-board memory
+  parameter int unsigned Channels = 1,
+  localparam int unsigned Ports = ClientCount + 1,
+  localparam int unsigned BankBits = $clog2(Banks)
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input  logic       [ClientCount-1:0] read_valid_i,
+  output logic       [ClientCount-1:0] read_ready_o,
+  input  line_read_t [ClientCount-1:0] read_i,
+  output logic       [ClientCount-1:0] beat_valid_o,
+  input  logic       [ClientCount-1:0] beat_ready_i,
+  output line_beat_t [ClientCount-1:0] beat_o,
+
+  // columns of leaves are kept in on-board memory, and read from there; lines of a node
+  input logic        columns_i,
+  input line_count_t node_lines_i,
+  // a mapping is being written
+  input logic map_valid_i,
+  input lid_t map_lid_i,
+
+  // of each port: see client_port
+  output logic       [Ports-1:0]               lookup_valid_o,
+  input  logic       [Ports-1:0]               lookup_ready_i,
+  output lookup_t    [Ports-1:0]               lookup_o,
+  input  logic       [Ports-1:0]               found_valid_i,
+  input  bus_address_t                         found_i,
+  input  logic                                 found_columns_i,
+  output logic       [Ports-1:0]               burst_valid_o,
+  input  logic       [Ports-1:0]               burst_ready_i,
+  output burst_t     [Ports-1:0]               burst_o,
+  output logic       [Ports-1:0][BankBits-1:0] burst_bank_o,
+  output node_name_t [Ports-1:0]               name_o,
+  input  logic       [Ports-1:0]               line_valid_i,
+  input  logic       [Ports-1:0][BankBits-1:0] line_bank_i,
+  input  burst_line_t [Ports-1:0]              line_i,
+
+  // of the filler: see column_filler
+  input  logic          lacks_valid_i,
+  input  lid_t          lacks_lid_i,
+  output logic          write_valid_o,
+  input  logic          write_ready_i,
+  output column_place_t write_place_o,
+  output line_t         write_o,
+  input  logic [Channels-1:0] written_i,
+  input  logic [Channels-1:0] written_error_i,
+  output logic          mark_valid_o,
+  input  logic          mark_ready_i,
+  output lid_t          mark_lid_o,
+  output bus_address_t  mark_address_o
+);
+
+  logic [Ports-1:0] read_valid, read_ready, beat_valid, beat_ready, reads_columns;
+  line_read_t [Ports-1:0] read;
+  line_beat_t [Ports-1:0] beat;
+
+  assign read_valid[ClientCount-1:0] = read_valid_i;
+  assign read_ready_o = read_ready[ClientCount-1:0];
+  assign read[ClientCount-1:0] = read_i;
+  assign beat_valid_o = beat_valid[ClientCount-1:0];
+  assign beat_ready[ClientCount-1:0] = beat_ready_i;
+  assign beat_o = beat[ClientCount-1:0];
+
+  for (genvar index = 0; index < Ports; index++) begin : gen_ports
+    client_port #(
+      .Banks(Banks)
+    ) u_client_port (
+      .clk_i,
+      .rst_i,
+      .read_valid_i(read_valid[index]),
+      .read_ready_o(read_ready[index]),
+      .read_i(read[index]),
+      .beat_valid_o(beat_valid[index]),
+      .beat_ready_i(beat_ready[index]),
+      .beat_o(beat[index]),
+      .lookup_valid_o(lookup_valid_o[index]),
+      .lookup_ready_i(lookup_ready_i[index]),
+      .lookup_o(lookup_o[index]),
+      .found_valid_i(found_valid_i[index]),
+      .found_i,
+      .found_columns_i,
+      .columns_i,
+      .map_valid_i,
+      .map_lid_i,
+      .reads_columns_o(reads_columns[index]),
+      .burst_valid_o(burst_valid_o[index]),
+      .burst_ready_i(burst_ready_i[index]),
+      .burst_o(burst_o[index]),
+      .burst_bank_o(burst_bank_o[index]),
+      .name_o(name_o[index]),
+      .line_valid_i(line_valid_i[index]),
+      .line_bank_i(line_bank_i[index]),
+      .line_i(line_i[index])
+    );
+  end
+
+  column_filler #(
+    .Readers(Ports),
+    .Channels(Channels)
+  ) u_column_filler (
+    .enable_i(columns_i),
+    .reads_columns_i(reads_columns),
+    .read_valid_o(read_valid[ClientCount]),
+    .read_ready_i(read_ready[ClientCount]),
+    .read_o(read[ClientCount]),
+    .beat_valid_i(beat_valid[ClientCount]),
+    .beat_ready_o(beat_ready[ClientCount]),
+    .beat_i(beat[ClientCount]),
+    .*
+  );
+
+endmodule
+
+`default_nettype wire
