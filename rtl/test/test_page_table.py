@@ -141,7 +141,7 @@ async def finds_the_word_of_each_lid(dut, stall):
         await task
     assert table.reads < LOOKUPS * count, "no word was found on chip"
     lacking = {lid for lid in table.lacking if lid not in CHANGING}
-    assert lacking and all(table.words[lid] and not table.words[lid] & 1 for lid in lacking)
+    assert table.lacking and all(table.words[lid] and not table.words[lid] & 1 for lid in lacking)
 
 
 def test_page_table():

@@ -18,7 +18,8 @@ def bursts_of(first: int, count: int) -> list[dict]:
     while count:
         lines = min(count, PAGE_LINES - first % PAGE_LINES)
         first, count = first + lines, count - lines
-        bursts.append({"address": 64 * (first - lines), "lines": lines, "last": int(count == 0)})
+        burst = {"address": 64 * (first - lines), "lines": lines, "last": int(count == 0)}
+        bursts.append({"on_board": 0, **burst})
     return bursts
 
 

@@ -5,6 +5,8 @@
 
 `default_nettype none
 
+`include "assertions.svh"
+
 module accelerator_top
   import accelerator_pkg::*;
   import axi_pkg::*;
@@ -26,8 +28,8 @@ module accelerator_top
   // channels of on-board memory; each has its own prefix
   localparam int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  // tags: see host_reader; on-board memory needs one bit more
-  localparam int unsigned HostIdBits = $clog2(Clients) + 1,
+  // tags: see host_reader; on-board memory needs one bit more. The filler of columns is a client, too.
+  localparam int unsigned HostIdBits = $clog2(Clients + 1) + 1,
   localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
   localparam int unsigned Events = 4 + 3 * Clients + ScanUnits + 2 + 2 * Channels
@@ -299,6 +301,9 @@ module accelerator_top
     bid: AxiIdBits'(m_axi_dram1_bid),
     bresp: m_axi_dram1_bresp
   };
+
+  `ASSERT(HostIdsAreWhole, host_request.arid == AxiIdBits'(m_axi_host_arid) || !m_axi_host_arvalid)
+  `ASSERT(DramIdsAreWhole, dram_write_request[0].awid == AxiIdBits'(m_axi_dram0_awid) || !m_axi_dram0_awvalid)
 
 endmodule
 

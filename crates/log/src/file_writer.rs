@@ -55,13 +55,20 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// A file in memory that notes the ranges of all writes.
+    /// A file in memory.
     #[derive(Clone, Default)]
-    struct NotedFile(Arc<Mutex<(Vec<u8>, Vec<(u64, usize)>)>>);
+    struct NotedFile(Arc<Mutex<Noted>>);
+
+    #[derive(Default)]
+    struct Noted {
+        content: Vec<u8>,
+        /// The offset and the length of each write.
+        writes: Vec<(u64, usize)>,
+    }
 
     impl StorageFile for NotedFile {
         fn length(&self) -> io::Result<u64> {
-            Ok(self.0.lock().unwrap().0.len() as u64)
+            Ok(self.0.lock().unwrap().content.len() as u64)
         }
 
         fn read_at(&self, _: u64, _: &mut [u8]) -> io::Result<usize> {
@@ -69,7 +76,7 @@ mod tests {
         }
 
         fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-            let (content, writes) = &mut *self.0.lock().unwrap();
+            let Noted { content, writes } = &mut *self.0.lock().unwrap();
             let start = offset as usize;
             content.resize(content.len().max(start + bytes.len()), 0);
             content[start..][..bytes.len()].copy_from_slice(bytes);
@@ -97,7 +104,7 @@ mod tests {
             writer.write_all(&bytes[part]).unwrap();
         }
         writer.flush().unwrap();
-        let (content, writes) = &*noted.0.lock().unwrap();
+        let Noted { content, writes } = &*noted.0.lock().unwrap();
         assert_eq!(*content, bytes);
         let chunk = |number: usize| ((number * CHUNK_BYTES) as u64, CHUNK_BYTES);
         assert_eq!(*writes, [chunk(0), chunk(1), chunk(2), (3 * CHUNK_BYTES as u64, 5)]);

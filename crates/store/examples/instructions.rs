@@ -5,9 +5,9 @@
 //! valgrind --tool=callgrind --toggle-collect="*measured*" \
 //!   target/release/examples/instructions get 200000 19200
 //! ```
-//! Arguments: kind (`get`, or `scan24` for scans of 24, in batches of 64; `single` gets); number of pairs; number of
-//! operations; kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered numbers of 16
-//! bytes if omitted). Divide the instruction count by the number of operations.
+//! Arguments: kind (`get`, or `scan24` for scans of 24, in batches of 64; `single` gets); number of pairs;
+//! number of operations; kind of keys (`paths`, `urls`, `fields`, `uuids`, `dense`, `random`; scattered
+//! numbers of 16 bytes if omitted). Divide the instruction count by the number of operations.
 
 use honeycomb_store::{Config, Reads, Scan, Store, Table};
 use honeycomb_testing::{ExampleKeys, example_value};
