@@ -268,7 +268,7 @@ impl Counting<'_> {
                 self.forest.delete_range(self.root, bounds.0, bounds.1).unwrap();
             }
             match self.forest.write(self.root, key, Operation::Add(1)).unwrap() {
-                Outcome::Added { sum, .. } => sum,
+                Outcome::Added { sum } | Outcome::AddedFirst { sum } => sum,
                 other => panic!("{other:?}"),
             }
         });

@@ -23,7 +23,7 @@ fn add(forest: &Forest, root: Root, done: &AtomicBool) -> u64 {
     let mut additions = 0;
     while !done.load(Ordering::Relaxed) {
         let outcome = forest.write(root, &key(additions % COUNTERS), Operation::Add(1)).unwrap();
-        assert!(matches!(outcome, Outcome::Added { .. }));
+        assert!(matches!(outcome, Outcome::Added { .. } | Outcome::AddedFirst { .. }));
         additions += 1;
     }
     additions

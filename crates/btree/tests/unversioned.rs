@@ -37,7 +37,7 @@ fn step(forest: &Forest, root: Root, rng: &mut StdRng) -> Record {
     let began = Instant::now();
     let sum = if added {
         match forest.write(root, &key, Operation::Add(1)).unwrap() {
-            Outcome::Added { sum, .. } => sum,
+            Outcome::Added { sum } | Outcome::AddedFirst { sum } => sum,
             other => panic!("{other:?}"),
         }
     } else {

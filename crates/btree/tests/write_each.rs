@@ -29,7 +29,7 @@ fn each_write_has_its_own_outcome() {
         panic!("{outcomes:?}")
     };
     assert_eq!((inserted, exists.wrote(), deleted), (&Outcome::Inserted, false, &Outcome::Deleted));
-    assert_eq!(added, &Outcome::Added { sum: 5, inserted: true });
+    assert_eq!(added, &Outcome::AddedFirst { sum: 5 });
     assert!(matches!(long, Error::KeyLength { bytes: 500, .. }));
     assert!(matches!(empty, Error::KeyLength { bytes: 0, .. }));
     forest.write_each(&[], |_, _| unreachable!("there is nothing to write"));

@@ -26,7 +26,7 @@ impl PairCount {
     /// Updates the count after a write.
     pub(crate) fn record(&self, outcome: &Outcome) {
         match outcome {
-            Outcome::Inserted | Outcome::Added { inserted: true, .. } => self.add(1),
+            Outcome::Inserted | Outcome::AddedFirst { .. } => self.add(1),
             Outcome::Deleted => self.subtract(1),
             Outcome::RangeDeleted { pairs } => self.subtract(*pairs),
             _ => {}

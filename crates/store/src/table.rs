@@ -233,7 +233,7 @@ impl Table {
     /// [`Error::NotCounter`], [`Error::KeyLength`], [`Error::OutOfMemory`].
     pub fn add(&self, key: &[u8], delta: i64) -> Result<u64, Error> {
         match self.write(key, Operation::Add(delta))? {
-            Outcome::Added { sum, .. } => Ok(sum),
+            Outcome::Added { sum } | Outcome::AddedFirst { sum } => Ok(sum),
             Outcome::NotCounter { bytes } => Err(Error::NotCounter { bytes }),
             other => unreachable!("an add returned {other:?}"),
         }

@@ -221,13 +221,14 @@ pub fn apply(model: &mut Model, key: &[u8], operation: Operation<'_>, version: O
         | (Operation::Update(value), Some(_)) => (value.to_vec(), stored),
         (Operation::Insert(_), Some(_)) => return Outcome::Exists,
         (Operation::Add(delta), old) => {
-            let inserted = old.is_none();
+            let existed = old.is_some();
             let old = old.unwrap_or_else(|| vec![0; 8]);
             let Ok(bytes) = <[u8; 8]>::try_from(&old[..]) else {
                 return Outcome::NotCounter { bytes: old.len() };
             };
             let sum = u64::from_le_bytes(bytes).wrapping_add_signed(delta);
-            (sum.to_le_bytes().to_vec(), Outcome::Added { sum, inserted })
+            let outcome = if existed { Outcome::Added { sum } } else { Outcome::AddedFirst { sum } };
+            (sum.to_le_bytes().to_vec(), outcome)
         }
         (_, None) => return Outcome::Absent,
         (Operation::Function(function), Some(old)) => {

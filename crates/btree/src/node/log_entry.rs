@@ -30,7 +30,13 @@ pub(crate) fn item_header(bytes: &[u8]) -> ItemHeader {
 /// Returns the bytes of a whole entry with this item, without its log word.
 #[inline]
 fn entry_bytes(item: ItemHeader) -> usize {
-    HEAD_BYTES + encoding::item_bytes(item)
+    entry_bytes_for(item.suffix_bytes(), item.value_bytes())
+}
+
+/// Returns the bytes of a whole entry with these lengths, without its log word.
+#[inline]
+pub(crate) fn entry_bytes_for(suffix_bytes: usize, value_bytes: usize) -> usize {
+    HEAD_BYTES + encoding::item_bytes_for(suffix_bytes, value_bytes)
 }
 
 /// Returns the item of the entry that starts `bytes`.

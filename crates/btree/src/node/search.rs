@@ -11,11 +11,11 @@ use std::ops::Range;
 
 use honeycomb_layout::COLUMN_HEADS_OFFSET;
 use honeycomb_memory::heads::Detected;
-use honeycomb_memory::{LINE_BYTES, Lid, Node};
+use honeycomb_memory::{LINE_BYTES, Lid, LockAndSize, Node};
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
-use crate::node::shape::BLOCK_START;
+use crate::node::shape::{BLOCK_START, Shape};
 use crate::node::view::View;
 
 /// Lines of a node before its heads: the header and the samples.
@@ -74,6 +74,25 @@ pub(crate) fn prefetch_first(node: Node<'_>, is_alone: bool) {
 #[inline]
 pub(crate) fn prefetch_heads(leaf: Node<'_>) {
     leaf.prefetch_lines_alone::<HEAD_LINES>(BLOCK_START);
+}
+
+/// Prefetches the log block of a leaf and the bytes of a new entry after it, or all bytes of a leaf without
+/// room for the entry, which the write rebuilds. A write waits for the lines that it changes, too: its next
+/// lock is an atomic operation, which completes after all earlier stores.
+#[inline(always)]
+pub(crate) fn prefetch_for_write(
+    leaf: Node<'_>,
+    shape: &Shape,
+    sorted_end: usize,
+    state: LockAndSize,
+    entry_bytes: usize,
+) {
+    let (size, log_count) = (state.size(), state.log_count());
+    leaf.prefetch_log_words(log_count + 1);
+    match entry_bytes <= shape.log_room(sorted_end, size, log_count) {
+        true => leaf.prefetch(sorted_end, size + entry_bytes),
+        false => leaf.prefetch(BLOCK_START, size),
+    }
 }
 
 /// Finds the group of heads of a key.

@@ -4,6 +4,7 @@ use honeycomb_layout as layout;
 
 use crate::error::Error;
 use crate::node::columns::encoding::ALIGNMENT;
+use crate::node::log_entry;
 use crate::node::suffix::HEAD_BYTES;
 
 /// Maximum difference between the version of a write and the newest version that it has seen (see
@@ -65,6 +66,16 @@ impl Shape {
             ));
         }
         Ok(())
+    }
+
+    /// Returns the maximum size of another log entry, without its log word, in a leaf with a log block from
+    /// `sorted_end` to `size`.
+    #[inline]
+    pub(crate) fn log_room(&self, sorted_end: usize, size: usize, log_count: usize) -> usize {
+        // The threshold and the free bytes apply to entries and log words together.
+        let words = log_entry::WORD_BYTES * (log_count + 1);
+        let below_threshold = self.log_threshold_bytes.saturating_sub(size - sorted_end + words);
+        below_threshold.min((self.node_bytes - size).saturating_sub(words))
     }
 
     /// Returns the maximum length of a key: 460 bytes, or less in small nodes, which must have space for two

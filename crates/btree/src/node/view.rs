@@ -21,6 +21,8 @@ use crate::node::header::{read_word, write_header};
 use crate::node::in_node::InNode;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::log_entry::{self, EntryPlace, LogEntry};
+use crate::node::search::prefetch_for_write;
+use crate::node::shape::Shape;
 use crate::node::suffix::{KeyParts, Suffix};
 
 /// The header words that the view does not cache, and the log words.
@@ -300,10 +302,13 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Prefetches the log block.
+    /// Prefetches the bytes for a write: see [`prefetch_for_write`].
     #[inline]
-    pub(crate) fn prefetch_log(self) {
-        self.prefetch(self.sorted_end(), self.size());
+    pub(crate) fn prefetch_for_write(self, shape: &Shape, entry_bytes: usize) {
+        if let Words::Published(node, _) = self.words {
+            let state = LockAndSize::new(self.size(), self.log_count());
+            prefetch_for_write(node, shape, self.sorted_end(), state, entry_bytes);
+        }
     }
 
     /// Returns the bytes of the node that are in use: up to its size, and the log words.

@@ -71,8 +71,9 @@ enum Purpose {
     Get,
     /// Fence keys, about this many items, and the whole log block.
     Scan { pairs: usize },
-    /// The key's item and the whole log block.
-    Write,
+    /// The key's item, the whole log block, and the bytes of an entry with a value of this length after it.
+    /// If the log block has no room for that entry, the whole leaf: the write will rebuild it.
+    Write { value_bytes: usize },
 }
 
 /// The next step of a descent.
@@ -143,10 +144,15 @@ impl<'r> Reader<'r> {
         Descent::new(self, root, key, Purpose::Scan { pairs: pairs.min(LEAF_PAIRS_MAX) })
     }
 
-    /// Starts a descent to the leaf of a key for a write.
+    /// Starts a descent to the leaf of a key for a write of `value_bytes` in that leaf.
     #[inline]
-    pub(crate) fn descend_to_write<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, Purpose::Write)
+    pub(crate) fn descend_to_write<'k>(
+        &'r self,
+        root: Root,
+        key: &'k [u8],
+        value_bytes: usize,
+    ) -> Descent<'r, 'k> {
+        Descent::new(self, root, key, Purpose::Write { value_bytes })
     }
 
     /// Descends to the leaf of a key. Returns `None` only if the tree is newer than the reader.

@@ -15,7 +15,7 @@ use crate::node::item::{Item, ItemHeader, ValueReference};
 use crate::node::key::SearchKey;
 use crate::node::live::Live;
 use crate::node::log::find_in_log;
-use crate::node::log_entry::{LogEntry, NewEntry, NewItem};
+use crate::node::log_entry::{LogEntry, NewEntry, NewItem, entry_bytes_for};
 use crate::node::search::{Near, lower_bound, lower_bound_in};
 use crate::node::view::View;
 use crate::read::descent::{KeyPlace, Target};
@@ -219,11 +219,12 @@ impl<'f> WriteTransaction<'f> {
         operation: &Operation<'_>,
     ) -> Result<Outcome, Abort> {
         let view = self.view(leaf);
-        if place.is_none() {
-            // A writer reads the whole log block. Prefetch it while the search finds the place.
-            view.prefetch_log();
-        }
         let suffix = &key[view.prefix_length()..];
+        if place.is_none() {
+            // Prefetch while the search finds the place.
+            let value_bytes = operation.stored_bytes(self.forest);
+            view.prefetch_for_write(self.forest.shape(), entry_bytes_for(suffix.len(), value_bytes));
+        }
         let search_key = match place {
             Some(KeyPlace { head, .. }) => SearchKey { suffix, head },
             None => SearchKey::new(suffix),

@@ -57,7 +57,9 @@ impl Forest {
         done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
-        let begun = operations.iter().map(|one| reader.descend_to_write(one.root, one.key));
+        let begun = operations.iter().map(|BatchOperation { root, key, operation }| {
+            reader.descend_to_write(*root, key, operation.stored_bytes(self))
+        });
         let mut descents = SmallVec::<[_; AHEAD]>::new();
         descents.extend(begun);
         descend_together(&mut descents);

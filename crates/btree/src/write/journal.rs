@@ -132,7 +132,9 @@ impl WriteTransaction<'_> {
             self.changes.old(tree, key, &old);
         }
         match (outcome, operation, operation.value()) {
-            (Outcome::Added { sum, .. }, ..) => self.changes.put(tree, key, &sum.to_le_bytes()),
+            (Outcome::Added { sum } | Outcome::AddedFirst { sum }, ..) => {
+                self.changes.put(tree, key, &sum.to_le_bytes());
+            }
             (Outcome::Original(before), Operation::Function(function), _) => {
                 // It has had a result for this value.
                 self.changes.put(tree, key, &function.apply(&before.value).unwrap_or_default());

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use honeycomb_layout::value_reference;
 use honeycomb_memory::Version;
 
-use crate::forest::Root;
+use crate::forest::{Forest, Root};
 
 /// A function of values.
 pub trait ValueFunction: Debug + Sync {
@@ -68,6 +68,14 @@ impl<'a> Operation<'a> {
         }
     }
 
+    /// Returns the bytes of the new value in a leaf: all of them, or those of the reference to an overflow
+    /// value; 0 if the operation has no value of its own.
+    #[inline]
+    pub(crate) fn stored_bytes(&self, forest: &Forest) -> usize {
+        let bytes = self.value().map_or(0, <[u8]>::len);
+        if forest.is_overflow(bytes) { value_reference::SIZE } else { bytes }
+    }
+
     /// Returns whether the outcome may contain the version of the pair.
     pub(crate) fn returns_version(&self) -> bool {
         matches!(
@@ -90,8 +98,14 @@ pub enum Outcome {
     Added {
         /// Its new value.
         sum: u64,
-        /// Whether it was absent before.
-        inserted: bool,
+    },
+    /// The counter was absent and was inserted.
+    // Not a flag of `Added`: beside a payload of one word in each variant, the compiler passes outcomes in
+    // two registers. With the flag it copies seven bytes in two overlapping parts, which a processor can read
+    // back only after it has completed all earlier stores, those to the log block included.
+    AddedFirst {
+        /// Its value.
+        sum: u64,
     },
     /// Rejected because the key exists.
     Exists,
@@ -140,7 +154,8 @@ impl Outcome {
     #[must_use]
     pub fn wrote(&self) -> bool {
         match *self {
-            Self::Inserted | Self::Updated | Self::Deleted | Self::Added { .. } | Self::Original(_) => true,
+            Self::Inserted | Self::Updated | Self::Deleted | Self::Original(_) => true,
+            Self::Added { .. } | Self::AddedFirst { .. } => true,
             Self::RangeDeleted { pairs } => pairs > 0,
             _ => false,
         }
@@ -331,6 +346,6 @@ fn add<'a>(delta: i64, existing: Option<&[u8]>) -> Decision<'a> {
         }
     };
     let sum = counter.wrapping_add_signed(delta);
-    let outcome = Outcome::Added { sum, inserted: existing.is_none() };
+    let outcome = if existing.is_some() { Outcome::Added { sum } } else { Outcome::AddedFirst { sum } };
     Decision::Store(StoredValue::Counter(sum.to_le_bytes()), outcome)
 }

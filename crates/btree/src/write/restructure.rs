@@ -390,18 +390,21 @@ impl<'f> WriteTransaction<'f> {
             };
             let parents = Ends { first: self.lock(left)?, last: self.lock(right)? };
             let children = self.children_after(parents, ends, &new_nodes)?;
-            self.remove_run(parents, ends)?;
             let is_root = left == root.0;
             if is_root && children.is_alone() {
+                self.remove_run(parents, ends)?;
                 return self.collapse(parents.first, new_nodes[0].lid);
             }
             if parents.first == parents.last && (is_root || !self.is_small(&children)) {
-                if self.try_replace_interior(parents.first, &children)? {
+                if let Some(buffer) = self.build_interior(&children)? {
+                    self.remove_run(parents, ends)?;
+                    self.replace(parents.first, buffer);
                     return Ok(());
                 }
                 self.forest.counters.interior_splits.add(1);
             }
-            let level = children.level();
+            let (level, children) = (children.level(), children.to_owned());
+            self.remove_run(parents, ends)?;
             (ends, new_nodes) = self.replace_interiors(left_path.last().copied(), parents, children)?;
             if is_root {
                 return self.grow(root, level + 1, &new_nodes);
@@ -410,7 +413,12 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Returns the children of a run's parents after the run was replaced.
-    fn children_after(&self, parents: Ends, ends: Ends, new_nodes: &[NewChild]) -> Result<Children, Abort> {
+    fn children_after(
+        &self,
+        parents: Ends,
+        ends: Ends,
+        new_nodes: &[NewChild],
+    ) -> Result<Children<'_>, Abort> {
         let (left, right) = (self.view(parents.first), self.view(parents.last));
         let first = self.position_of(left, ends.first).ok_or(Abort::Conflict)?;
         let last = self.position_of(right, ends.last).ok_or(Abort::Conflict)?;
@@ -466,19 +474,14 @@ impl<'f> WriteTransaction<'f> {
         Ok(())
     }
 
-    /// Rebuilds an interior node with new children. Returns false if they do not fit.
-    fn try_replace_interior(&mut self, node: NodeIndex, children: &Children) -> Result<bool, Abort> {
+    /// Builds an interior node. Returns `None` if the children do not fit.
+    fn build_interior(&self, children: &Children<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
         let run = children.run();
         let plan = run.plan(None, None);
-        if !fits(self.forest.shape(), &plan, 0) {
-            return Ok(false);
-        }
-        let buffer = self.build(&plan)?;
-        self.replace(node, buffer);
-        Ok(true)
+        fits(self.forest.shape(), &plan, 0).then(|| self.build(&plan)).transpose()
     }
 
-    fn is_small(&self, children: &Children) -> bool {
+    fn is_small(&self, children: &Children<'_>) -> bool {
         let shape = self.forest.shape();
         children.run().bytes() < shape.block_bytes() / 4
     }
@@ -489,7 +492,7 @@ impl<'f> WriteTransaction<'f> {
         &mut self,
         grandparent: Option<Lid>,
         parents: Ends,
-        mut children: Children,
+        mut children: Children<'static>,
     ) -> Result<(Ends, Vec<NewChild>), Abort> {
         let mut ends = parents;
         if let Some(grandparent) = grandparent
@@ -511,14 +514,14 @@ impl<'f> WriteTransaction<'f> {
         &mut self,
         grandparent: Lid,
         node: NodeIndex,
-        children: Children,
-    ) -> Result<(Ends, Children), Abort> {
+        children: Children<'static>,
+    ) -> Result<(Ends, Children<'static>), Abort> {
         let alone = Ends { first: node, last: node };
         let (left, right) = self.neighbours(grandparent, node).ok_or(Abort::Conflict)?;
         let Some(lid) = left.or(right) else { return Ok((alone, children)) };
         let Ok(other) = self.lock(lid) else { return Ok((alone, children)) };
         self.forest.counters.interior_merges.add(1);
-        let theirs = Children::of(self.view(other));
+        let theirs = Children::of(self.view(other)).to_owned();
         Ok(if left.is_some() {
             (Ends { first: other, last: node }, theirs.followed_by(children))
         } else {
@@ -534,7 +537,8 @@ impl<'f> WriteTransaction<'f> {
         }
         self.forest.counters.root_growths.add(1);
         let index = self.lock(root.0)?;
-        if self.try_replace_interior(index, &children)? {
+        if let Some(buffer) = self.build_interior(&children)? {
+            self.replace(index, buffer);
             return Ok(());
         }
         let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(2));

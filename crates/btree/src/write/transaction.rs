@@ -28,7 +28,7 @@ use crate::forest::Forest;
 use crate::node::header::{read_word, write_word};
 use crate::node::item::ValueReference;
 use crate::node::key::tag;
-use crate::node::log_entry::{NOT_PUBLISHED, NewEntry, WORD_BYTES, stamp_word};
+use crate::node::log_entry::{NOT_PUBLISHED, NewEntry, stamp_word};
 use crate::node::search::{prefetch_first, prefetch_heads};
 use crate::node::shape::{LEAF, VERSION_SLACK};
 use crate::node::view::{View, log_word_offset};
@@ -324,11 +324,7 @@ impl<'f> WriteTransaction<'f> {
         if leaf.log_count() == honeycomb_layout::LOG_ENTRIES_MAX || !self.fits_delta(leaf) {
             return 0;
         }
-        let shape = self.forest.shape();
-        // The threshold and the free bytes apply to entries and log words together.
-        let words = WORD_BYTES * (leaf.log_count() + 1);
-        let below_threshold = shape.log_threshold_bytes.saturating_sub(leaf.log_bytes() + words);
-        below_threshold.min((shape.node_bytes - leaf.size()).saturating_sub(words))
+        self.forest.shape().log_room(leaf.sorted_end(), leaf.size(), leaf.log_count())
     }
 
     /// Returns whether the version of this transaction will be close enough to the node version.

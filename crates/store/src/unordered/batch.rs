@@ -99,7 +99,8 @@ pub(crate) fn apply_one(
         (Some(write), _) => table.write(key, write, &mut value)?,
         (None, UnorderedWrite::Plain(Operation::Add(delta))) => {
             return match table.add_to(key, delta) {
-                Ok((sum, inserted)) => Ok(Outcome::Added { sum, inserted }),
+                Ok((sum, true)) => Ok(Outcome::AddedFirst { sum }),
+                Ok((sum, false)) => Ok(Outcome::Added { sum }),
                 Err(Error::NotCounter { bytes }) => Ok(Outcome::NotCounter { bytes }),
                 Err(error) => Err(error),
             };

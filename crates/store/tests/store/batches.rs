@@ -27,7 +27,7 @@ fn a_batch_is_applied_over_tables() {
     let (inserted, updated, absent) = (Outcome::Inserted, Outcome::Updated, Outcome::Absent);
     assert_eq!(
         outcomes,
-        [inserted.clone(), inserted, updated, absent, Outcome::Added { sum: u64::MAX, inserted: true }]
+        [inserted.clone(), inserted, updated, absent, Outcome::AddedFirst { sum: u64::MAX }]
     );
     assert_eq!(a.get_versioned(b"k").unwrap().unwrap().version, version);
     assert_eq!(b.get(b"old").unwrap().unwrap(), b"3");

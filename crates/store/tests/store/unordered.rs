@@ -301,8 +301,13 @@ fn a_rejected_batch_names_its_entry() {
     batch.add(&unordered, b"n", 2).add(&unordered, b"n", 3).delete(&unordered, b"k");
     batch.insert(&unordered, b"k", b"new").compare_and_delete(&unordered, b"k", b"new");
     let BatchOutcome::Applied { outcomes, .. } = store.apply(&batch).unwrap() else { panic!() };
-    let added = |sum, inserted| Outcome::Added { sum, inserted };
-    let expected = [added(2, true), added(5, false), Outcome::Deleted, Outcome::Inserted, Outcome::Deleted];
+    let expected = [
+        Outcome::AddedFirst { sum: 2 },
+        Outcome::Added { sum: 5 },
+        Outcome::Deleted,
+        Outcome::Inserted,
+        Outcome::Deleted,
+    ];
     assert_eq!(outcomes, expected);
     assert_eq!(unordered.get(b"k").unwrap(), None);
     let other = Store::open(config()).unwrap();
@@ -325,7 +330,7 @@ fn independent_writes_of_both_kinds_keep_their_order() {
         Outcome::Inserted,
         Outcome::Exists,
         Outcome::Exists,
-        Outcome::Added { sum: 4, inserted: true },
+        Outcome::AddedFirst { sum: 4 },
         Outcome::Updated,
         Outcome::Mismatch(Box::new(Existing { value: b"3".to_vec(), version: 0 })),
         Outcome::Absent,

@@ -42,7 +42,13 @@ pub(crate) fn aligned(bytes: usize) -> usize {
 /// Returns the bytes of an item with its word.
 #[inline]
 pub(crate) fn item_bytes(header: ItemHeader) -> usize {
-    WORD_BYTES + aligned(header.suffix_bytes().saturating_sub(HEAD_BYTES) + header.value_bytes())
+    item_bytes_for(header.suffix_bytes(), header.value_bytes())
+}
+
+/// Returns the bytes of an item with these lengths.
+#[inline]
+pub(crate) fn item_bytes_for(suffix_bytes: usize, value_bytes: usize) -> usize {
+    WORD_BYTES + aligned(suffix_bytes.saturating_sub(HEAD_BYTES) + value_bytes)
 }
 
 /// Returns the lengths and flags of the item that starts `bytes`, and the bytes after its word.

@@ -10,7 +10,8 @@ use crate::node::candidates::Candidates;
 use crate::node::columns::Columns;
 use crate::node::counts::Counts;
 use crate::node::key::SearchKey;
-use crate::node::search::{ITEM_BYTES, Near};
+use crate::node::log_entry::entry_bytes_for;
+use crate::node::search::{ITEM_BYTES, Near, prefetch_for_write};
 use crate::node::shape::LEAF;
 use crate::node::view::View;
 use crate::read::descent::{ABOVE_LEAVES, Descent, Purpose, Step};
@@ -93,7 +94,14 @@ impl<'r, 'k> Descent<'r, 'k> {
             LEAF => {
                 self.step = Step::Group;
                 prefetch_group(self.node.node(), columns, group);
-                self.prefetch_log_of(columns, &search_key);
+                match self.purpose {
+                    Purpose::Write { value_bytes } => {
+                        let entry_bytes = entry_bytes_for(search_key.suffix.len(), value_bytes);
+                        let (shape, state) = (self.reader.forest().shape(), self.node.state());
+                        prefetch_for_write(self.node.node(), shape, columns.sorted_end(), state, entry_bytes);
+                    }
+                    _ => self.prefetch_log_of(columns, &search_key),
+                }
             }
             ABOVE_LEAVES => {
                 self.step = Step::Parent;
@@ -107,7 +115,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
-    /// Prefetches the log block of a leaf if it is needed.
+    /// Prefetches the log block of a leaf if a read needs it.
     #[inline(always)]
     fn prefetch_log_of(&mut self, columns: Columns<'r>, search_key: &SearchKey<'_>) {
         let (node, state) = (self.node.node(), self.node.state());
@@ -117,7 +125,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
         if !self.candidates.is_empty() {
             node.prefetch_log_words(state.log_count());
-            if !matches!(self.purpose, Purpose::Scan { .. }) {
+            if self.purpose == Purpose::Get {
                 node.prefetch(columns.sorted_end(), state.size());
             }
         }
