@@ -71,6 +71,10 @@ pub struct Limits {
     pub groups: Vec<GroupRate>,
     /// Bytes per second of sequential reads.
     pub sequential: f64,
+    /// Bytes per second of memory that the process uses for the first time, by one thread. The kernel clears it;
+    /// a hypervisor may first have to find it. Inserts need it.
+    #[serde(default)]
+    pub new_memory: f64,
 }
 
 /// The rate of reads of random groups of adjacent lines.
@@ -91,6 +95,10 @@ const REGION_BYTES_MAX: u64 = 4 << 30;
 /// 8 MiB.
 const PART_WORDS: u64 = 1 << 20;
 const PART_LINES: u64 = PART_WORDS / LINE_WORDS as u64;
+/// Words of new memory to measure: 256 MiB.
+const NEW_WORDS: usize = 32 << 20;
+/// Words of a page of the smallest size.
+const PAGE_WORDS: usize = 512;
 /// Reads between two readings of the clock.
 const READS: u64 = 4_096;
 
@@ -98,6 +106,7 @@ impl Limits {
     /// Measures the limits for each number of threads.
     pub fn measure(request: &Request) -> Result<Vec<Limits>, Failure> {
         let Request { pairs, sizes, ref threads, time } = *request;
+        let new_memory = new_memory_rate();
         let region = Region::new(Peer::HONEYCOMB.bytes_per_pair(sizes) * pairs)?;
         let of = |threads: usize| -> Result<Limits, Failure> {
             let rate = |reader| region.rate(reader, threads, time);
@@ -111,6 +120,7 @@ impl Limits {
                 chained_nanoseconds: 1e9 * threads as f64 / rate(Reader::Chain)?,
                 groups: GROUPS.into_iter().map(group).collect::<Result<_, Failure>>()?,
                 sequential: rate(Reader::Sequence)? * LINE_BYTES as f64,
+                new_memory,
             })
         };
         threads.iter().map(|threads| of(*threads)).collect()
@@ -120,6 +130,7 @@ impl Limits {
     pub fn better(mut self, other: &Limits) -> Limits {
         self.chained_nanoseconds = self.chained_nanoseconds.min(other.chained_nanoseconds);
         self.sequential = self.sequential.max(other.sequential);
+        self.new_memory = self.new_memory.max(other.new_memory);
         for (group, other) in self.groups.iter_mut().zip(&other.groups) {
             group.rate = group.rate.max(other.rate);
         }
@@ -159,6 +170,15 @@ impl Limits {
             }),
         }
     }
+}
+
+/// Returns the bytes per second of the first write to each page of new memory.
+fn new_memory_rate() -> f64 {
+    let start = Instant::now();
+    let mut words = vec![0; NEW_WORDS];
+    words.iter_mut().step_by(PAGE_WORDS).for_each(|word| *word = 1_u64);
+    let bytes = size_of_val(&*black_box(words)) as f64;
+    bytes / start.elapsed().as_secs_f64()
 }
 
 /// Memory to read, in parts that are large enough for huge pages.
@@ -254,6 +274,7 @@ mod tests {
             chained_nanoseconds: 100.0,
             groups: [(1, 20.0), (4, 50.0), (11, 120.0), (16, 170.0)].map(group).to_vec(),
             sequential: 6.4e9,
+            new_memory: 1e9,
         }
     }
 
@@ -276,7 +297,7 @@ mod tests {
         for one in &limits {
             let lines = |group: &GroupRate| group.rate * group.lines as f64;
             assert!(lines(&one.groups[3]) > lines(&one.groups[0]), "{one:?}");
-            assert!(one.chained_nanoseconds > 0.0 && one.sequential > 0.0);
+            assert!(one.chained_nanoseconds > 0.0 && one.sequential > 0.0 && one.new_memory > 0.0);
         }
         assert_eq!(limits.iter().map(|one| one.threads).collect::<Vec<_>>(), [1, 2]);
         Ok(())
@@ -288,8 +309,10 @@ mod tests {
         other.groups[1].rate *= 2.0;
         other.sequential /= 2.0;
         other.chained_nanoseconds = 90.0;
+        other.new_memory = 2e9;
         let better = limits().better(&other);
         assert_eq!((better.groups[1], better.groups[0]), (other.groups[1], limits().groups[0]));
+        assert_eq!(better.new_memory.to_bits(), 2e9_f64.to_bits());
         assert!(better.sequential > other.sequential && better.chained_nanoseconds < 100.0);
     }
 }

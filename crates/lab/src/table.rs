@@ -153,12 +153,13 @@ fn limits(text: &mut String, report: &Report) {
     let mut rows = vec![vec!["limits of the machine".to_string()]];
     if let Some(first) = report.limits.first() {
         rows[0].extend(first.groups.iter().map(|group| format!("{} lines M/s", group.lines)));
-        rows[0].extend(["chained ns", "GB/s", "in huge pages"].map(String::from));
+        rows[0].extend(["chained ns", "GB/s", "new memory GB/s", "in huge pages"].map(String::from));
     }
     for one in &report.limits {
         let mut row = vec![format!("{} pairs of {}, {}", one.pairs, one.sizes, count_threads(one.threads))];
         row.extend(one.groups.iter().map(|group| format!("{:.1}", group.rate / 1e6)));
-        row.extend([one.chained_nanoseconds, one.sequential / 1e9].map(|number| format!("{number:.1}")));
+        let others = [one.chained_nanoseconds, one.sequential / 1e9, one.new_memory / 1e9];
+        row.extend(others.map(|number| format!("{number:.1}")));
         row.push(format!("{:.0} %", 100.0 * one.in_huge_pages));
         rows.push(row);
     }
