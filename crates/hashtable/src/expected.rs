@@ -38,7 +38,7 @@ impl Place {
             (kind as u64) << (3 * (slot + at))
         });
         let types = bucket_state::with_types(0, types.sum());
-        let types_mask = bucket_state::with_types(0, (1 << (3 * slots)) - 1 << (3 * slot));
+        let types_mask = bucket_state::with_types(0, ((1 << (3 * slots)) - 1) << (3 * slot));
         let marks = 1 << (key_length - 1) | 1 << (length - 1);
         let offset = slot * SLOT;
         Self {
