@@ -112,8 +112,8 @@ impl Expected {
         self.search_other(bucket, key)
     }
 
-    /// Searches pairs of any lengths. Expects those of two pairs in succession: a single operation, and one in
-    /// a table of many lengths, does not compute what it does not use.
+    /// Searches pairs of any lengths. Expects those of two pairs in succession: a single operation, and one
+    /// in a table of many lengths, does not compute what it does not use.
     #[inline(always)]
     fn search_other(&mut self, bucket: &Bucket<impl Words>, key: &HashedKey<'_>) -> (InlinePair, bool) {
         let (pair, is_found) = bucket.search(key);
