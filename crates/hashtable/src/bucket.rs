@@ -117,6 +117,11 @@ impl InlinePair {
     /// No pair.
     const NONE: Self = Self { offset: 0, value: 0, value_length: 0 };
 
+    #[inline(always)]
+    pub(crate) fn new(offset: usize, key_length: usize, value_length: usize) -> Self {
+        Self { offset, value: offset + key_length, value_length }
+    }
+
     pub(crate) fn slot(&self) -> usize {
         self.offset / SLOT
     }
@@ -259,7 +264,7 @@ impl<W: Words> Bucket<W> {
     }
 
     #[inline]
-    fn state(&self) -> u64 {
+    pub(crate) fn state(&self) -> u64 {
         self.0.word(STATE)
     }
 
@@ -386,7 +391,7 @@ impl<W: Words> Bucket<W> {
 
     /// Zero if the bytes at an offset equal a key of more than eight bytes from its ninth byte on.
     #[inline(always)]
-    fn rest_difference(&self, offset: usize, key: &[u8]) -> u64 {
+    pub(crate) fn rest_difference(&self, offset: usize, key: &[u8]) -> u64 {
         // The last eight bytes may overlap the ones before them.
         let last = key.len() - 8;
         let difference = self.word_at(offset + last) ^ word_at(key, last);

@@ -17,6 +17,7 @@ mod config;
 mod directory;
 mod element;
 mod error;
+mod expected;
 mod field;
 mod forwarding;
 mod functions;

@@ -11,6 +11,7 @@ use honeycomb_memory::{LineWords, SequenceLock};
 use crate::access::Access;
 use crate::bucket::{Bucket, Slab, Words};
 use crate::directory::Numbering;
+use crate::expected::Expected;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Span, append};
@@ -357,9 +358,10 @@ pub(crate) fn short_value(
     first: Option<First<'_>>,
     key: &HashedKey<'_>,
     value: &mut ShortValue,
+    expected: &mut Expected,
 ) -> Result<bool, Pending> {
     let Some(First { bucket, lock, number }) = first else { return Err(Pending::default()) };
-    let (pair, is_found) = bucket.search(key);
+    let (pair, is_found) = expected.search(&bucket, key);
     if !is_found {
         return begin_beyond(access, lock, number, &bucket, key).map_or(Ok(false), Err);
     }

@@ -12,6 +12,7 @@ use crate::batch::Answers;
 use crate::cleared::Cleared;
 use crate::config::TableConfig;
 use crate::error::Error;
+use crate::expected::Expected;
 use crate::functions::Functions;
 use crate::hash::HashedKey;
 use crate::index::{Index, Stripe, check_key};
@@ -91,6 +92,7 @@ impl<M: Deref<Target = Memory>> Table<M> {
             index: &self.index,
             pin: self.memory.pin(),
             scratch: Scratch::default(),
+            expected: Expected::default(),
         }
     }
 
@@ -170,10 +172,11 @@ impl<M: Deref<Target = Memory>> Table<M> {
 /// has a pin of its own: a pin is a full fence.
 #[derive(Debug)]
 pub struct Session<'t> {
-    memory: &'t Memory,
+    pub(crate) memory: &'t Memory,
     pub(crate) index: &'t Index,
-    pin: Pin<'t>,
+    pub(crate) pin: Pin<'t>,
     scratch: Scratch,
+    pub(crate) expected: Expected,
 }
 
 impl Session<'_> {
@@ -228,11 +231,11 @@ impl Session<'_> {
     /// Gets the value of a key of eight bytes, the commonest length: the compiler keeps such a key in
     /// registers.
     #[inline(always)]
-    fn get_short(&self, key: &[u8; 8], out: &mut Vec<u8>) -> Outcome {
+    fn get_short(&mut self, key: &[u8; 8], out: &mut Vec<u8>) -> Outcome {
         let hashed = HashedKey::new(self.index.config.seed, key);
-        let (access, mut value) = (self.access(), ShortValue::default());
+        let (access, mut value) = (Access::new(self.memory, &self.pin), ShortValue::default());
         let first = self.index.first(access, hashed.hash);
-        match short_value(access, first, &hashed, &mut value) {
+        match short_value(access, first, &hashed, &mut value, &mut self.expected) {
             Ok(is_found) if is_found => Outcome::Found(value.append(out)),
             Ok(_) => Outcome::Absent,
             Err(pending) => self.finish_short(pending, hashed.hash, key, out),

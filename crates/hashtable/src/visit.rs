@@ -16,6 +16,7 @@ use crate::batch::WINDOW;
 use crate::bucket::Bucket;
 use crate::directory::{Directory, Numbering};
 use crate::error::Error;
+use crate::expected::Expected;
 use crate::hash::{HashedKey, hash};
 use crate::index::{Index, check_key};
 use crate::read::{Pending, short_value};
@@ -54,9 +55,9 @@ impl Session<'_> {
     ) -> Result<Option<R>, Error> {
         check_key(key.as_ref())?;
         let hashed = HashedKey::new(self.index.config.seed, key.as_ref());
-        let (access, mut value) = (self.access(), ShortValue::default());
+        let (access, mut value) = (Access::new(self.memory, &self.pin), ShortValue::default());
         let first = self.index.first(access, hashed.hash);
-        Ok(match short_value(access, first, &hashed, &mut value) {
+        Ok(match short_value(access, first, &hashed, &mut value, &mut self.expected) {
             Ok(is_found) => is_found.then(|| visit(value.bytes())),
             Err(pending) => self.finish_with(pending, hashed.hash, key, visit),
         })
@@ -100,7 +101,8 @@ impl<M: Deref<Target = Memory>> Table<M> {
         let (index, access, buffer) = (&self.index, Access::new(self.memory(), &pin), Vec::new());
         let state = index.directory.state();
         let numbering = Directory::numbering(state);
-        vectorized(GetMany { index, access, state, numbering, keys, visit, buffer });
+        let expected = Expected::default();
+        vectorized(GetMany { index, access, state, numbering, keys, visit, buffer, expected });
         Ok(())
     }
 }
@@ -132,6 +134,7 @@ struct GetMany<'g, K, V> {
     keys: &'g [K],
     visit: V,
     buffer: Vec<u8>,
+    expected: Expected,
 }
 
 impl<K: AsRef<[u8]>, V: FnMut(usize, Option<&[u8]>)> Vectorized for GetMany<'_, K, V> {
@@ -173,7 +176,7 @@ impl<'g, K: AsRef<[u8]>, V: FnMut(usize, Option<&[u8]>)> GetMany<'g, K, V> {
         for (place, (Coming { hash, bucket }, key)) in window.iter().zip(*keys).enumerate() {
             let (key, mut value) = (HashedKey::with_hash(*hash, key.as_ref()), ShortValue::default());
             let bucket = self.index.first_of(*bucket, self.state, *hash);
-            match short_value(self.access, bucket, &key, &mut value) {
+            match short_value(self.access, bucket, &key, &mut value, &mut self.expected) {
                 Ok(is_found) => (self.visit)(*first + place, is_found.then(|| value.bytes())),
                 Err(pending) => {
                     waiting[*count % WINDOW] = Waiting { place: place as u8, pending };
