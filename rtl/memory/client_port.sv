@@ -16,7 +16,10 @@ module client_port
 #(
   // maximum number of bursts in flight
   parameter int unsigned Banks = 2,
-  localparam int unsigned BankBits = $clog2(Banks)
+  // number of LIDs that can be mapped
+  parameter int unsigned LidCount = 65536,
+  localparam int unsigned BankBits = $clog2(Banks),
+  localparam int unsigned LidBits = $clog2(LidCount)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -40,7 +43,9 @@ module client_port
   // Columns may be read from on-board memory. A mapping is being written.
   input  logic columns_i,
   input  logic map_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
   input  lid_t map_lid_i,
+  // verilator lint_on UNUSEDSIGNAL
   // bursts of columns are in flight from on-board memory
   output logic reads_columns_o,
 
@@ -142,7 +147,7 @@ module client_port
   logic [Banks-1:0] flies_q;
 
   always_ff @(posedge clk_i) begin
-    is_mapped_q <= map_valid_i && map_lid_i == lid_q;
+    is_mapped_q <= map_valid_i && map_lid_i[LidBits-1:0] == lid_q[LidBits-1:0];
     if (takes && !read_i.follows) is_current_q <= read_i.by_lid;
     else if (is_mapped_q) is_current_q <= 1'b0;
     if (state_q == Waits) has_columns_q <= found_columns_i;
