@@ -124,7 +124,7 @@ async def bench_of(dut, shape: str, stall: float, writes=None, value_bytes=VALUE
     """Returns a bench, the tree in its memory, and keys of this tree."""
     memory = Memory(SHAPES[shape])
     tree, keys = grow(memory, writes or {"default": 400, "tiny": 150}.get(shape, 200), value_bytes, version)
-    bench = Bench(dut, memory, stall, jitter=5 if stall else 0, **ports)
+    bench = Bench(dut, memory, stall, jitter=5 if stall else 0, **{"copies": 0.5} | ports)
     await bench.start()
     return bench, tree, keys
 
