@@ -72,7 +72,7 @@ module prove_leaf_prefetcher
 
   // ---- the search: groups once at most, then its result until the next leaf
 
-  logic had_groups_q, found_q, works_q, copied_q, was_copied_q;
+  logic had_groups_q, found_q, works_q, copied_q, was_copied_q, has_header_q;
   offset_t item;
 
   assign item = columns.items_start + offset_t'(item_q);
@@ -133,7 +133,7 @@ module prove_leaf_prefetcher
 
   // ---- the requests of this leaf
 
-  logic accepts, has_header_q, has_heads_q, has_words_q, has_entries_q, has_item_q, wants_log, wants_item;
+  logic accepts, has_heads_q, has_words_q, has_entries_q, has_item_q, wants_log, wants_item;
   offset_t sorted_end, words;
 
   assign accepts = valid && fetch_ready_i && !start_i;
