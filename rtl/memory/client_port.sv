@@ -244,7 +244,8 @@ module client_port
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
   `ASSERT(FollowingReadHasTheLid, !takes || !read_i.follows || !read_i.cacheable || read_i.lid == lid_q)
   `ASSERT(ColumnsAreNotCacheable, !read_valid_i || !(read_i.columns && read_i.cacheable))
-  `ASSERT(CurrentHeaderIsNoColumn, !read_valid_i || !(read_i.columns && read_i.follows && read_i.first == '0))
+  `ASSERT(CurrentHeaderIsNotAColumn, !read_valid_i ||
+      !(read_i.columns && read_i.follows && read_i.first == '0))
   `COVER(ColumnsOnBoard, reserves && is_on_board)
   `COVER(IsMappedMeanwhile, is_mapped_q && is_current_q && has_columns_q)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
