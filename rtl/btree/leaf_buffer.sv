@@ -88,10 +88,7 @@ module leaf_buffer
     line_count_t limit;
   } lines_t;
 
-  typedef enum logic {
-    Choose,
-    Offer
-  } state_e;
+  typedef enum logic {Choose, Offer} state_e;
 
   // A read in flight.
   typedef struct packed {
@@ -230,8 +227,7 @@ module leaf_buffer
   assign store_line_o = line_index_t'(line);
   assign store_data_o = beat_i.data;
   assign watched_valid_o = is_watched && beat_valid_i && !is_given_up && store_ready_i;
-  assign watched_o = beat_i.data;
-  assign watched_copied_o = beat_i.copied;
+  assign {watched_copied_o, watched_o} = {beat_i.copied, beat_i.data};
   assign takes_line = store_valid_o && store_ready_i;
   assign value_line_valid_o = is_value ? beat_valid_i : failed_q;
   assign value_line_o = beat_i.data;

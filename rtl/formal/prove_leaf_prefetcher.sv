@@ -1,7 +1,7 @@
 // Proves for a prefetcher with an arbitrary leaf and arbitrary stalls: every request is a range of bytes of
 // the node, it stays until it is accepted, and when the prefetcher is done it has requested the groups of
-// heads, the log words, the entries and the first item, if the read needs them. If it starts with the header of a
-// copy, it requests the current one, and the log only when that has arrived.
+// heads, the log words, the entries and the first item, if the read needs them. If it starts with the
+// header of a copy, it requests the current one, and the log only when that has arrived.
 
 `default_nettype none
 

@@ -39,7 +39,7 @@ package memory_pkg;
     return $clog2(clients + 1);
   endfunction
 
-  // Bits of the place of a line in on-board memory. The columns of all LIDs are behind the lines of the cache.
+  // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
   function automatic int unsigned place_bits(int unsigned cache_lines, int unsigned lids);
     return $clog2(cache_lines + lids * ColumnLines);
   endfunction

@@ -207,7 +207,7 @@ async def columns_of(neighbours, beats: Beats, lid: int, *ranges, **first) -> li
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
 async def columns_come_from_on_board_memory(dut, stall):
-    """If the word of the LID says so, and if the port may use them. The current header comes from the host."""
+    """If the word of the LID says so, and if the port may use them. The current header is the host's."""
     neighbours = Neighbours(dut, stall, 0.0)
     beats = Beats(dut, Source(dut, "read", stall=stall), stall=stall)
     await start(dut)

@@ -10,7 +10,6 @@
 module accelerator_top
   import accelerator_pkg::*;
   import axi_pkg::*;
-  import memory_pkg::*;
 #(
   // maximum number of requests in flight: a power of two up to 256
   parameter int unsigned SlotCount = 128,
@@ -30,7 +29,7 @@ module accelerator_top
   localparam int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see host_reader; on-board memory needs one bit more. The filler of columns is a client, too.
-  localparam int unsigned HostIdBits = client_bits(Clients) + 1,
+  localparam int unsigned HostIdBits = memory_pkg::client_bits(Clients) + 1,
   localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
   localparam int unsigned Events = 4 + 3 * Clients + ScanUnits + 2 + 2 * Channels
