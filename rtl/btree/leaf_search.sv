@@ -3,10 +3,11 @@
 //
 //   header | samples | heads of the groups | offset of the first item | current header
 //
-// The last one comes only if the first is that of a copy. The samples select the groups of heads that may have the head; mostly it is one. The number of heads that
-// are less, and of those that are not greater, are the result. The last step also yields the offset of the
-// first of these items, so that it can be prefetched. After start_i the lines of another leaf begin. All
-// outputs are stable from found_o until the next start_i, except for fields of the header that may change.
+// The last one comes only if the first is that of a copy. The samples select the groups of heads that may
+// have the head; mostly it is one. The number of heads that are less, and of those that are not greater, are
+// the result. The last step but one yields the offset of the first of these items, so that it can be
+// prefetched. After start_i the lines of another leaf begin. All outputs are stable from found_o
+// until the next start_i, except for fields of the header that may change.
 
 `default_nettype none
 
