@@ -33,10 +33,12 @@ module leaf_buffer
   output logic [LineIndexWidth-1:0] store_line_o,
   output line_t store_data_o,
 
-  // the first lines and the lines of watched fetches in order of arrival, for leaf_search
+  // The first lines and the lines of watched fetches in order of arrival, for leaf_search. copied: the first
+  // line is the header of a copy.
   output logic watched_valid_o,
   input logic watched_ready_i,
   output line_t watched_o,
+  output logic watched_copied_o,
   // a read since the beginning has failed
   output logic failed_o,
   // all requested lines have arrived
@@ -48,7 +50,7 @@ module leaf_buffer
   input logic fetch_watched_i,
   input offset_t fetch_offset_i,
   input offset_t fetch_limit_i,
-  // the line in which log entries begin; watched lines before it are columns
+  // the line in which log entries begin; watched lines before it are columns, except for the header
   input line_count_t columns_end_i,
 
   // Whether the two lines of a window are stored. If lines that it needs are missing, LinesAhead lines are
@@ -86,10 +88,7 @@ module leaf_buffer
     line_count_t limit;
   } lines_t;
 
-  typedef enum logic {
-    Choose,
-    Offer
-  } state_e;
+  typedef enum logic {Choose, Offer} state_e;
 
   // A read in flight.
   typedef struct packed {
@@ -176,7 +175,7 @@ module leaf_buffer
           fetch_out_ready = has_address_q && has_room;
           read_d = read_of(address_q, fetch_out.first, fetch_out.limit - fetch_out.first);
           read_d.follows = 1'b1;
-          read_d.columns = fetch_out.watched && fetch_out.limit <= columns_end_i;
+          read_d.columns = fetch_out.watched && fetch_out.first != '0 && fetch_out.limit <= columns_end_i;
           watched_d = fetch_out.watched;
           if (fetch_out_ready && !fetch_is_empty) state_d = Offer;
         end else if (value_valid_i) begin
@@ -228,7 +227,7 @@ module leaf_buffer
   assign store_line_o = line_index_t'(line);
   assign store_data_o = beat_i.data;
   assign watched_valid_o = is_watched && beat_valid_i && !is_given_up && store_ready_i;
-  assign watched_o = beat_i.data;
+  assign {watched_copied_o, watched_o} = {beat_i.copied, beat_i.data};
   assign takes_line = store_valid_o && store_ready_i;
   assign value_line_valid_o = is_value ? beat_valid_i : failed_q;
   assign value_line_o = beat_i.data;

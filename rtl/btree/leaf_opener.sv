@@ -1,5 +1,7 @@
 // Opens a leaf at the read version: reads header and samples, follows previous versions while the buffer is
 // too new, finds the items at which a scan or get starts, and requests the lines that it is likely to need.
+// The first header may be that of a copy in on-board memory. All that precedes the log needs only fields that
+// never change; the leaf is open when its current header has arrived.
 
 `default_nettype none
 
@@ -50,6 +52,7 @@ module leaf_opener
   input logic watched_valid_i,
   output logic watched_ready_o,
   input line_t watched_i,
+  input logic watched_copied_i,
   output logic fetch_valid_o,
   input logic fetch_ready_i,
   output logic fetch_watched_o,
@@ -79,7 +82,7 @@ module leaf_opener
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
-  logic is_previous_q, header_valid, has_previous, start_summary, found;
+  logic is_previous_q, header_valid, header_copied, has_previous, start_summary, found;
   logic knows_key, has_fetched, starts, too_long_q, fails;
   // The header is compared with the read version and with the size of nodes.
   logic knows_header_q, is_newer_q, is_too_long_q;
@@ -129,7 +132,7 @@ module leaf_opener
       state_q <= state_d;
       knows_header_q <= header_valid && !starts;
       if (begin_valid_o && begin_ready_i) too_long_q <= 1'b0;
-      else if (state_q == Header && knows_header_q && is_too_long_q) too_long_q <= 1'b1;
+      else if (state_q inside {Header, Find} && knows_header_q && is_too_long_q) too_long_q <= 1'b1;
       if (state_q == Header) is_previous_q <= state_d == Begin;
       else if (open_ready_o) is_previous_q <= 1'b0;
     end
@@ -156,8 +159,10 @@ module leaf_opener
     .line_valid_i(watched_valid_i),
     .line_ready_o(watched_ready_o),
     .line_i(watched_i),
+    .line_copied_i(watched_copied_i),
     .header_valid_o(header_valid),
     .header_o,
+    .header_copied_o(header_copied),
     .columns_o,
     .key_valid_i(state_q == Find && knows_key),
     .has_key_i(open_i.key_length != '0),
@@ -225,6 +230,7 @@ module leaf_opener
     .header_i(header_o),
     .columns_i(columns_o),
     .log_may_have_i(log_may_have_o),
+    .header_copied_i(header_copied),
     .groups_valid_i(groups_valid),
     .groups_i(groups),
     .found_i(found),
@@ -241,6 +247,7 @@ module leaf_opener
   assign too_new_o = is_newer_q;
 
   `ASSERT_OFFER_STAYS(OpenStays, open_valid_i, open_ready_o, open_i)
+  `ASSERT(OpensTheCurrent, !(open_ready_o && !too_new_o && !fails) || !header_copied)
   `ASSERT(NoSummaryIsPending, state_q != Begin || !awaits_summary_q)
   `ASSERT(SummaryIsAwaited, !summary_done_i || awaits_summary_q)
 

@@ -3,6 +3,10 @@
 //   heads and offsets of the groups | log words | log entries | items | fence keys | more heads and offsets
 //
 // leaf_search waits for the first ones. A get reads the log only if a fingerprint matches, and then no item.
+// If the header is that of a copy, the current one and the items are read together, and the log after them:
+// only the current header tells which log entries there are.
+//
+//   heads and offsets of the groups | header | items | log words | log entries | fence keys | ...
 
 `default_nettype none
 
@@ -27,9 +31,11 @@ module leaf_prefetcher
   input node_header_t header_i,
   input leaf_columns_t columns_i,
   // verilator lint_on UNUSEDSIGNAL
+  // one cycle after the header
   input logic log_may_have_i,
 
   // see leaf_search
+  input logic header_copied_i,
   input logic groups_valid_i,
   input indexes_t groups_i,
   // valid from then on until start_i
@@ -53,12 +59,15 @@ module leaf_prefetcher
     StateWait,
     StateHeads,
     StateOffsets,
+    StateHeader,
     StateWords,
     StateEntries,
     // waits for the items, and computes their range
     StateFound,
     StateRange,
     StateItems,
+    // waits for the current header
+    StateCurrent,
     StateFences,
     StateMoreHeads,
     StateMoreOffsets,
@@ -68,6 +77,8 @@ module leaf_prefetcher
   state_e state_q, state_d;
   // the groups, and the pairs that are likely to be read
   indexes_t groups_q, pairs_q, more_q;
+  // the header was that of a copy when the heads were requested
+  logic from_copy_q;
   logic has_groups_q, has_stride, wants_log, wants_items, has_equal, is_wanted, reaches_end_q;
   number_t count, position;
   // The offset at which a fetch begins and ends; registered, so a fetch is offered one cycle later.
@@ -108,6 +119,10 @@ module leaf_prefetcher
         {is_wanted, watched_d} = {!has_stride, 1'b1};
         offset_d = columns_i.offsets_start + (offset_t'(groups_q.first) << 1);
         limit_d = offsets_end_q;
+      end
+      StateHeader: begin
+        {is_wanted, watched_d} = 2'b11;
+        limit_d = offset_t'(LineBytes);
       end
       StateWords: begin
         is_wanted = wants_log;
@@ -163,15 +178,17 @@ module leaf_prefetcher
     unique case (state_q)
       StateWait: begin
         if (groups_valid_i) state_d = StateHeads;
-        else if (found_i) state_d = StateWords;
+        else if (found_i) state_d = header_copied_i ? StateHeader : StateWords;
       end
       StateHeads: if (advances) state_d = StateOffsets;
-      StateOffsets: if (advances) state_d = StateWords;
+      StateOffsets: if (advances) state_d = from_copy_q ? StateHeader : StateWords;
+      StateHeader: if (advances) state_d = StateFound;
       StateWords: if (advances) state_d = StateEntries;
-      StateEntries: if (advances) state_d = StateFound;
+      StateEntries: if (advances) state_d = from_copy_q ? StateFences : StateFound;
       StateFound: if (found_i) state_d = StateRange;
       StateRange: state_d = StateItems;
-      StateItems: if (advances) state_d = StateFences;
+      StateItems: if (advances) state_d = from_copy_q ? StateCurrent : StateFences;
+      StateCurrent: if (!header_copied_i) state_d = StateWords;
       StateFences: if (advances) state_d = StateMoreHeads;
       StateMoreHeads: if (advances) state_d = StateMoreOffsets;
       StateMoreOffsets: if (advances) state_d = StateDone;
@@ -191,7 +208,7 @@ module leaf_prefetcher
   // ---- ranges. Without a stride, they assume one line for each pair.
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StateWait) has_groups_q <= groups_valid_i;
+    if (state_q == StateWait) {has_groups_q, from_copy_q} <= {groups_valid_i, header_copied_i};
     if (groups_valid_i) groups_q <= groups_i;
     item_bytes_q <= has_stride ? offset_t'(columns_i.stride) : offset_t'(LineBytes);
     bytes_before_q <= item_offset_i - columns_i.items_start;
@@ -227,6 +244,7 @@ module leaf_prefetcher
       {fetch_valid_o, fetch_watched_o, fetch_offset_o, fetch_limit_o})
   `ASSERT(ProductFits, 32'(open_i.pairs) < 512 && 32'(item_bytes_q) < 1024)
   `ASSERT(GroupsAreAwaited, !groups_valid_i || state_q == StateWait)
+  `ASSERT(LogIsCurrent, !(state_q inside {StateWords, StateEntries}) || !header_copied_i)
   `COVER(MoreHeads, state_q == StateMoreHeads && is_wanted && advances)
   `COVER(MoreOffsets, state_q == StateMoreOffsets && is_wanted && advances)
 

@@ -1,12 +1,13 @@
 // Finds the sorted items of a leaf whose heads equal that of the search key. It decodes the lines of the leaf
 // in order of arrival and requests the ones that follow from them:
 //
-//   header | samples | heads of the groups | offset of the first item
+//   header | samples | heads of the groups | offset of the first item | current header
 //
-// The samples select the groups of heads that may have the head; mostly it is one. The number of heads that
-// are less, and of those that are not greater, are the result. The last step also yields the offset of the
-// first of these items, so that it can be prefetched. After start_i the lines of another leaf begin. All
-// outputs are stable from found_o until the next start_i.
+// The last one comes only if the first is that of a copy. The samples select the groups of heads that may
+// have the head; mostly it is one. The number of heads that are less, and of those that are not greater, are
+// the result. The last step but one yields the offset of the first of these items, so that it can be
+// prefetched. After start_i the lines of another leaf begin. All outputs are stable from found_o
+// until the next start_i, except for fields of the header that may change.
 
 `default_nettype none
 
@@ -26,9 +27,13 @@ module leaf_search
   input  logic  line_valid_i,
   output logic  line_ready_o,
   input  line_t line_i,
+  // the first line is the header of a copy
+  input  logic  line_copied_i,
 
   output logic header_valid_o,
   output node_header_t header_o,
+  // the header is that of a copy until the current one arrives
+  output logic header_copied_o,
   output leaf_columns_t columns_o,
 
   // Valid and constant until found_o. Without a key the read begins before all items, or at_end_i after them.
@@ -68,6 +73,7 @@ module leaf_search
 
   state_e state_q, state_d;
   node_header_t header_q;
+  logic copied_q;
   // the word before the samples; the samples go to the counter
   // verilator lint_off UNUSEDSIGNAL
   columns_t first_samples;
@@ -120,7 +126,10 @@ module leaf_search
   // ---- the header, and the word before the samples
 
   always_ff @(posedge clk_i) begin
-    if (state_q == StateHeader && take) header_q <= line_i;
+    if (take && state_q inside {StateHeader, StateFound}) begin
+      header_q <= line_i;
+      copied_q <= state_q == StateHeader && line_copied_i;
+    end
     if (state_q == StateFirstSamples && take) begin
       columns_q.items_start <= offset_t'(first_samples.items_start);
       columns_q.stride <= stride_t'(first_samples.stride);
@@ -140,6 +149,7 @@ module leaf_search
       StateHeader: line_ready_o = 1'b1;
       StateFirstSamples, StateLastSamples: line_ready_o = key_valid_i;
       StateHeads, StateOffsetLines: line_ready_o = 1'b1;
+      StateFound: line_ready_o = copied_q;
       default: ;
     endcase
   end
@@ -241,6 +251,7 @@ module leaf_search
 
   assign header_valid_o = state_q != StateHeader;
   assign header_o = header_q;
+  assign header_copied_o = copied_q;
   assign columns_o = columns_q;
   assign found_o = state_q == StateFound;
 
@@ -257,6 +268,15 @@ module leaf_search
   assign equal_o = equal_q;
   assign item_offset_o = found_offset_q;
 
+  // Returns a header without the fields that may change in a published node.
+  function automatic node_header_t lasting(node_header_t header);
+    node_header_t fields = header;
+    {fields.lock_and_size, fields.left, fields.right, fields.tags} = '0;
+    return fields;
+  endfunction
+
+  `ASSERT(CopyIsOfThisBuffer, !take || state_q != StateFound || lasting(header_q) == lasting(line_i))
+  `COVER(HeaderChanged, take && state_q == StateFound && header_q != line_i)
   `ASSERT(CountsOfThisLeaf, !start_i || pending_q == '0)
   `ASSERT(RangeIsOrdered, !found_o || equal_o.first <= equal_o.last)
   `ASSERT(GroupsAreInOrder, !groups_valid_o || groups_o.first < groups_o.last)

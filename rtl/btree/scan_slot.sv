@@ -106,7 +106,7 @@ module scan_slot
   open_t open;
   lid_t leaf_lid;
   bus_address_t leaf_address;
-  logic begin_valid, begin_ready, begin_by_lid, watched_valid, watched_ready;
+  logic begin_valid, begin_ready, begin_by_lid, watched_valid, watched_ready, watched_copied;
   logic fetch_valid, fetch_ready, fetch_watched;
   lid_t begin_lid;
   bus_address_t begin_address;
@@ -210,6 +210,7 @@ module scan_slot
     .begin_count_o(begin_count),
     .watched_valid_i(watched_valid), .watched_ready_o(watched_ready),
     .watched_i(watched_line),
+    .watched_copied_i(watched_copied),
     .fetch_valid_o(fetch_valid), .fetch_ready_i(fetch_ready),
     .fetch_watched_o(fetch_watched),
     .fetch_offset_o(fetch_offset),
@@ -236,6 +237,7 @@ module scan_slot
     .begin_count_i(begin_count),
     .watched_valid_o(watched_valid), .watched_ready_i(watched_ready),
     .watched_o(watched_line),
+    .watched_copied_o(watched_copied),
     .store_valid_o, .store_ready_i,
     .store_line_o, .store_data_o,
     .failed_o(has_failed),

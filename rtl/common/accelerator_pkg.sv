@@ -69,8 +69,8 @@ package accelerator_pkg;
     // A read by address of the same buffer as the read before. Memory may accept it before that read has
     // ended; an error of that read ends this one, too.
     logic follows;
-    // The lines are columns of a leaf, except for its first line: they never change while the buffer is in
-    // use, so they may be read from on-board memory.
+    // The lines are columns of a leaf: they never change while the buffer is in use, so they may be read from
+    // a copy in on-board memory. A read by LID may begin with the header: see line_beat_t.
     logic columns;
     lid_t lid;
     bus_address_t address;
@@ -85,6 +85,8 @@ package accelerator_pkg;
     // beat is the last one of the read.
     logic error;
     logic last;
+    // The header that the read by LID has returned is that of the copy: only what never changes is current.
+    logic copied;
     // address of the buffer, for further reads of it
     bus_address_t address;
     line_t data;

@@ -74,11 +74,12 @@ PROOFS = [
         (".writes_i(makes_entry || written_q.fills || written_q.drops)", ".writes_i(1'b0)"),
         ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
-    Proof("leaf_prefetcher", 14, 0, [
+    Proof("leaf_prefetcher", 17, 0, [
         # A fetch that waits is replaced by the next one, or lost; a fetch beyond the node.
         ("if (advances) {watched_q, offset_q, limit_q}", "{watched_q, offset_q, limit_q}"),
         ("StateWords: if (advances) state_d = StateEntries;", "StateWords: state_d = StateEntries;"),
         ("limit_d = geometry_i.node_bytes;", "limit_d = geometry_i.node_bytes + 1;"),
+        ("StateCurrent: if (!header_copied_i) state_d", "StateCurrent: state_d"),
     ]),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),

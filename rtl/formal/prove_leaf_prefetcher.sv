@@ -1,6 +1,7 @@
 // Proves for a prefetcher with an arbitrary leaf and arbitrary stalls: every request is a range of bytes of
 // the node, it stays until it is accepted, and when the prefetcher is done it has requested the groups of
-// heads, the log words, the entries and the first item, if the read needs them.
+// heads, the log words, the entries and the first item, if the read needs them. If it starts with the
+// header of a copy, it requests the current one, and the log only when that has arrived.
 
 `default_nettype none
 
@@ -14,6 +15,7 @@ module prove_leaf_prefetcher
   input logic start_i,
   input logic groups_valid_i,
   input logic found_i,
+  input logic header_copied_i,
   input logic fetch_ready_i
 );
 
@@ -70,7 +72,7 @@ module prove_leaf_prefetcher
 
   // ---- the search: groups once at most, then its result until the next leaf
 
-  logic had_groups_q, found_q, works_q;
+  logic had_groups_q, found_q, works_q, copied_q, was_copied_q, has_header_q;
   offset_t item;
 
   assign item = columns.items_start + offset_t'(item_q);
@@ -80,9 +82,14 @@ module prove_leaf_prefetcher
       had_groups_q <= 1'b0;
       found_q <= 1'b0;
       works_q <= start_i;
+      // The header arrives before the search works.
+      copied_q <= 1'b1;
+      was_copied_q <= 1'b0;
     end else begin
       had_groups_q <= had_groups_q || groups_valid_i;
       found_q <= found_i;
+      copied_q <= header_copied_i;
+      was_copied_q <= was_copied_q || header_copied_i;
     end
   end
 
@@ -92,6 +99,8 @@ module prove_leaf_prefetcher
       StaysFound : assume (!found_i || (works_q && !groups_valid_i));
       IsFoundUntilTheNextLeaf : assume (!found_q || found_i);
       GroupsExist : assume (groups_first_q < groups_last_q && groups_last_q <= count_q);
+      CurrentHeaderStays : assume (copied_q || !header_copied_i);
+      CurrentHeaderIsRead : assume (!was_copied_q || header_copied_i || has_header_q);
       RangeExists : assume (equal_first_q <= equal_last_q && equal_last_q <= count_q);
       ItemExists : assume (item_q < 12'd1024 && (equal_first_q == '0) == (item_q == '0));
       LogFits : assume (log_q < 12'd2048 && (entries_q == '0) == (log_q == '0));
@@ -108,6 +117,7 @@ module prove_leaf_prefetcher
     .header_i(header),
     .columns_i(columns),
     .log_may_have_i(may_have_q),
+    .header_copied_i,
     .groups_valid_i,
     .groups_i('{first: number_t'(groups_first_q), last: number_t'(groups_last_q)}),
     .found_i,
@@ -134,10 +144,11 @@ module prove_leaf_prefetcher
 
   always_ff @(posedge clk_i) begin
     if (rst || start_i) begin
-      {has_heads_q, has_words_q, has_entries_q, has_item_q} <= '0;
+      {has_header_q, has_heads_q, has_words_q, has_entries_q, has_item_q} <= '0;
     end else if (accepts) begin
       if (watched && first == head_offset(number_t'(groups_first_q)) &&
           limit == head_offset(number_t'(groups_last_q))) has_heads_q <= 1'b1;
+      if (watched && first == '0 && limit == offset_t'(LineBytes)) has_header_q <= 1'b1;
       if (first == words && limit == offset_t'(NodeBytes)) has_words_q <= 1'b1;
       if (first == sorted_end && limit == sorted_end + offset_t'(log_q)) has_entries_q <= 1'b1;
       if (!watched && first <= item && item < limit) has_item_q <= 1'b1;
@@ -147,6 +158,8 @@ module prove_leaf_prefetcher
   always @(posedge clk_i) begin
     if (!rst) begin
       IsInTheNode : assert (!valid || (first < limit && limit <= offset_t'(NodeBytes)));
+      HeaderIsCurrent : assert (!done || !header_copied_i);
+      LogIsCurrent : assert (!valid || !header_copied_i || limit <= sorted_end);
       HeadsAreRequested : assert (!done || !had_groups_q || has_heads_q);
       WordsAreRequested : assert (!done || !wants_log || has_words_q);
       EntriesAreRequested : assert (!done || !wants_log || has_entries_q);

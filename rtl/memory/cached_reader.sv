@@ -25,7 +25,7 @@ module cached_reader
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
   localparam int unsigned CachePlaceBits = $clog2(CacheLines),
   // lines of the cache, and after them those of columns
-  localparam int unsigned PlaceBits = $clog2(CacheLines + LidCount * ColumnLines)
+  localparam int unsigned PlaceBits = place_bits(CacheLines, LidCount)
 ) (
   input logic clk_i,
   input logic rst_i,

@@ -4,7 +4,8 @@
 // offered, so an offer waits for nothing but its acceptance.
 //
 // Columns of a leaf are read from on-board memory if the word of its LID says that they are there, until the
-// LID is mapped again: after that the place may get the columns of another buffer.
+// LID is mapped again: after that the place may get the columns of another buffer. A read by LID gets the
+// header from there, too, and says so.
 
 `default_nettype none
 
@@ -16,7 +17,10 @@ module client_port
 #(
   // maximum number of bursts in flight
   parameter int unsigned Banks = 2,
-  localparam int unsigned BankBits = $clog2(Banks)
+  // number of LIDs that can be mapped
+  parameter int unsigned LidCount = 65536,
+  localparam int unsigned BankBits = $clog2(Banks),
+  localparam int unsigned LidBits = $clog2(LidCount)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -40,7 +44,9 @@ module client_port
   // Columns may be read from on-board memory. A mapping is being written.
   input  logic columns_i,
   input  logic map_valid_i,
+  // verilator lint_off UNUSEDSIGNAL
   input  lid_t map_lid_i,
+  // verilator lint_on UNUSEDSIGNAL
   // bursts of columns are in flight from on-board memory
   output logic reads_columns_o,
 
@@ -77,8 +83,6 @@ module client_port
   line_count_t first_q, count_q;
   open_t open_q;
   logic takes, starts_q, ends;
-  // The header of a leaf is requested: it is a burst of its own, and the columns follow.
-  logic is_apart_q, ends_apart;
 
   logic buffer_ready, buffer_valid, buffer_last, buffer_error, drains, fails;
   logic split_valid, reserves;
@@ -100,7 +104,7 @@ module client_port
       Idle: if (takes) state_d = read_i.by_lid ? LooksUp : Requests;
       LooksUp: if (lookup_ready_i) state_d = Waits;
       Waits: if (found_valid_i) state_d = found_i == '0 ? Fails : Requests;
-      Requests: if (!starts_q && !split_valid && !offers_q && !is_apart_q) state_d = Idle;
+      Requests: if (!starts_q && !split_valid && !offers_q) state_d = Idle;
       Fails: if (ends) state_d = Idle;
       default: state_d = Idle;
     endcase
@@ -118,7 +122,7 @@ module client_port
   end
 
   always_ff @(posedge clk_i) begin
-    starts_q <= (state_q != Requests && state_d == Requests) || ends_apart;
+    starts_q <= state_q != Requests && state_d == Requests;
     if (takes) begin
       cacheable_q <= read_i.cacheable;
       columns_q <= read_i.columns && columns_i;
@@ -128,7 +132,6 @@ module client_port
       count_q <= read_i.count;
     end
     if (state_q == Waits) address_q <= found_i;
-    if (ends_apart) {first_q, count_q} <= {first_q + 1'b1, count_q - 1'b1};
   end
 
   // ---- columns in on-board memory
@@ -136,29 +139,26 @@ module client_port
   // The LID was not mapped since the read by LID began, and its columns are in on-board memory.
   logic is_current_q, is_mapped_q, has_columns_q;
   logic is_on_board;
+  // the first line of the read by LID came from there
+  logic copied_q;
   // the next line to request
   line_count_t line_q;
   column_place_t place;
   logic [Banks-1:0] flies_q;
 
   always_ff @(posedge clk_i) begin
-    is_mapped_q <= map_valid_i && map_lid_i == lid_q;
+    is_mapped_q <= map_valid_i && map_lid_i[LidBits-1:0] == lid_q[LidBits-1:0];
     if (takes && !read_i.follows) is_current_q <= read_i.by_lid;
     else if (is_mapped_q) is_current_q <= 1'b0;
     if (state_q == Waits) has_columns_q <= found_columns_i;
     if (starts_q) line_q <= first_q;
     else if (reserves) line_q <= line_q + line_count_t'(split.lines);
-    if (rst_i) begin
-      {is_current_q, is_apart_q} <= '0;
-    end else begin
-      if (state_q == Waits && found_valid_i)
-        is_apart_q <= found_columns_i && columns_q && first_q == '0 && count_q > 1;
-      else if (ends_apart) is_apart_q <= 1'b0;
-    end
+    if (takes && !read_i.follows) copied_q <= 1'b0;
+    else if (reserves && is_on_board && line_q == '0) copied_q <= 1'b1;
+    if (rst_i) is_current_q <= 1'b0;
   end
 
-  assign ends_apart = state_q == Requests && is_apart_q && !starts_q && !split_valid;
-  assign is_on_board = columns_q && has_columns_q && is_current_q && !is_mapped_q && line_q != '0
+  assign is_on_board = columns_q && has_columns_q && is_current_q && !is_mapped_q
       && line_q + line_count_t'(split.lines) <= line_count_t'(ColumnLines);
   assign place = '{lid: lid_q, line: line_q[ColumnLineBits-1:0]};
 
@@ -180,7 +180,7 @@ module client_port
     .rst_i,
     .start_i(starts_q),
     .first_i(address_q[LineIndexBits+:LineAddressBits] + line_address_t'(first_q)),
-    .count_i(is_apart_q ? line_count_t'(1) : count_q),
+    .count_i(count_q),
     .burst_valid_o(split_valid),
     .burst_ready_i(reserves),
     .burst_o(split)
@@ -206,7 +206,7 @@ module client_port
     .reserve_ready_o(buffer_ready),
     .reserve_i(reserves),
     .reserve_lines_i(split.lines),
-    .reserve_last_i(split.last && !is_apart_q),
+    .reserve_last_i(split.last),
     .more_i(state_q == Requests),
     .bank_o(bank),
     .line_valid_i,
@@ -231,6 +231,7 @@ module client_port
   assign beat_valid_o = state_q == Fails || buffer_valid;
   assign beat_o.last = state_q == Fails || buffer_last;
   assign beat_o.error = state_q == Fails || buffer_error;
+  assign beat_o.copied = copied_q;
   assign beat_o.address = address_q;
 
   `ASSERT(ReadIsAllowed, !read_valid_i || read_i.count != '0)
@@ -243,6 +244,8 @@ module client_port
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
   `ASSERT(FollowingReadHasTheLid, !takes || !read_i.follows || !read_i.cacheable || read_i.lid == lid_q)
   `ASSERT(ColumnsAreNotCacheable, !read_valid_i || !(read_i.columns && read_i.cacheable))
+  `ASSERT(CurrentHeaderIsNotAColumn, !read_valid_i ||
+      !(read_i.columns && read_i.follows && read_i.first == '0))
   `COVER(ColumnsOnBoard, reserves && is_on_board)
   `COVER(IsMappedMeanwhile, is_mapped_q && is_current_q && has_columns_q)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)

@@ -9,6 +9,8 @@ module client_ports
   parameter int unsigned ClientCount = 4,
   // maximum number of bursts of a client in flight
   parameter int unsigned Banks = 2,
+  // number of LIDs that can be mapped
+  parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
   localparam int unsigned Ports = ClientCount + 1,
@@ -75,7 +77,8 @@ module client_ports
 
   for (genvar index = 0; index < Ports; index++) begin : gen_ports
     client_port #(
-      .Banks(Banks)
+      .Banks(Banks),
+      .LidCount(LidCount)
     ) u_client_port (
       .clk_i,
       .rst_i,

@@ -40,7 +40,9 @@ module column_filler
   output line_read_t read_o,
   input  logic       beat_valid_i,
   output logic       beat_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
   input  line_beat_t beat_i,
+  // verilator lint_on UNUSEDSIGNAL
 
   output logic          write_valid_o,
   input  logic          write_ready_i,

@@ -62,7 +62,7 @@ module column_router
 
   assign hit = '{place: PlaceBits'(hit_place_i), lines: hit_lines_i, tag: hit_tag_i};
   assign columns = '{
-    place: PlaceBits'(CacheLines) + PlaceBits'(burst_address_i >> LineIndexBits),
+    place: PlaceBits'(place_of_columns(CacheLines, line_address_t'(burst_address_i >> LineIndexBits))),
     lines: burst_lines_i,
     tag: burst_tag_i
   };

@@ -15,7 +15,7 @@ module line_writes
   parameter int unsigned PlaceBits = 22,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
+  localparam int unsigned ClientBits = client_bits(ClientCount),
   localparam int unsigned TagBits = ClientBits + BankBits
 ) (
   input logic clk_i,
@@ -62,7 +62,7 @@ module line_writes
   assign fill = '{tag: fill_tag_i, place: PlaceBits'(fill_place_i), data: fill_i};
   assign copy = '{
     tag: {Filler, BankBits'(0)},
-    place: PlaceBits'(CacheLines) + PlaceBits'(copy_place_i),
+    place: PlaceBits'(place_of_columns(CacheLines, line_address_t'(copy_place_i))),
     data: copy_i
   };
 

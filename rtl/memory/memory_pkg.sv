@@ -34,6 +34,21 @@ package memory_pkg;
   localparam int unsigned ColumnLines = 32;
   localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
 
+  // Bits of the number of a client. The filler of columns has the number after those of the clients.
+  function automatic int unsigned client_bits(int unsigned clients);
+    return $clog2(clients + 1);
+  endfunction
+
+  // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
+  function automatic int unsigned place_bits(int unsigned cache_lines, int unsigned lids);
+    return $clog2(cache_lines + lids * ColumnLines);
+  endfunction
+
+  // The place of a line of columns, from its number among those of all LIDs.
+  function automatic line_address_t place_of_columns(int unsigned cache_lines, line_address_t line);
+    return line_address_t'(cache_lines) + line;
+  endfunction
+
   // A burst: adjacent lines within a page. The address is that of its first line.
   typedef struct packed {
     // reads columns of leaves in on-board memory: the address counts from the start of all columns

@@ -26,7 +26,7 @@ module memory_system
   parameter int unsigned CacheEntryLines = 128,
   // the clients, and the filler of columns
   localparam int unsigned Ports = ClientCount + 1,
-  localparam int unsigned ClientBits = $clog2(Ports),
+  localparam int unsigned ClientBits = client_bits(ClientCount),
   localparam int unsigned TagBits = ClientBits + $clog2(Banks)
 ) (
   input logic clk_i,
@@ -75,7 +75,7 @@ module memory_system
   localparam int unsigned BankBits = $clog2(Banks);
   localparam int unsigned CachePage = PageTablePage + LidCount / (PageBytes / 8);
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines;
-  localparam int unsigned PlaceBits = $clog2(CacheLines + LidCount * ColumnLines);
+  localparam int unsigned PlaceBits = place_bits(CacheLines, LidCount);
 
   logic [Ports-1:0] lookup_valid, lookup_ready, found_valid;
   lookup_t [Ports-1:0] lookup;
@@ -94,6 +94,7 @@ module memory_system
   client_ports #(
     .ClientCount(ClientCount),
     .Banks(Banks),
+    .LidCount(LidCount),
     .Channels(Channels)
   ) u_client_ports (
     .lookup_valid_o(lookup_valid), .lookup_ready_i(lookup_ready),

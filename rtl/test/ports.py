@@ -3,10 +3,11 @@ and the key buffers."""
 
 import random
 from collections import deque
+from dataclasses import replace
 
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from honeycomb_layout import NodeHeader
+from honeycomb_layout import LockAndSize, NodeHeader
 from nodes import Memory
 from records import record
 from streams import end_of_reset
@@ -18,6 +19,21 @@ LINE_BITS, LINE_BYTES = 512, 64
 def line(data: bytes) -> int:
     """Returns up to 64 bytes as the bits of a line."""
     return int.from_bytes(data, "little")
+
+
+def earlier(data: bytes) -> bytes:
+    """Returns a header as it may have been before: with fewer log entries, and with any siblings."""
+    header = NodeHeader.unpack(data)
+    state = LockAndSize.from_int(header.lock_and_size)
+    entries = random.randint(0, state.log_count)
+    log_bytes = state.size - header.sorted_end
+    state = replace(
+        state, log_count=entries, size=header.sorted_end + log_bytes * entries // max(state.log_count, 1),
+        lock=random.getrandbits(1), sequence_number=random.getrandbits(31),
+    )
+    left, right = random.getrandbits(48), random.getrandbits(48)
+    tags = tuple(tag if at < entries else 0 for at, tag in enumerate(header.tags))
+    return replace(header, lock_and_size=state.to_int(), left=left, right=right, tags=tags).pack()
 
 
 class Wire:
@@ -42,14 +58,19 @@ def element(signal, index: int, bits: int) -> int:
 class MemoryPorts:
     """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read arrives
     after `latency` cycles plus at most `jitter` cycles. A read fails with the probability `failures` at a
-    random beat, and so do the reads of the port that were accepted after it."""
+    random beat, and so do the reads of the port that were accepted after it. A read by LID of columns gets
+    the header of a copy with the probability `copies`."""
 
     # Maximum number of reads of a port in flight.
     OPEN_MAX = 3
 
-    def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0):
+    def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0,
+                 copies=0.0):
         self.dut, self.memory, self.ports = dut, memory, ports
-        self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
+        self.latency, self.jitter, self.stall = latency, jitter, stall
+        self.failures, self.copies = failures, copies
+        # by port: the read by LID got the header of a copy
+        self.copied = [False] * ports
         # For tests: the reads, the number of failed reads, the number of reads that were accepted before
         # another one had ended, and the cycles from reads to their first beats.
         self.reads, self.failed, self.followed, self.waited = [], 0, 0, 0
@@ -72,10 +93,10 @@ class MemoryPorts:
             self.is_waiting[index] = True
         address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
         lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
+        if not read["follows"]:
+            self.copied[index] = False
         if read["columns"] and address:
-            header = NodeHeader.unpack(self.memory.lines(address, 0, 1)[0])
-            end = LINE_BYTES * (read["first"] + read["count"])
-            assert end <= header.sorted_end, "log entries are not columns"
+            lines[0] = self.column(index, read, address, lines[0])
         bad = len(lines) if address else 0
         # A read without an address fails at once.
         if address and random.random() < self.failures:
@@ -85,7 +106,16 @@ class MemoryPorts:
             last = at in (bad, len(lines) - 1)
             word = random.getrandbits(LINE_BITS) if at == bad else line(data)
             fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
-            self.beats[index].append(fields)
+            self.beats[index].append(fields | {"copied": self.copied[index]})
+
+    def column(self, index: int, read: dict[str, int], address: int, data: bytes) -> bytes:
+        """Checks a read of columns. Returns its first line, which may be the header of a copy."""
+        header = NodeHeader.unpack(self.memory.lines(address, 0, 1)[0])
+        end = LINE_BYTES * (read["first"] + read["count"])
+        assert end <= header.sorted_end, "log entries are not columns"
+        assert read["first"] or not read["follows"], "the current header is not a column"
+        self.copied[index] |= bool(read["by_lid"] and not read["first"]) and random.random() < self.copies
+        return earlier(data) if self.copied[index] and not read["first"] else data
 
     def may_accept(self, index: int) -> bool:
         """Returns whether the port accepts a read: not while an error is pending, and only some reads may

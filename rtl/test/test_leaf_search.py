@@ -9,7 +9,7 @@ from cocotb.triggers import FallingEdge
 from honeycomb_layout import Columns, Fences, NodeHeader
 from keys import near, random_keys
 from nodes import SHAPES, Item, Plan, Shape, head
-from ports import line
+from ports import earlier, line
 from records import record
 from runner import simulate
 from streams import STALLS, Source, start
@@ -77,15 +77,31 @@ class Bench:
         dut.start_i.value = 1
         await FallingEdge(dut.clk_i)
         dut.start_i.value = 0
-        self.send(0, 192)
+        copied, first = random.random() < 0.5, data[:64]
+        if copied:
+            first = earlier(first)
+        dut.line_copied_i.value = int(copied)
+        self.source.put(line(first))
+        self.send(64, 192)
         await self.until(dut.header_valid_o)
-        assert int(dut.header_o.value) == line(data[:64])
+        assert int(dut.header_o.value) == line(first) and dut.header_copied_o.value == copied
         for name, value in key.items():
             getattr(dut, name).value = value
         dut.key_valid_i.value = 1
         await self.until(dut.found_o)
         dut.key_valid_i.value = 0
         assert not self.source.queue, "a line was not expected"
+        if copied:
+            await self.check_current_header()
+        assert int(dut.header_o.value) == line(data[:64])
+
+    async def check_current_header(self):
+        """Sends the current header, which replaces that of the copy."""
+        assert self.dut.header_copied_o.value == 1
+        self.send(0, 64)
+        while self.dut.header_copied_o.value == 1:
+            await FallingEdge(self.dut.clk_i)
+        assert self.dut.found_o.value == 1
 
     def check(self, first: int, last: int):
         """Checks the result: the range of the items, and the offset of the first one."""
@@ -111,7 +127,7 @@ class Bench:
 
 async def begin(dut, stall: float) -> Bench:
     bench = Bench(dut, stall)
-    await start(dut, start_i=0, key_valid_i=0, has_key_i=1, at_end_i=0, head_i=0)
+    await start(dut, start_i=0, line_copied_i=0, key_valid_i=0, has_key_i=1, at_end_i=0, head_i=0)
     await FallingEdge(dut.clk_i)
     start_soon(bench.watch())
     return bench

@@ -7,7 +7,7 @@ from os.path import commonprefix
 import cocotb
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from honeycomb_layout import STATUS_FAULT, STATUS_FOUND, CompletionPair
+from honeycomb_layout import STATUS_FAULT, STATUS_FOUND, CompletionPair, LockAndSize, NodeHeader
 from keys import around, nested_keys
 from nodes import SHAPES, Item, Memory, Plan, Shape
 from ports import KeyPorts, MemoryPorts
@@ -124,7 +124,7 @@ async def bench_of(dut, shape: str, stall: float, writes=None, value_bytes=VALUE
     """Returns a bench, the tree in its memory, and keys of this tree."""
     memory = Memory(SHAPES[shape])
     tree, keys = grow(memory, writes or {"default": 400, "tiny": 150}.get(shape, 200), value_bytes, version)
-    bench = Bench(dut, memory, stall, jitter=5 if stall else 0, **ports)
+    bench = Bench(dut, memory, stall, jitter=5 if stall else 0, **{"copies": 0.5} | ports)
     await bench.start()
     return bench, tree, keys
 
@@ -346,6 +346,22 @@ async def leaves_that_are_too_large(dut, node_bytes):
         await bench.check(get, tree.root)
         await bench.check(Read(LOG_ENTRIES + 1, b"33"), tree.root)
     await bench.fails(Read(tree.version, b"33"), tree.root)
+
+
+@cocotb.test()
+async def current_headers_that_are_too_large(dut):
+    """A header that exceeds the buffer is noticed, also if that of a copy did not."""
+    memory = Memory(SHAPES["default"])
+    tree, bench = Tree(memory), Bench(dut, memory, copies=1.0)
+    await bench.start()
+    for at in range(4):
+        tree.put(b"%d" % at, b"value")
+    address = memory.lids[tree.root]
+    header, rest = NodeHeader.unpack(memory.buffers[address][:64]), memory.buffers[address][64:]
+    state = replace(LockAndSize.from_int(header.lock_and_size), size=NODE_BYTES + 64)
+    memory.buffers[address] = replace(header, lock_and_size=state.to_int()).pack() + rest
+    for _ in range(12):
+        await bench.fails(Read(tree.version, b"absent", is_scan=False), tree.root)
 
 
 @cocotb.test()

@@ -34,7 +34,7 @@ class Bench:
 
     def __init__(self, dut, memory: Memory, stall: float):
         self.dut, self.memory, self.stall = dut, memory, stall
-        self.ports = MemoryPorts(dut, memory, ports=UNITS * SLOTS, stall=stall, jitter=20)
+        self.ports = MemoryPorts(dut, memory, ports=UNITS * SLOTS, stall=stall, jitter=20, copies=0.5)
         self.keys = KeyPorts(dut, ports=UNITS, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
         self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)

@@ -24,7 +24,7 @@ module accelerator
   // The memory system has one client more, the filler of columns. Reads of host memory that a client may
   // have in flight:
   localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = $clog2(Clients + 1) + $clog2(Banks),
+  localparam int unsigned TagBits = client_bits(Clients) + $clog2(Banks),
   localparam int unsigned RegisterAddressBits = 12,
   // events of accelerator_core, and of memory_events
   localparam int unsigned CoreEvents = 4 + 3 * Clients + ScanUnits,

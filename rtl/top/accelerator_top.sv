@@ -29,7 +29,7 @@ module accelerator_top
   localparam int unsigned Channels = 2,
   localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see host_reader; on-board memory needs one bit more. The filler of columns is a client, too.
-  localparam int unsigned HostIdBits = $clog2(Clients + 1) + 1,
+  localparam int unsigned HostIdBits = memory_pkg::client_bits(Clients) + 1,
   localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
   localparam int unsigned Events = 4 + 3 * Clients + ScanUnits + 2 + 2 * Channels

@@ -8,12 +8,13 @@ module memory_events
   import layout_pkg::*;
   import accelerator_pkg::*;
   import axi_pkg::*;
+  import memory_pkg::*;
 #(
   parameter int unsigned Clients = 2,
   parameter int unsigned TagBits = 2,
   parameter int unsigned Channels = 1,
   localparam int unsigned Events = 2 + 2 * Channels,
-  localparam int unsigned ClientBits = $clog2(Clients + 1)
+  localparam int unsigned ClientBits = client_bits(Clients)
 ) (
   input slot_t [Clients-1:0] client_slots_i,
 

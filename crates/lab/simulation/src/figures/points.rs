@@ -19,6 +19,13 @@ pub(super) struct Point {
     pub(super) traffic: Traffic,
 }
 
+/// Where samples, heads and offsets of leaves are read.
+#[derive(Clone, Copy, PartialEq)]
+enum Columns {
+    InHostMemory,
+    OnBoard,
+}
+
 /// Pairs and nodes as in the paper: three levels of interior nodes.
 const PAPER: Dataset = Dataset { pairs: 128_000_000, ..tree(8192) };
 /// Nodes as in the paper, in a smaller tree with two levels of interior nodes.
@@ -153,17 +160,20 @@ pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
 
 pub(super) fn limits(scale: Scale) -> Vec<Point> {
     let trees = [
-        (PAPER, "8 KiB, 3 levels", false),
-        (PAPER_NODES, "8 KiB, 2 levels", false),
-        (PAPER_NODES, "8 KiB, 2 levels, columns on board", true),
-        (MIDDLE, "2 KiB, 2 levels", false),
-        (HIGH, "1 KiB, 3 levels", false),
+        (PAPER, "8 KiB, 3 levels", Columns::InHostMemory),
+        (PAPER_NODES, "8 KiB, 2 levels", Columns::InHostMemory),
+        (PAPER_NODES, "8 KiB, 2 levels, columns on board", Columns::OnBoard),
+        (MIDDLE, "2 KiB, 2 levels", Columns::InHostMemory),
+        (HIGH, "1 KiB, 3 levels", Columns::InHostMemory),
     ];
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24)];
     let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
-    both.map(|((dataset, nodes, leaf_columns), workload)| {
+    both.map(|((dataset, nodes, columns), workload)| {
         let point = scale.point(workload, nodes, dataset, workload);
-        Point { simulator: Simulator { leaf_columns, ..point.simulator }, ..point }
+        Point {
+            simulator: Simulator { leaf_columns: columns == Columns::OnBoard, ..point.simulator },
+            ..point
+        }
     })
     .collect()
 }
