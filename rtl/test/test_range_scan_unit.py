@@ -7,10 +7,17 @@ from os.path import commonprefix
 import cocotb
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from honeycomb_layout import STATUS_FAULT, STATUS_FOUND, CompletionPair, LockAndSize, NodeHeader
+from honeycomb_layout import (
+    COLUMN_HEADS_OFFSET,
+    STATUS_FAULT,
+    STATUS_FOUND,
+    CompletionPair,
+    LockAndSize,
+    NodeHeader,
+)
 from keys import around, nested_keys
-from nodes import SHAPES, Item, Memory, Plan, Shape
-from ports import KeyPorts, MemoryPorts
+from nodes import SHAPES, Entry, Item, Memory, Plan, Shape
+from ports import LINE_BYTES, KeyPorts, MemoryPorts
 from runner import SEEDS, simulate
 from scans import (
     DESCENT,
@@ -346,6 +353,23 @@ async def leaves_that_are_too_large(dut, node_bytes):
         await bench.check(get, tree.root)
         await bench.check(Read(LOG_ENTRIES + 1, b"33"), tree.root)
     await bench.fails(Read(tree.version, b"33"), tree.root)
+
+
+@cocotb.test()
+async def log_entries_beside_heads(dut):
+    """In a small leaf, log entries share a line with heads, which is not read as columns."""
+    memory = Memory(SHAPES["default"])
+    root, key = memory.reserve_lid(), b"b"
+    entries = (Entry(b"a", 2, Item(b"a", b"1")), Entry(b"b", 3, Item(b"b", b"2")))
+    memory.map(root, memory.place_node(Plan(items=(Item(key, b"0"),), entries=entries)))
+    bench = Bench(dut, memory, copies=0.5)
+    await bench.start()
+    for version in (1, 2, 3) * 4:
+        await bench.check(Read(version, key, is_scan=False), root)
+        await bench.check(Read(version), root)
+    line = COLUMN_HEADS_OFFSET // LINE_BYTES
+    heads = [read for read in bench.ports.reads if read["follows"] and read["first"] == line]
+    assert heads and not any(read["columns"] for read in heads)
 
 
 @cocotb.test()

@@ -71,8 +71,8 @@ pub struct Limits {
     pub groups: Vec<GroupRate>,
     /// Bytes per second of sequential reads.
     pub sequential: f64,
-    /// Bytes per second of memory that the process uses for the first time, by one thread. The kernel clears it;
-    /// a hypervisor may first have to find it. Inserts need it.
+    /// Bytes per second of memory that one thread of the process uses for the first time. The kernel clears
+    /// it; a hypervisor may first have to find it. Inserts need it.
     #[serde(default)]
     pub new_memory: f64,
 }
