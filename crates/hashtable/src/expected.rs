@@ -120,10 +120,11 @@ impl Expected {
         // No mark shows an empty value.
         if is_found && pair.value_length > 0 {
             let lengths = (key.bytes.len(), pair.value_length);
-            if self.latest == lengths && lengths != (self.key_length, self.value_length) {
+            if self.latest != lengths {
+                self.latest = lengths;
+            } else if lengths != (self.key_length, self.value_length) {
                 *self = Self::new(lengths.0, lengths.1);
             }
-            self.latest = lengths;
         }
         (pair, is_found)
     }

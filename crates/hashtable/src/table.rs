@@ -129,7 +129,8 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// Checks every rule of the stored bytes, and counts what a walk over all buckets finds. No other
     /// thread may use the table.
     ///
-    /// # Errors A description of the first broken rule.
+    /// # Errors
+    /// A description of the first broken rule.
     pub fn verify(&self) -> Result<Census, String> {
         let pin = self.memory.pin();
         self.index.verify(Access::new(&self.memory, &pin))
@@ -172,17 +173,23 @@ impl<M: Deref<Target = Memory>> Table<M> {
 /// has a pin of its own: a pin is a full fence.
 #[derive(Debug)]
 pub struct Session<'t> {
-    pub(crate) memory: &'t Memory,
+    memory: &'t Memory,
     pub(crate) index: &'t Index,
-    pub(crate) pin: Pin<'t>,
+    pin: Pin<'t>,
     scratch: Scratch,
-    pub(crate) expected: Expected,
+    expected: Expected,
 }
 
 impl Session<'_> {
     #[inline]
     pub(crate) fn access(&self) -> Access<'_> {
         Access::new(self.memory, &self.pin)
+    }
+
+    /// Returns the access together with the lengths that the next search expects.
+    #[inline]
+    pub(crate) fn access_expecting(&mut self) -> (Access<'_>, &mut Expected) {
+        (Access::new(self.memory, &self.pin), &mut self.expected)
     }
 
     /// Memory for a value.
@@ -233,9 +240,10 @@ impl Session<'_> {
     #[inline(always)]
     fn get_short(&mut self, key: &[u8; 8], out: &mut Vec<u8>) -> Outcome {
         let hashed = HashedKey::new(self.index.config.seed, key);
-        let (access, mut value) = (Access::new(self.memory, &self.pin), ShortValue::default());
-        let first = self.index.first(access, hashed.hash);
-        match short_value(access, first, &hashed, &mut value, &mut self.expected) {
+        let (index, mut value) = (self.index, ShortValue::default());
+        let (access, expected) = self.access_expecting();
+        let first = index.first(access, hashed.hash);
+        match short_value(access, first, &hashed, &mut value, expected) {
             Ok(is_found) if is_found => Outcome::Found(value.append(out)),
             Ok(_) => Outcome::Absent,
             Err(pending) => self.finish_short(pending, hashed.hash, key, out),

@@ -55,9 +55,10 @@ impl Session<'_> {
     ) -> Result<Option<R>, Error> {
         check_key(key.as_ref())?;
         let hashed = HashedKey::new(self.index.config.seed, key.as_ref());
-        let (access, mut value) = (Access::new(self.memory, &self.pin), ShortValue::default());
-        let first = self.index.first(access, hashed.hash);
-        Ok(match short_value(access, first, &hashed, &mut value, &mut self.expected) {
+        let (index, mut value) = (self.index, ShortValue::default());
+        let (access, expected) = self.access_expecting();
+        let first = index.first(access, hashed.hash);
+        Ok(match short_value(access, first, &hashed, &mut value, expected) {
             Ok(is_found) => is_found.then(|| visit(value.bytes())),
             Err(pending) => self.finish_with(pending, hashed.hash, key, visit),
         })
