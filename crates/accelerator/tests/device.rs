@@ -11,7 +11,7 @@ use honeycomb_accelerator::{
     Accelerator, Backend, Completions, DeviceBackend, Engine, Engines, Error, HostMemory, Queue, Read,
     Request, Requests, Status, Window,
 };
-use honeycomb_btree::{Forest, Operation, Outcome, Root, Scan, Version};
+use honeycomb_btree::{Forest, Operation, Root, Scan, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
 use honeycomb_testing::DeviceModel;
 use honeycomb_testing::index::{MIB, forest, tiny};
@@ -267,10 +267,7 @@ impl Counting<'_> {
                 let bounds = (Bound::Included(&other[..]), Bound::Excluded(key));
                 self.forest.delete_range(self.root, bounds.0, bounds.1).unwrap();
             }
-            match self.forest.write(self.root, key, Operation::Add(1)).unwrap() {
-                Outcome::Added { sum } | Outcome::AddedFirst { sum } => sum,
-                other => panic!("{other:?}"),
-            }
+            self.forest.write(self.root, key, Operation::Add(1)).unwrap().sum().expect("a sum")
         });
     }
 

@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use honeycomb_btree::{Forest, Operation, Outcome, Root};
+use honeycomb_btree::{Forest, Operation, Root};
 use honeycomb_testing::index::{Keys, MIB, forest, key, tiny};
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
@@ -36,10 +36,7 @@ fn step(forest: &Forest, root: Root, rng: &mut StdRng) -> Record {
     let key = counter_key(counter);
     let began = Instant::now();
     let sum = if added {
-        match forest.write(root, &key, Operation::Add(1)).unwrap() {
-            Outcome::Added { sum } | Outcome::AddedFirst { sum } => sum,
-            other => panic!("{other:?}"),
-        }
+        forest.write(root, &key, Operation::Add(1)).unwrap().sum().expect("a sum")
     } else {
         let reader = forest.reader();
         reader.get(root, &key).map_or(0, |found| u64::from_le_bytes(found.value.try_into().unwrap()))

@@ -233,9 +233,8 @@ impl Table {
     /// [`Error::NotCounter`], [`Error::KeyLength`], [`Error::OutOfMemory`].
     pub fn add(&self, key: &[u8], delta: i64) -> Result<u64, Error> {
         match self.write(key, Operation::Add(delta))? {
-            Outcome::Added { sum } | Outcome::AddedFirst { sum } => Ok(sum),
             Outcome::NotCounter { bytes } => Err(Error::NotCounter { bytes }),
-            other => unreachable!("an add returned {other:?}"),
+            outcome => Ok(outcome.sum().expect("an add returns a sum")),
         }
     }
 

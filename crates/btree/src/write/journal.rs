@@ -131,10 +131,10 @@ impl WriteTransaction<'_> {
         if let Some(old) = self.old_value.take() {
             self.changes.old(tree, key, &old);
         }
+        if let Some(sum) = outcome.sum() {
+            return self.changes.put(tree, key, &sum.to_le_bytes());
+        }
         match (outcome, operation, operation.value()) {
-            (Outcome::Added { sum } | Outcome::AddedFirst { sum }, ..) => {
-                self.changes.put(tree, key, &sum.to_le_bytes());
-            }
             (Outcome::Original(before), Operation::Function(function), _) => {
                 // It has had a result for this value.
                 self.changes.put(tree, key, &function.apply(&before.value).unwrap_or_default());

@@ -160,6 +160,15 @@ impl Outcome {
             _ => false,
         }
     }
+
+    /// Returns the new value of a counter that was changed or inserted.
+    #[must_use]
+    pub fn sum(&self) -> Option<u64> {
+        match *self {
+            Self::Added { sum } | Self::AddedFirst { sum } => Some(sum),
+            _ => None,
+        }
+    }
 }
 
 /// One operation of a batch.
