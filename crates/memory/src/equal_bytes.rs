@@ -63,9 +63,31 @@ fn load(line: &[MappedWord; LINE_WORDS]) -> [std::arch::x86_64::__m128i; 4] {
     if crate::heads::has_vectors() { load_with!("vmovdqu", line) } else { load_with!("movdqu", line) }
 }
 
-/// Returns a bit for each byte of eight words, little-endian, which is set if it equals `byte`.
+/// Returns a bit for each byte of two words, little-endian, which is set if it equals `byte`.
 #[must_use]
-pub fn equal_bytes_of(words: [u64; LINE_WORDS], byte: u8) -> u64 {
+#[inline(always)]
+pub fn equal_bytes_of_two(words: [u64; 2], byte: u8) -> u32 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
+
+        let [low, high] = words.map(u64::cast_signed);
+        // SAFETY: SSE2 is part of x86-64.
+        let mask = unsafe {
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_set_epi64x(high, low), _mm_set1_epi8(byte.cast_signed())))
+        };
+        mask.cast_unsigned()
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        equal_bytes_of(words, byte) as u32
+    }
+}
+
+/// Returns a bit for each byte of up to eight words, little-endian, which is set if it equals `byte`.
+#[must_use]
+pub fn equal_bytes_of<const WORDS: usize>(words: [u64; WORDS], byte: u8) -> u64 {
+    const { assert!(WORDS <= u64::BITS as usize / 8) };
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
     const LOW: u64 = u64::from_ne_bytes([1; 8]);
     words.into_iter().rev().fold(0, |bits, word| {
@@ -75,4 +97,24 @@ pub fn equal_bytes_of(words: [u64; LINE_WORDS], byte: u8) -> u64 {
         // The product moves the bit of each byte to its place in the highest byte.
         bits << 8 | (!differs & HIGH).wrapping_mul(0x0002_0408_1020_4081) >> 56
     })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_bytes_are_found_at_every_position() {
+        for places in 0..=u16::MAX {
+            for (byte, other) in [(0, 1), (1, 0), (0x80, 0), (0, 0x80), (0xff, 0x7f), (0x7f, 0x80)] {
+                let bytes = |from: usize| {
+                    let byte_at = |index| if places >> (from + index) & 1 == 1 { byte } else { other };
+                    u64::from_le_bytes(std::array::from_fn(byte_at))
+                };
+                let words = [bytes(0), bytes(8)];
+                assert_eq!(equal_bytes_of_two(words, byte), u32::from(places), "{words:x?}");
+                assert_eq!(equal_bytes_of(words, byte), u64::from(places), "{words:x?}");
+            }
+        }
+    }
 }

@@ -44,6 +44,16 @@ pub trait Vectors: Copy {
     /// first `present` heads count.
     fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize;
 
+    /// As [`Vectors::rank_in_group`], for two adjacent groups.
+    #[inline(always)]
+    fn rank_in_two_groups(self, groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
+        let (groups, _) = groups.as_chunks();
+        match self.rank_in_group(&groups[0], present.min(GROUP), head) {
+            GROUP => GROUP + self.rank_in_group(&groups[1], present - GROUP, head),
+            rank => rank,
+        }
+    }
+
     /// Returns the number of heads of a group but the first that are not greater than `head`.
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize;
 }
@@ -90,6 +100,19 @@ impl Vectors for Detected {
             }
         }
         vectorized(Rank(group, present, head))
+    }
+
+    #[inline]
+    fn rank_in_two_groups(self, groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
+        struct Rank<'g>(&'g [u8; 2 * GROUP_BYTES], usize, u64);
+        impl Vectorized for Rank<'_> {
+            type Output = usize;
+            #[inline(always)]
+            fn run(self, vectors: impl Vectors) -> usize {
+                vectors.rank_in_two_groups(self.0, self.1, self.2)
+            }
+        }
+        vectorized(Rank(groups, present, head))
     }
 
     #[inline]

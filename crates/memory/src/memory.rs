@@ -150,6 +150,13 @@ impl Memory {
     #[inline]
     pub fn node<'p>(&'p self, pin: &'p Pin<'_>, lid: Lid) -> Node<'p> {
         assert!(pin.guards(&self.epochs), "the pin belongs to another memory");
+        self.current(lid)
+    }
+
+    /// Returns the current node of a LID. The caller has a pin of this memory during the lifetime of the
+    /// reference.
+    #[inline]
+    pub(crate) fn current(&self, lid: Lid) -> Node<'_> {
         let address = self.page_table.load(lid);
         assert!(address != 0, "LID {} is not mapped", lid.get());
         // SAFETY: the page table maps LIDs to published nodes in the arena; the node was reachable after the

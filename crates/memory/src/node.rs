@@ -15,7 +15,7 @@ use std::{fmt, slice};
 
 use honeycomb_layout::node_header as header;
 
-use crate::address::BusAddress;
+use crate::address::{BusAddress, Lid};
 use crate::arena::MappedWord;
 use crate::lock_word::{LockAndSize, LockWord};
 use crate::memory::Memory;
@@ -92,6 +92,16 @@ impl<'p> Node<'p> {
     #[inline]
     pub fn unread(self) -> Published<'p> {
         Published { node: self, state: LockAndSize::new(header::SIZE, 0) }
+    }
+
+    /// The current node of a LID. The pin of this node guards it, too.
+    ///
+    /// # Panics
+    /// If the LID is not mapped.
+    #[must_use]
+    #[inline]
+    pub fn current(self, lid: Lid) -> Self {
+        self.memory.current(lid)
     }
 
     /// The previous version: the node that this node replaced.
@@ -228,6 +238,12 @@ impl<'p> Published<'p> {
     #[inline]
     pub fn state(self) -> LockAndSize {
         self.state
+    }
+
+    /// Replaces the contents by those of this moment.
+    #[inline(always)]
+    pub fn update(&mut self) {
+        self.state = self.node.lock_and_size();
     }
 
     /// The bytes from offset 64 up to the published size.

@@ -36,6 +36,37 @@ fn check_group(random: &mut Random, heads: &[u64; heads::GROUP], head: u64) {
     expected.check("detected", heads::Detected);
 }
 
+fn check_two_groups(random: &mut Random, heads: &[u64; 2 * heads::GROUP], head: u64) {
+    let bytes: Vec<u8> = heads.iter().flat_map(|other| other.to_le_bytes()).collect();
+    let present = random.below(heads.len() + 1);
+    let rank = heads[..present].iter().take_while(|&&other| other <= head).count();
+    struct Expected<'g>(&'g [u8], usize, u64, usize);
+    impl ForEachKind for Expected<'_> {
+        fn check(&mut self, name: &str, vectors: impl Vectors) {
+            let Expected(groups, present, head, rank) = *self;
+            let found = vectors.rank_in_two_groups(groups.try_into().unwrap(), present, head);
+            assert_eq!(found, rank, "{name}: {head} among {present} of {groups:?}");
+        }
+    }
+    let mut expected = Expected(&bytes, present, head, rank);
+    heads::for_each_kind(&mut expected);
+    expected.check("detected", heads::Detected);
+}
+
+#[test]
+fn variants_agree_on_two_groups() {
+    let mut random = Random::new(seed());
+    for _ in 0..2000 {
+        let bits = 1 + random.below(64) as u32;
+        let mut heads = std::array::from_fn(|_| random.next() >> (64 - bits));
+        heads.sort_unstable();
+        for head in heads.into_iter().chain([0, u64::MAX]) {
+            check_two_groups(&mut random, &heads, head);
+            check_two_groups(&mut random, &heads, head.wrapping_sub(1));
+        }
+    }
+}
+
 #[test]
 fn variants_agree_on_groups() {
     let mut random = Random::new(seed());

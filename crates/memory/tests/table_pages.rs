@@ -83,7 +83,7 @@ fn all_bytes_of_a_line_are_compared() {
             (bytes[at], bytes[near]) = (byte, byte);
             memory.pages(&pin).words(slab_of(page), 64).unwrap().store_bytes(0, &bytes);
             assert_eq!(line.equal_bytes(byte), 1 << at | 1 << near, "{byte} at {at}");
-            let words = std::array::from_fn(|index| line.load(index));
+            let words: [u64; 8] = std::array::from_fn(|index| line.load(index));
             assert_eq!(equal_bytes_of(words, byte), 1 << at | 1 << near, "{byte} at {at}");
         }
     }

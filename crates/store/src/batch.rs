@@ -3,10 +3,10 @@
 use std::ops::{Bound, Range, RangeBounds};
 
 use honeycomb_btree::{BatchEntry, BatchOperation, Operation, Outcome, TreeRange, Version};
+use honeycomb_memory::short_bytes;
 
 use crate::error::Error;
 use crate::range::{self, Bounds};
-use crate::short_bytes;
 use crate::table::Table;
 use crate::table_handle::{TableHandle, TableRef};
 use crate::unordered::table::UnorderedTable;

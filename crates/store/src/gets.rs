@@ -1,6 +1,6 @@
 //! Gets of a batch of reads, of the newest version.
 
-use crate::short_bytes;
+use honeycomb_memory::short_bytes;
 
 /// Gets in the order of their addition, each with what chooses its table.
 #[derive(Debug, Clone)]

@@ -72,7 +72,6 @@ mod range;
 mod reads;
 mod reserve;
 mod scan;
-mod short_bytes;
 mod snapshot;
 mod statistics;
 mod store;

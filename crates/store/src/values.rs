@@ -1,5 +1,7 @@
 //! The values that the gets of a batch of reads have found, within their limits.
 
+use honeycomb_memory::short_bytes;
+
 /// The concatenated values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
@@ -84,7 +86,7 @@ impl Limits {
         if end > values.capacity() {
             self.grow(values, end);
         }
-        values.extend_from_slice(value);
+        short_bytes::append(value, values);
         Found::At { start, end }
     }
 

@@ -1,8 +1,8 @@
 //! The log entries that may have a key: those with its fingerprint, and those whose fingerprint is unknown.
 
 use honeycomb_layout::node_header::TAGS_COUNT;
+use honeycomb_memory::equal_bytes_of_two;
 
-use crate::node::equal_bytes::equal_bytes;
 use crate::node::key::{SearchKey, tag};
 
 /// A set of log entries.
@@ -25,11 +25,7 @@ impl Candidates {
         if count == 0 {
             return Self::NONE;
         }
-        let ([first, second], tag) = (tags(), tag(search_key.suffix));
-        let mut equal = equal_bytes(first, tag);
-        if count > 8 {
-            equal |= equal_bytes(second, tag) << 8;
-        }
+        let equal = equal_bytes_of_two(tags(), tag(search_key.suffix));
         let looked_at = (1 << count.min(TAGS_COUNT)) - 1;
         if count > TAGS_COUNT {
             return Self { tagged: equal & looked_at | u32::MAX << TAGS_COUNT, untagged: true };

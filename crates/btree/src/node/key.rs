@@ -85,15 +85,23 @@ impl<'a> SearchKey<'a> {
         rest[HEAD_BYTES..].cmp(&self.rest()[HEAD_BYTES..])
     }
 
-    /// Returns whether a suffix with the same head is this key.
-    #[inline]
-    pub(crate) fn equals_rest(&self, length: usize, rest: &[u8]) -> bool {
+    /// Returns whether a suffix with the same head is this key. It has `length` bytes; `bytes` begins with
+    /// those after its head, and may have others behind them.
+    #[inline(always)]
+    pub(crate) fn equals_rest(&self, length: usize, bytes: &[u8]) -> bool {
         if length != self.suffix.len() {
             return false;
         }
-        match (rest.first_chunk::<HEAD_BYTES>(), self.rest().first_chunk()) {
-            (Some(rest), Some(own)) if length == 2 * HEAD_BYTES => rest == own,
-            _ => rest == self.rest(),
+        let rest_bytes = length.saturating_sub(HEAD_BYTES);
+        match (rest_bytes, bytes.first_chunk(), self.suffix.last_chunk()) {
+            (0, ..) => true,
+            // One load each. The bytes after the rest and those before the own one are shifted out.
+            (1..=HEAD_BYTES, Some(first), Some(last)) => {
+                let others = 8 * (HEAD_BYTES - rest_bytes);
+                let own = u64::from_le_bytes(*last) >> others;
+                (u64::from_le_bytes(*first) ^ own) << others == 0
+            }
+            _ => bytes[..rest_bytes] == *self.rest(),
         }
     }
 }
@@ -164,11 +172,10 @@ mod tests {
                         "{suffix:?} {search_key:?}"
                     );
                 }
-                assert_eq!(
-                    key.equals_rest(suffix.len(), rest),
-                    suffix == search_key,
-                    "{suffix:?} {search_key:?}"
-                );
+                for behind in [&[][..], &[7; 8]] {
+                    let is_equal = key.equals_rest(suffix.len(), &[rest, behind].concat());
+                    assert_eq!(is_equal, suffix == search_key, "{suffix:?} {search_key:?}");
+                }
             }
         }
     }

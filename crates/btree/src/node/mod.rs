@@ -4,7 +4,6 @@ pub(crate) mod candidates;
 pub(crate) mod columns;
 pub(crate) mod consolidation;
 pub(crate) mod counts;
-pub(crate) mod equal_bytes;
 pub(crate) mod fences;
 pub(crate) mod header;
 pub(crate) mod in_node;

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use honeycomb_layout::COLUMN_HEADS_OFFSET;
 use honeycomb_memory::heads::Detected;
-use honeycomb_memory::{LINE_BYTES, Lid, LockAndSize, Node};
+use honeycomb_memory::{LINE_BYTES, Lid, Node};
 
 use crate::node::item::Item;
 use crate::node::key::SearchKey;
@@ -84,10 +84,9 @@ pub(crate) fn prefetch_for_write(
     leaf: Node<'_>,
     shape: &Shape,
     sorted_end: usize,
-    state: LockAndSize,
+    (size, log_count): (usize, usize),
     entry_bytes: usize,
 ) {
-    let (size, log_count) = (state.size(), state.log_count());
     leaf.prefetch_log_words(log_count + 1);
     match entry_bytes <= shape.log_room(sorted_end, size, log_count) {
         true => leaf.prefetch(sorted_end, size + entry_bytes),
@@ -149,7 +148,7 @@ pub(crate) fn find_in<'a>(view: View<'a>, search_key: &SearchKey<'_>, near: Near
 #[inline]
 pub(crate) fn child_for(view: View<'_>, search_key: &SearchKey<'_>) -> (usize, Lid) {
     let near = find_near(view, search_key);
-    let number = view.columns().separators_not_greater(Detected, search_key, near.start());
+    let number = view.columns().separators_not_greater(Detected, *search_key, near.start());
     (number, child_at(view, number))
 }
 

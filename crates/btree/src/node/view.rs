@@ -294,19 +294,11 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Prefetches the lines from one offset to another.
-    #[inline]
-    pub(crate) fn prefetch(self, from: usize, to: usize) {
-        if let Words::Published(node, _) = self.words {
-            node.prefetch(from, to);
-        }
-    }
-
     /// Prefetches the bytes for a write: see [`prefetch_for_write`].
     #[inline]
     pub(crate) fn prefetch_for_write(self, shape: &Shape, entry_bytes: usize) {
         if let Words::Published(node, _) = self.words {
-            let state = LockAndSize::new(self.size(), self.log_count());
+            let state = (self.size(), self.log_count());
             prefetch_for_write(node, shape, self.sorted_end(), state, entry_bytes);
         }
     }

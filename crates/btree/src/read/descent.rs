@@ -19,7 +19,7 @@
 mod ahead;
 mod together;
 
-use honeycomb_layout::log_word;
+use honeycomb_layout::{log_word, node_header};
 use honeycomb_memory::heads;
 use honeycomb_memory::{Lid, Node, Published};
 
@@ -252,6 +252,17 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Reads the header of the current node. Returns false if the tree is newer than the reader.
     #[inline(always)]
     fn read_node(&mut self) -> bool {
+        let node = self.node.node();
+        if node.word(node_header::NODE_VERSION_OFFSET) <= self.reader.version() {
+            self.node.update();
+            return true;
+        }
+        self.read_previous()
+    }
+
+    /// Replaces the current node by the version of it that the reader sees. Returns false if there is none.
+    #[cold]
+    fn read_previous(&mut self) -> bool {
         match self.reader.at_version(self.node.node()) {
             Some(published) => self.node = published,
             None => self.step = Step::Missing,
@@ -299,7 +310,7 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     #[inline(always)]
     fn go_to_child(&mut self, child: Lid) {
-        let node = self.reader.current(child);
+        let node = self.node.node().current(child);
         prefetch_first(node, self.is_alone);
         (self.lid, self.node, self.step) = (child, node.unread(), Step::Node);
     }

@@ -108,8 +108,6 @@ impl<'f> WriteTransaction<'f> {
         edit: Edit<'_>,
     ) -> Result<(), Abort> {
         let mut ends = Ends { first, last };
-        // The whole leaf will be read.
-        self.view(first).prefetch(0, self.view(first).size());
         let bytes = match self.consolidate(ends, &edit)? {
             Consolidated::Leaf(buffer) => return self.replace_consolidated(first, buffer),
             Consolidated::Bytes(bytes) => bytes,
@@ -395,8 +393,10 @@ impl<'f> WriteTransaction<'f> {
                 self.remove_run(parents, ends)?;
                 return self.collapse(parents.first, new_nodes[0].lid);
             }
-            if parents.first == parents.last && (is_root || !self.is_small(&children)) {
-                if let Some(buffer) = self.build_interior(&children)? {
+            let run = children.run();
+            let plan = run.plan(None, None);
+            if parents.first == parents.last && (is_root || !self.is_small(&plan)) {
+                if let Some(buffer) = self.build_if_fits(&plan)? {
                     self.remove_run(parents, ends)?;
                     self.replace(parents.first, buffer);
                     return Ok(());
@@ -475,15 +475,13 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Builds an interior node. Returns `None` if the children do not fit.
-    fn build_interior(&self, children: &Children<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
-        let run = children.run();
-        let plan = run.plan(None, None);
-        fits(self.forest.shape(), &plan, 0).then(|| self.build(&plan)).transpose()
+    fn build_if_fits(&self, plan: &Plan<'_>) -> Result<Option<NodeBuffer<'f>>, Error> {
+        fits(self.forest.shape(), plan, 0).then(|| self.build(plan)).transpose()
     }
 
-    fn is_small(&self, children: &Children<'_>) -> bool {
-        let shape = self.forest.shape();
-        children.run().bytes() < shape.block_bytes() / 4
+    /// Returns whether an interior node is so small that it should be merged.
+    fn is_small(&self, plan: &Plan<'_>) -> bool {
+        plan.sorted_bytes() < self.forest.shape().block_bytes() / 4
     }
 
     /// Replaces interior nodes by new ones: `parents` and all nodes between them. A single small node is
@@ -497,7 +495,7 @@ impl<'f> WriteTransaction<'f> {
         let mut ends = parents;
         if let Some(grandparent) = grandparent
             && parents.first == parents.last
-            && self.is_small(&children)
+            && self.is_small(&children.run().plan(None, None))
         {
             (ends, children) = self.merge_with_neighbour(grandparent, parents.first, children)?;
         }
@@ -537,11 +535,12 @@ impl<'f> WriteTransaction<'f> {
         }
         self.forest.counters.root_growths.add(1);
         let index = self.lock(root.0)?;
-        if let Some(buffer) = self.build_interior(&children)? {
+        let run = children.run();
+        if let Some(buffer) = self.build_if_fits(&run.plan(None, None))? {
             self.replace(index, buffer);
             return Ok(());
         }
-        let parts = divide(self.forest.shape(), &children.run(), Distribution::Evenly(2));
+        let parts = divide(self.forest.shape(), &run, Distribution::Evenly(2));
         let built = self.build_parts(&parts, None, None)?;
         let new_nodes = self.create_all(built);
         self.grow(root, level + 1, &new_nodes)

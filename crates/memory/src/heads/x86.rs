@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{ForEachKind, GROUP_BYTES, HEAD_BYTES, Portable, Vectorized, Vectors, plain};
+use super::{ForEachKind, GROUP, GROUP_BYTES, HEAD_BYTES, Portable, Vectorized, Vectors, plain};
 use crate::sync::Computed;
 
 /// The best instructions of this machine.
@@ -48,6 +48,12 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
+    fn rank_in_two_groups(self, groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
+        // SAFETY: the machine has AVX-512, because `self` exists.
+        unsafe { two_groups_avx512(groups, present, head) }
+    }
+
+    #[inline(always)]
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
         // SAFETY: the machine has AVX-512, because `self` exists.
         unsafe { others_avx512(group, head) }
@@ -59,6 +65,12 @@ impl Vectors for Avx2 {
     fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
         // SAFETY: the machine has AVX2, because `self` exists.
         unsafe { group_avx2(group, present, head) }
+    }
+
+    #[inline(always)]
+    fn rank_in_two_groups(self, groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
+        // SAFETY: the machine has AVX2, because `self` exists.
+        unsafe { two_groups_avx2(groups, present, head) }
     }
 
     #[inline(always)]
@@ -179,31 +191,52 @@ fn sum(counts: __m256i) -> usize {
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn group_avx512(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
-    (!not_greater_avx512(group, head)).trailing_zeros().min(present as u32) as usize
+    (!not_greater_avx512::<{ u8::MAX }>(group, head)).trailing_zeros().min(present as u32) as usize
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
+fn two_groups_avx512(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
+    let (groups, _) = groups.as_chunks();
+    let [first, second] = [&groups[0], &groups[1]];
+    let first = not_greater_avx512::<{ u8::MAX }>(first, head);
+    let not_greater = first | not_greater_avx512::<{ u8::MAX }>(second, head) << GROUP;
+    (!not_greater).trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn others_avx512(group: &[u8; GROUP_BYTES], head: u64) -> usize {
-    (not_greater_avx512(group, head) & !1).count_ones() as usize
+    // The comparison skips the first head: without the bit of its lane, the result needs no mask.
+    not_greater_avx512::<{ !1 }>(group, head).count_ones() as usize
 }
 
-/// Returns one bit for each head of a group that is not greater than a bound.
+/// Returns one bit for each head of a group that is not greater than a bound; of the first eight heads only
+/// for those in `FIRST`.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn not_greater_avx512(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
+fn not_greater_avx512<const FIRST: u8>(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
     let bound = _mm512_set1_epi64(head.cast_signed());
     let start = group.as_ptr().cast::<i64>();
     // SAFETY: both loads are in the group; they need no alignment.
     let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
-    let [low, high] = [low, high].map(|heads| u32::from(_mm512_cmple_epu64_mask(heads, bound)));
-    low | high << 8
+    let low = _mm512_mask_cmple_epu64_mask(FIRST, low, bound);
+    let high = _mm512_cmple_epu64_mask(high, bound);
+    u32::from(low) | u32::from(high) << 8
 }
 
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn group_avx2(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
     greater_avx2(group, head).trailing_zeros().min(present as u32) as usize
+}
+
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn two_groups_avx2(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
+    let (groups, _) = groups.as_chunks();
+    let greater = greater_avx2(&groups[0], head) | greater_avx2(&groups[1], head) << GROUP;
+    greater.trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]

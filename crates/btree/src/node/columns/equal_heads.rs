@@ -46,10 +46,10 @@ impl<'a> Columns<'a> {
     #[inline(never)]
     pub(super) fn find_among_equal_heads(
         self,
-        search_key: &SearchKey<'_>,
+        search_key: SearchKey<'_>,
         equal: Range<usize>,
     ) -> Option<Item<'a>> {
-        let (index, is_equal) = self.lower_bound(Detected, search_key, equal);
+        let (index, is_equal) = self.lower_bound(Detected, &search_key, equal);
         is_equal.then(|| self.item(index))
     }
 
@@ -79,9 +79,9 @@ impl<'a> Columns<'a> {
 
     /// Returns whether the key at an index is a search key of the same head.
     #[inline(always)]
-    fn equals(self, index: usize, search_key: &SearchKey<'_>) -> bool {
+    pub(super) fn equals(self, index: usize, search_key: &SearchKey<'_>) -> bool {
         let (length, bytes) = self.suffix_from(index);
-        search_key.equals_rest(length, &bytes[..length.saturating_sub(HEAD_BYTES)])
+        search_key.equals_rest(length, bytes)
     }
 
     /// Compares the key at an index with a search key of the same head, whose next head is `next`.

@@ -21,9 +21,10 @@ impl Columns<'_> {
     /// Returns the last group of heads whose first head is not greater than `head`, or the first group.
     #[inline(always)]
     pub(crate) fn find_group(self, vectors: impl Vectors, head: u64) -> usize {
-        // The samples of missing groups are the greatest number, so they can equal the head. The first word
-        // is not a sample.
-        vectors.rank_after_first(self.samples(), head).min(self.last_group())
+        // The first word is not a sample.
+        let group = vectors.rank_after_first(self.samples(), head);
+        // The samples of missing groups are the greatest number.
+        if head == u64::MAX { group.min(self.last_group()) } else { group }
     }
 
     /// Returns the indexes of the items whose heads equal `head`, which `find_group` has found in this group.
@@ -53,7 +54,7 @@ impl Columns<'_> {
 
     /// Returns the start of the last 16 heads of a group whose first head is not greater than `head`, or of
     /// the first ones.
-    #[inline(always)]
+    #[inline(never)]
     fn subgroup(self, head: u64, group: usize) -> usize {
         let mut start = group << self.group_bits();
         for bits in (COLUMN_GROUP_BITS_MIN..self.group_bits()).rev() {
@@ -69,7 +70,15 @@ impl Columns<'_> {
     /// group.
     #[inline(always)]
     fn rank(self, vectors: impl Vectors, head: u64, group: usize) -> usize {
-        let start = self.subgroup(head, group);
+        const TWO_GROUPS: usize = COLUMN_GROUP_BITS_MIN + 1;
+        let bits = self.group_bits();
+        if bits == TWO_GROUPS
+            && let start = group << bits
+            && let Some(groups) = self.heads_from(start).first_chunk()
+        {
+            return start + vectors.rank_in_two_groups(groups, (self.count() - start).min(1 << bits), head);
+        }
+        let start = if bits == COLUMN_GROUP_BITS_MIN { group << bits } else { self.subgroup(head, group) };
         let present = (self.count() - start).min(heads::GROUP);
         let heads = self.heads_from(start);
         start
@@ -85,7 +94,7 @@ impl Columns<'_> {
     pub(crate) fn separators_not_greater(
         self,
         vectors: impl Vectors,
-        search_key: &SearchKey<'_>,
+        search_key: SearchKey<'_>,
         group: usize,
     ) -> usize {
         let end = self.rank(vectors, search_key.head, group);
@@ -103,7 +112,7 @@ impl Columns<'_> {
     fn separators_with_equal_heads(
         self,
         vectors: impl Vectors,
-        search_key: &SearchKey<'_>,
+        search_key: SearchKey<'_>,
         last: usize,
     ) -> usize {
         // A head that determines its separator is followed by no bytes.
@@ -125,7 +134,7 @@ impl Columns<'_> {
         match end.checked_sub(1) {
             Some(before) if has_head(before) && next_head(before) == next => {
                 let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
-                let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
+                let (index, is_equal) = self.lower_bound(vectors, &search_key, equal);
                 index + usize::from(is_equal)
             }
             _ => end,
@@ -140,7 +149,7 @@ impl<'a> Columns<'a> {
         self,
         vectors: impl Vectors,
         node: Node<'_>,
-        search_key: &SearchKey<'_>,
+        search_key: SearchKey<'_>,
         group: usize,
     ) -> Lid {
         match self.separators_not_greater(vectors, search_key, group) {
@@ -155,10 +164,10 @@ impl<'a> Columns<'a> {
     #[inline(always)]
     pub(crate) fn find(self, search_key: &SearchKey<'_>, equal: Range<usize>) -> Option<Item<'a>> {
         if equal.len() > 1 {
-            return self.find_among_equal_heads(search_key, equal);
+            return self.find_among_equal_heads(*search_key, equal);
         }
-        let item = self.item(equal.into_iter().next()?);
-        search_key.equals_rest(item.suffix().len(), item.suffix().rest()).then_some(item)
+        let index = equal.into_iter().next()?;
+        self.equals(index, search_key).then(|| self.item(index))
     }
 
     /// Returns the lengths, the flags and the stored value of a key's item in a leaf. `equal` has the items
@@ -173,11 +182,11 @@ impl<'a> Columns<'a> {
             return None;
         }
         if equal.len() > 1 {
-            return self.find_among_equal_heads(search_key, equal).map(|item| (item.header, item.value()));
+            return self.find_among_equal_heads(*search_key, equal).map(|item| (item.header, item.value()));
         }
         let (header, bytes) = self.item_bytes(equal.start);
-        let (rest, after) = bytes.split_at(header.suffix_bytes().saturating_sub(HEAD_BYTES));
-        let is_equal = search_key.equals_rest(header.suffix_bytes(), rest);
-        is_equal.then(|| (header, &after[..header.value_bytes()]))
+        let is_equal = search_key.equals_rest(header.suffix_bytes(), bytes);
+        let value_start = header.suffix_bytes().saturating_sub(HEAD_BYTES);
+        is_equal.then(|| (header, &bytes[value_start..][..header.value_bytes()]))
     }
 }

@@ -98,6 +98,7 @@ impl<'r, 'k> Descent<'r, 'k> {
                     Purpose::Write { value_bytes } => {
                         let entry_bytes = entry_bytes_for(search_key.suffix.len(), value_bytes);
                         let (shape, state) = (self.reader.forest().shape(), self.node.state());
+                        let state = (state.size(), state.log_count());
                         prefetch_for_write(self.node.node(), shape, columns.sorted_end(), state, entry_bytes);
                     }
                     _ => self.prefetch_log_of(columns, &search_key),
@@ -107,7 +108,7 @@ impl<'r, 'k> Descent<'r, 'k> {
                 self.step = Step::Parent;
                 prefetch_group(self.node.node(), columns, group);
             }
-            _ => self.go_to_child(columns.child_for(vectors, self.node.node(), &search_key, group)),
+            _ => self.go_to_child(columns.child_for(vectors, self.node.node(), search_key, group)),
         }
         if COUNTED && let Some(stats) = self.reader.access_stats() {
             let view = self.reader.at_version(before).map(View::published);
@@ -135,7 +136,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     fn search_parent(&mut self, vectors: impl Vectors) {
         let columns = columns_of(self.node);
         let group = self.near.start();
-        self.choose_child(columns.child_for(vectors, self.node.node(), &self.key_in(columns), group));
+        self.choose_child(columns.child_for(vectors, self.node.node(), self.key_in(columns), group));
     }
 
     #[inline(always)]
@@ -187,7 +188,16 @@ fn prefetch_equal(node: Node<'_>, columns: Columns<'_>, equal: Range<usize>) {
 fn prefetch_column(node: Node<'_>, start: usize, group_bits: usize) {
     const LINES: usize = 2;
     node.prefetch_lines::<LINES>(start);
-    for part in 1..1 << (group_bits - COLUMN_GROUP_BITS_MIN) {
-        node.prefetch_lines::<LINES>(start + part * LINES * LINE_BYTES);
+    if group_bits > COLUMN_GROUP_BITS_MIN {
+        node.prefetch_lines::<LINES>(start + LINES * LINE_BYTES);
     }
+    if group_bits > COLUMN_GROUP_BITS_MIN + 1 {
+        prefetch_long_column(node, start, group_bits);
+    }
+}
+
+/// Prefetches the elements of a group of more than 32.
+#[cold]
+fn prefetch_long_column(node: Node<'_>, start: usize, group_bits: usize) {
+    node.prefetch_range(start, start + (8 << group_bits));
 }

@@ -1,0 +1,68 @@
+//! Copies of short keys and values, for which a call would take longer than the copy.
+
+use std::ptr;
+
+/// Most bytes that are appended without a call.
+const SHORT_MAX: usize = 32;
+
+/// Appends bytes.
+#[inline(always)]
+pub fn append(bytes: &[u8], out: &mut Vec<u8>) {
+    if bytes.len() > SHORT_MAX {
+        return out.extend_from_slice(bytes);
+    }
+    if out.capacity() - out.len() < bytes.len() {
+        reserve(out, bytes.len());
+    }
+    // Copies of constant length, which overlap.
+    if append_ends::<16>(bytes, out) || append_ends::<8>(bytes, out) || append_ends::<1>(bytes, out) {
+        return;
+    }
+    out.extend_from_slice(bytes);
+}
+
+#[cold]
+fn reserve(out: &mut Vec<u8>, bytes: usize) {
+    out.reserve(bytes);
+}
+
+/// Appends from `LENGTH` to twice as many bytes, for which there is room, and returns true. Returns false for
+/// other lengths.
+#[inline(always)]
+fn append_ends<const LENGTH: usize>(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    let (Some(first), Some(last)) = (bytes.first_chunk::<LENGTH>(), bytes.last_chunk::<LENGTH>()) else {
+        return false;
+    };
+    let end = out.len() + bytes.len();
+    if bytes.len() > 2 * LENGTH || end > out.capacity() {
+        return false;
+    }
+    // SAFETY: the vector has room up to `end`, and the bytes before `end` are at least `LENGTH`. Both copies
+    // together initialise all bytes up to `end`, because there are at most twice as many as one copies.
+    unsafe {
+        let start = out.as_mut_ptr();
+        ptr::copy_nonoverlapping(first.as_ptr(), start.add(out.len()), LENGTH);
+        ptr::copy_nonoverlapping(last.as_ptr(), start.add(end - LENGTH), LENGTH);
+        out.set_len(end);
+    }
+    true
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_all_lengths_are_appended() {
+        let bytes: Vec<u8> = (1..=100).collect();
+        for length in 0..=bytes.len() {
+            for capacity in [0, 1, 40, 300] {
+                let mut out = Vec::with_capacity(capacity);
+                out.push(0);
+                append(&bytes[..length], &mut out);
+                append(&bytes[..length], &mut out);
+                assert_eq!(out, [&[0], &bytes[..length], &bytes[..length]].concat());
+            }
+        }
+    }
+}
