@@ -1,5 +1,5 @@
-// The pairs of an open leaf at the read version. It walks over the log and sorts it for scans, finds the
-// position of a key, and steps from pair to pair.
+// The pairs of an open leaf at the read version. It walks over the log for gets, finds the position of a key,
+// and steps from pair to pair; the log of a scan was sorted before.
 
 `default_nettype none
 
@@ -22,9 +22,11 @@ module leaf_pairs
   input geometry_t geometry_i,
   input node_header_t header_i,
   input indexes_t equal_i,
-  // the grant ends: discards the sorted log
-  input logic clear_i,
-  input logic failed_i,
+  // the log of the next request, and the request begins: see scan_grants
+  input logic entry_valid_i,
+  input sorted_entry_t entry_i,
+  input logic [LogWordOrderHintBits-1:0] rank_i,
+  input logic take_i,
   // a scan has more visible log entries than the sorter has room for
   output logic overflow_o,
 
@@ -65,10 +67,9 @@ module leaf_pairs
 
   typedef logic [CountBits-1:0] count_t;
 
-  logic is_get, backward, entry_valid, walk_part_valid, place_part_valid, cursor_part_valid;
+  logic is_get, backward, walk_part_valid, place_part_valid, cursor_part_valid;
   part_read_t walk_part, place_part, cursor_part;
-  sorted_entry_t entry, sorted_entry;
-  logic [LogWordOrderHintBits-1:0] rank;
+  sorted_entry_t sorted_entry;
   count_t count, log_before, place_log, place_index, cursor_index;
   number_t place_sorted;
   logic hidden;
@@ -84,12 +85,12 @@ module leaf_pairs
     .walk_ready_o,
     .header_i,
     .read_version_i(request_i.read_version),
-    .compares_i(is_get),
+    .compares_i(1'b1),
     .fingerprint_i,
     .key_length_i(request_i.lower_length),
-    .entry_valid_o(entry_valid),
-    .entry_o(entry),
-    .rank_o(rank),
+    .entry_valid_o(),
+    .entry_o(),
+    .rank_o(),
     .found_o(walk_found_o),
     .found_item_o(walk_item_o),
     .part_valid_o(walk_part_valid),
@@ -103,10 +104,10 @@ module leaf_pairs
   ) u_sorter (
     .clk_i,
     .rst_i,
-    .clear_i(clear_i),
-    .insert_i(entry_valid && !is_get && !failed_i),
-    .insert_entry_i(entry),
-    .insert_rank_i(rank),
+    .take_i,
+    .insert_i(entry_valid_i),
+    .insert_entry_i(entry_i),
+    .insert_rank_i(rank_i),
     .overflow_o,
     .count_o(count),
     .index_i(find_valid_i ? place_index : cursor_index),

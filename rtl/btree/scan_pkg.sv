@@ -275,6 +275,12 @@ package scan_pkg;
              needs_second: offset >> LineIndexBits < last >> LineIndexBits};
   endfunction
 
+  // Returns the request of a whole line.
+  function automatic window_read_t line_window(offset_t offset);
+    return '{ahead: 1'b0, offset: offset, limit: offset + offset_t'(LineBytes), needs_first: 1'b1,
+             needs_second: 1'b0};
+  endfunction
+
   // Returns the item that a read has found.
   // verilator lint_off UNUSEDSIGNAL
   function automatic item_result_t found_item(part_t part, version_t version);
