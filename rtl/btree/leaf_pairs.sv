@@ -71,7 +71,7 @@ module leaf_pairs
   part_read_t walk_part, place_part, cursor_part;
   sorted_entry_t sorted_entry;
   count_t count, log_before, place_log, place_index, cursor_index;
-  number_t place_sorted;
+  number_t place_sorted, place_sought;
   logic hidden;
 
   assign is_get = !request_i.is_scan;
@@ -113,7 +113,7 @@ module leaf_pairs
     .index_i(find_valid_i ? place_index : cursor_index),
     .entry_o(sorted_entry),
     .hidden_o(hidden),
-    .position_i(place_sorted),
+    .position_i(place_sought),
     .before_o(log_before)
   );
 
@@ -130,6 +130,8 @@ module leaf_pairs
     .key_length_i(backward ? request_i.upper_length : request_i.lower_length),
     .after_i(find_after_i),
     .is_scan_i(!is_get),
+    .log_changes_i(take_i),
+    .sought_o(place_sought),
     .sorted_o(place_sorted),
     .log_o(place_log),
     .found_o(find_found_o),
@@ -161,7 +163,7 @@ module leaf_pairs
   ) u_cursor (
     .clk_i,
     .rst_i,
-    .set_i,
+    .set_i, .set_has_entry_i(set_to_position_i),
     .set_sorted_i(set_sorted),
     .set_log_i(set_log),
     .step_valid_i,

@@ -1,5 +1,5 @@
-// Walks over the log of the next scan while the range of another request is answered, so that it is sorted when
-// the scan gets the grant. A get has no sorted log: it reads the entries of its key during the grant.
+// Walks over the log of the next scan while the range of another request is answered, so that it is sorted
+// when the scan gets the grant. A get has no sorted log: it reads the entries of its key during the grant.
 
 `default_nettype none
 

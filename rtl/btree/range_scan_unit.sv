@@ -186,7 +186,7 @@ module range_scan_unit
   leaf_view u_view (
     .clk_i,
     .rst_i,
-    .forget_i(forget),
+    .forget_i(forget), .prepare_i(grant_begins),
     .leaf_i(leaf),
     .enter_valid_i(enter_valid), .enter_ready_o(enter_ready),
     .bound_has_prefix_o(bound_has_prefix), .leaf_is_beyond_o(leaf_is_beyond),

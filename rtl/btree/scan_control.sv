@@ -104,7 +104,6 @@ module scan_control
     EmitValue,
     EnterLeaf,
     FindStart,
-    SetStart,
     StepToFloor,
     // emits the previous pair meanwhile
     Step,
@@ -123,7 +122,7 @@ module scan_control
   logic emits_q, emits_d, is_short_q, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
-  state_e first_state, after_entry, next;
+  state_e first_state, first_step, after_entry, next;
   logic done, fails;
 
   // ---- request
@@ -172,7 +171,6 @@ module scan_control
       FindKey, FindStart: done = find_ready_i;
       EmitValue: done = emit_ready_i;
       EnterLeaf: done = enter_ready_i;
-      SetStart: done = 1'b1;
       StepToFloor, Step: done = step_ready_i;
       LeaveLeaf: done = leave_ready_i || !has_sibling;
       GoOn: done = go_ready_i;
@@ -186,9 +184,8 @@ module scan_control
       Walk: next = walk_found_i ? after_entry : FindKey;
       FindKey: next = find_found_i ? EmitValue : Finish;
       EmitValue: next = emit_answered_i ? Idle : Finish;
-      EnterLeaf: next = has_start ? FindStart : SetStart;
-      FindStart: next = SetStart;
-      SetStart: next = seeks_floor_q ? StepToFloor : Step;
+      EnterLeaf: next = has_start ? FindStart : first_step;
+      FindStart: next = first_step;
       StepToFloor: next = step_found_i || !has_sibling ? Step : GoOn;
       Step: next = !step_found_i ? LeaveLeaf : is_beyond || is_limited ? Finish : Step;
       LeaveLeaf: next = has_sibling && leave_continues_i ? EndPart : Finish;
@@ -197,6 +194,7 @@ module scan_control
     endcase
   end
 
+  assign first_step = seeks_floor_q ? StepToFloor : Step;
   assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
   assign fails = failed_i && state_q != Finish && !(state_q == EmitValue && emit_answered_i);
   assign state_d = !done ? state_q : fails ? Finish : next;
@@ -255,7 +253,8 @@ module scan_control
   assign find_valid_o = state_q == FindKey || state_q == FindStart;
   assign find_after_o = state_q == FindStart && start_after;
 
-  assign set_o = state_q == SetStart;
+  assign set_o = (state_q == EnterLeaf && enter_ready_i && !has_start) ||
+      (state_q == FindStart && find_ready_i);
   assign set_to_position_o = has_start;
   assign set_to_end_o = goes_left;
   assign step_valid_o = state_q == StepToFloor || (state_q == Step && !(emits_q && !is_short_q));

@@ -1,5 +1,5 @@
-// Grants a range scan unit to the requests in its slots, in two stages: while the request that has the grant is
-// answered, the log of the next one is walked over and sorted. The leaf of each stage is a register.
+// Grants a range scan unit to the requests in its slots, in two stages: while the request that has the grant
+// is answered, the log of the next one is walked over and sorted. The leaf of each stage is a register.
 //
 //   a slot is ready | next: log | grant: range ... | grant_ends_i
 

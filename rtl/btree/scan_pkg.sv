@@ -151,8 +151,9 @@ package scan_pkg;
     logic log_may_have;
     leaf_columns_t columns;
     // The sorted items whose heads equal that of the search key. If there are none, the range is empty and
-    // begins at the first item with a greater head.
+    // begins at the first item with a greater head. The offset of the first of them, or of that item.
     indexes_t equal;
+    offset_t item_offset;
   } open_leaf_t;
 
   // The item that a part has found, and the version of its pair. The bytes of the item are those of the

@@ -1,5 +1,5 @@
-// The sorted log of the leaf whose range is answered. It is taken from the sorter, which sorts that of the next
-// leaf meanwhile.
+// The sorted log of the leaf whose range is answered. It is taken from the sorter, which sorts that of the
+// next leaf meanwhile.
 
 `default_nettype none
 
