@@ -20,8 +20,10 @@ module leaf_cursor
   input logic clk_i,
   input logic rst_i,
 
-  // moves the cursor to a position
+  // moves the cursor to a position; set_has_entry_i: log_entry_i is the entry at set_log_i, and not that at
+  // log_index_o
   input logic set_i,
+  input logic set_has_entry_i,
   input number_t set_sorted_i,
   input logic [CountBits-1:0] set_log_i,
 
@@ -76,7 +78,7 @@ module leaf_cursor
   // an entry is on the side of the step; an older entry of the key of its neighbour
   logic has_entry_q, hidden_q, found_q, found_d;
   // the entry is that of log_q on the side looks_back_q
-  logic looked_q, looks_back_q, knows_entry;
+  logic looked_q, looks_back_q, knows_entry, set_knows;
   // The item after that of the step is the pair of the next step, if this has the same direction; the step
   // before has ended in the last cycle with an item, and this holds.
   logic item_follows_q, goes_on_q, goes_on;
@@ -92,6 +94,8 @@ module leaf_cursor
   assign item_before = sorted_q - 1'b1;
   assign knows_entry = looked_q && looks_back_q == step_back_i;
   assign goes_on = state_q == StateChoose && goes_on_q && step_valid_i && looks_back_q == step_back_i;
+  // The entry on the side of the next step is that of this cycle, or there is none.
+  assign set_knows = log_count_i == '0 || (set_has_entry_i ? !step_back_i : set_log_i == log_q);
   assign log_index_o = step_back_i ? log_q - 1'b1 : log_q;
 
   always_comb begin
@@ -159,8 +163,8 @@ module leaf_cursor
     log_q <= log_d;
     found_q <= found_d;
     {entry_q, hidden_q} <= {log_entry_i, log_hidden_i};
-    {looked_q, looks_back_q} <= {!moves_log && (!set_i || set_log_i == log_q), step_back_i};
-    has_entry_q <= log_q != (step_back_i ? '0 : log_count_i);
+    {looked_q, looks_back_q} <= {!moves_log && (!set_i || set_knows), step_back_i};
+    has_entry_q <= (set_i ? set_log_i : log_q) != (step_back_i ? '0 : log_count_i);
   end
 
   always_ff @(posedge clk_i) begin
@@ -198,6 +202,7 @@ module leaf_cursor
   `COVER(BackToSorted, state_q == StateItem && part_ready_i && step_back_i)
   `COVER(BackOverTombstone, state_q == StateEntry && state_d == StateChoose && step_back_i)
   `COVER(BackOverOlderEntry, state_q == StateChoose && log_d != log_q && !set_i && step_back_i)
+  `COVER(KnowsTheEntry, set_i && set_has_entry_i && set_knows && set_log_i != log_q)
   `COVER(GoesOn, goes_on && !step_back_i)
   `COVER(GoesOnBack, goes_on && step_back_i)
   `COVER(EntryBeforeTheItem, state_q == StateEntry && part_ready_i && !passes)

@@ -32,13 +32,18 @@ module leaf_lines
   input offset_t read_offset_i,
   // verilator lint_on UNUSEDSIGNAL
   // stable until that of another read
-  output line_t window_o
+  output line_t window_o,
+
+  // Another read, in a cycle without one: the line at read_offset_i of a slot, one cycle later. The window
+  // stays.
+  input logic line_read_i,
+  input logic [PlaceBits-1:0] line_slot_i,
+  output line_t line_o
 );
 
   localparam int unsigned Lines = 2 ** LineIndexWidth * (Slots > 1 ? 2 ** PlaceBits : 1);
 
   typedef logic [$clog2(Lines)-1:0] line_address_t;
-  typedef logic [$clog2(Lines)+LineIndexBits-1:0] byte_address_t;
 
   logic [Slots-1:0] turn_q;
   logic stores_q;
@@ -68,7 +73,10 @@ module leaf_lines
     {address_q, line_q} <= {address_d, line_d};
   end
 
-  window_ram #(
+  line_t even, odd;
+  logic is_odd;
+
+  line_pairs #(
     .Lines(Lines)
   ) u_lines (
     .clk_i,
@@ -76,12 +84,30 @@ module leaf_lines
     .write_i(stores_q),
     .write_line_i(address_q),
     .write_data_i(line_q),
+    .read_i(read_i || line_read_i),
+    .read_line_i(line_address_t'({line_read_i ? line_slot_i : read_slot_i,
+        read_offset_i[LineIndexBits+:LineIndexWidth]})),
+    .even_o(even),
+    .odd_o(odd),
+    .is_odd_o(is_odd)
+  );
+
+  window_cutter u_cutter (
+    .clk_i,
+    .rst_i,
     .read_i,
-    .read_byte_i(byte_address_t'({read_slot_i, read_offset_i[0+:LineIndexWidth+LineIndexBits]})),
-    .window_fresh_o(),
+    .skip_i(read_offset_i[LineIndexBits-1:0]),
+    .even_i(even),
+    .odd_i(odd),
+    .is_odd_i(is_odd),
+    .fresh_o(),
     .window_o
   );
 
+  assign line_o = is_odd ? odd : even;
+
+  `ASSERT(OneRead, !(read_i && line_read_i))
+  `COVER(LineAfterWindow, line_read_i && u_cutter.is_read_q)
   `ASSERT(OneStores, $onehot(turn_q))
   `COVER(SeveralStore, $countones(store_valid_i) > 1)
 

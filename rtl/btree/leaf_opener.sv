@@ -37,6 +37,7 @@ module leaf_opener
   output logic log_may_have_o,
   output leaf_columns_t columns_o,
   output indexes_t equal_o,
+  output offset_t item_offset_o,
   // the line in which the log entries begin
   output line_count_t columns_end_o,
 
@@ -142,7 +143,6 @@ module leaf_opener
 
   logic groups_valid;
   indexes_t groups;
-  offset_t item_offset;
 
   assign begin_valid_o = open_valid_i && state_q == Begin;
   assign begin_by_lid_o = !is_previous_q && open_i.address == '0;
@@ -172,7 +172,7 @@ module leaf_opener
     .groups_o(groups),
     .found_o(found),
     .equal_o,
-    .item_offset_o(item_offset)
+    .item_offset_o
   );
 
   assign start_summary = state_q == Header && state_d == Find;
@@ -235,7 +235,7 @@ module leaf_opener
     .groups_i(groups),
     .found_i(found),
     .equal_i(equal_o),
-    .item_offset_i(item_offset),
+    .item_offset_i(item_offset_o),
     .done_o(has_fetched),
     .fetch_valid_o, .fetch_ready_i,
     .fetch_watched_o,

@@ -1,5 +1,5 @@
-// The pairs of an open leaf at the read version. It walks over the log and sorts it for scans, finds the
-// position of a key, and steps from pair to pair.
+// The pairs of an open leaf at the read version. It walks over the log for gets, finds the position of a key,
+// and steps from pair to pair; the log of a scan was sorted before.
 
 `default_nettype none
 
@@ -22,9 +22,11 @@ module leaf_pairs
   input geometry_t geometry_i,
   input node_header_t header_i,
   input indexes_t equal_i,
-  // the grant ends: discards the sorted log
-  input logic clear_i,
-  input logic failed_i,
+  // the log of the next request, and the request begins: see scan_grants
+  input logic entry_valid_i,
+  input sorted_entry_t entry_i,
+  input logic [LogWordOrderHintBits-1:0] rank_i,
+  input logic take_i,
   // a scan has more visible log entries than the sorter has room for
   output logic overflow_o,
 
@@ -65,12 +67,11 @@ module leaf_pairs
 
   typedef logic [CountBits-1:0] count_t;
 
-  logic is_get, backward, entry_valid, walk_part_valid, place_part_valid, cursor_part_valid;
+  logic is_get, backward, walk_part_valid, place_part_valid, cursor_part_valid;
   part_read_t walk_part, place_part, cursor_part;
-  sorted_entry_t entry, sorted_entry;
-  logic [LogWordOrderHintBits-1:0] rank;
+  sorted_entry_t sorted_entry;
   count_t count, log_before, place_log, place_index, cursor_index;
-  number_t place_sorted;
+  number_t place_sorted, place_sought;
   logic hidden;
 
   assign is_get = !request_i.is_scan;
@@ -84,12 +85,12 @@ module leaf_pairs
     .walk_ready_o,
     .header_i,
     .read_version_i(request_i.read_version),
-    .compares_i(is_get),
+    .compares_i(1'b1),
     .fingerprint_i,
     .key_length_i(request_i.lower_length),
-    .entry_valid_o(entry_valid),
-    .entry_o(entry),
-    .rank_o(rank),
+    .entry_valid_o(),
+    .entry_o(),
+    .rank_o(),
     .found_o(walk_found_o),
     .found_item_o(walk_item_o),
     .part_valid_o(walk_part_valid),
@@ -103,16 +104,16 @@ module leaf_pairs
   ) u_sorter (
     .clk_i,
     .rst_i,
-    .clear_i(clear_i),
-    .insert_i(entry_valid && !is_get && !failed_i),
-    .insert_entry_i(entry),
-    .insert_rank_i(rank),
+    .take_i,
+    .insert_i(entry_valid_i),
+    .insert_entry_i(entry_i),
+    .insert_rank_i(rank_i),
     .overflow_o,
     .count_o(count),
     .index_i(find_valid_i ? place_index : cursor_index),
     .entry_o(sorted_entry),
     .hidden_o(hidden),
-    .position_i(place_sorted),
+    .position_i(place_sought),
     .before_o(log_before)
   );
 
@@ -129,6 +130,8 @@ module leaf_pairs
     .key_length_i(backward ? request_i.upper_length : request_i.lower_length),
     .after_i(find_after_i),
     .is_scan_i(!is_get),
+    .log_changes_i(take_i),
+    .sought_o(place_sought),
     .sorted_o(place_sorted),
     .log_o(place_log),
     .found_o(find_found_o),
@@ -160,7 +163,7 @@ module leaf_pairs
   ) u_cursor (
     .clk_i,
     .rst_i,
-    .set_i,
+    .set_i, .set_has_entry_i(set_to_position_i),
     .set_sorted_i(set_sorted),
     .set_log_i(set_log),
     .step_valid_i,

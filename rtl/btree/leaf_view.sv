@@ -13,8 +13,9 @@ module leaf_view
   input logic clk_i,
   input logic rst_i,
 
-  // another leaf is opened
+  // another leaf is opened; prepare_i: it is open, in the last of these cycles
   input logic forget_i,
+  input logic prepare_i,
   // verilator lint_off UNUSEDSIGNAL
   input open_leaf_t leaf_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -85,7 +86,8 @@ module leaf_view
   part_reader u_reader (
     .clk_i,
     .rst_i,
-    .forget_i,
+    .forget_i, .prepare_i,
+    .first_i(leaf_i.equal.first), .first_offset_i(leaf_i.item_offset),
     .columns_i(leaf_i.columns),
     .header_i(leaf_i.header),
     .steps_i(leaf_i.request.is_scan), .backward_i(leaf_i.request.backward),

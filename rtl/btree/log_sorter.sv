@@ -1,6 +1,6 @@
 // Sorts log entries without comparing keys. Entries are inserted in order of arrival: each moves to the
 // position of its order hint and shifts the entries behind it (Honeycomb, section 3.1). It accepts one
-// entry per cycle.
+// entry per cycle. The log that was sorted before is read meanwhile.
 
 `default_nettype none
 
@@ -14,28 +14,25 @@ module log_sorter
 #(
   // capacity in entries
   parameter int unsigned EntriesMax = 64,
-  localparam int unsigned CountBits = $clog2(EntriesMax + 1),
-  localparam int unsigned IndexBits = EntriesMax > 1 ? $clog2(EntriesMax) : 1
+  localparam int unsigned CountBits = $clog2(EntriesMax + 1)
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // removes all entries
-  input logic clear_i,
+  // The sorted entries become those that are read, and the next log begins without entries.
+  input logic take_i,
 
-  // An entry beyond the capacity is lost; overflow_o then stays set until clear_i.
+  // an entry beyond the capacity is lost
   input logic insert_i,
   input sorted_entry_t insert_entry_i,
   input logic [LogWordOrderHintBits-1:0] insert_rank_i,
-  output logic overflow_o,
 
+  // the entries that were taken: see sorted_log
+  output logic overflow_o,
   output logic [CountBits-1:0] count_o,
-  // the entry at a position, and whether the entry before it is a newer one of the same key
   input logic [CountBits-1:0] index_i,
   output sorted_entry_t entry_o,
   output logic hidden_o,
-
-  // the number of entries with a smaller back pointer, one cycle later
   input number_t position_i,
   output logic [CountBits-1:0] before_o
 );
@@ -43,17 +40,16 @@ module log_sorter
   if (EntriesMax < 1 || EntriesMax > LogEntriesMax) $fatal(1, "EntriesMax must be from 1 to LogEntriesMax");
 
   sorted_entry_t entries_q[EntriesMax];
+  sorted_entry_t [EntriesMax-1:0] entries;
   logic [CountBits-1:0] count_q;
   logic overflow_q, is_full;
 
   assign is_full = count_q == CountBits'(EntriesMax);
 
-  // Places from the rank on, and places with entries: by shifts, because a comparison for each place would be
-  // an adder.
-  logic [EntriesMax-1:0] from_rank, is_used;
+  // Places from the rank on: by a shift, because a comparison for each place would be an adder.
+  logic [EntriesMax-1:0] from_rank;
 
   assign from_rank = '1 << insert_rank_i;
-  assign is_used = ~('1 << count_q);
 
   always_ff @(posedge clk_i) begin
     for (int unsigned i = 0; i < EntriesMax; i++) begin
@@ -64,7 +60,7 @@ module log_sorter
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || clear_i) begin
+    if (rst_i || take_i) begin
       count_q <= '0;
       overflow_q <= 1'b0;
     end else if (insert_i) begin
@@ -73,33 +69,33 @@ module log_sorter
     end
   end
 
-  // Entries are sorted, so the ones before a position are the first ones.
-  logic [EntriesMax:0] is_before_q;
-
-  always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < EntriesMax; i++)
-      is_before_q[i] <= is_used[i] && entries_q[i].back_pointer < position_i;
-    is_before_q[EntriesMax] <= 1'b0;
+  for (genvar index = 0; index < EntriesMax; index++) begin : gen_entries
+    assign entries[index] = entries_q[index];
   end
 
-  always_comb begin
-    before_o = '0;
-    for (int unsigned i = 0; i < EntriesMax; i++)
-      if (is_before_q[i] && !is_before_q[i+1]) before_o |= CountBits'(i + 1);
-  end
-
-  always_comb begin
-    entry_o = entries_q[IndexBits'(index_i)];
-    hidden_o = index_i != '0 && entries_q[IndexBits'(index_i - 1'b1)].repeats;
-  end
-
-  assign count_o = count_q;
-  assign overflow_o = overflow_q;
+  sorted_log #(
+    .EntriesMax(EntriesMax)
+  ) u_sorted (
+    .clk_i,
+    .rst_i,
+    .take_i,
+    .entries_i(entries),
+    .taken_count_i(count_q),
+    .taken_overflow_i(overflow_q),
+    .overflow_o,
+    .count_o,
+    .index_i,
+    .entry_o,
+    .hidden_o,
+    .position_i,
+    .before_o
+  );
 
   `ASSERT(RankIsAtMostCount, !insert_i || is_full || 32'(insert_rank_i) <= 32'(count_q))
   `COVER(InsertsInFront, insert_i && !is_full && 32'(insert_rank_i) < 32'(count_q))
   `COVER(IsFull, insert_i && is_full)
-  `COVER(IsHidden, index_i < count_q && hidden_o)
+  `ASSERT(TakesAllEntries, !take_i || !insert_i)
+  `COVER(SortsTheNext, insert_i && count_o != '0)
 
 endmodule
 

@@ -1,6 +1,7 @@
 // Reads the windows of parts of a leaf. It finds the place of an item by the column of offsets, or by the
 // stride. The heads of eight adjacent items and the offsets of 16 stay in registers. While a part is compared
-// or emitted, the fetcher prepares the item that a scan reads next, but fetches no line for it.
+// or emitted, the fetcher prepares the item that a scan reads next, but fetches no line for it. At the
+// beginning of a leaf it prepares the first item with the head of the search key.
 //
 //   heads | offsets | place | window | | there         with offsets
 //   heads | window | | there                           with a stride
@@ -20,8 +21,11 @@ module part_fetcher
   input logic clk_i,
   input logic rst_i,
 
-  // another leaf follows
+  // another leaf follows; prepare_i, in the last of these cycles: its first item is prepared
   input logic forget_i,
+  input logic prepare_i,
+  input number_t first_i,
+  input offset_t first_offset_i,
   // verilator lint_off UNUSEDSIGNAL
   input leaf_columns_t columns_i,
   input node_header_t header_i,
@@ -47,7 +51,7 @@ module part_fetcher
   output offset_t place_o,
   output offset_t limit_o,
   output head_t head_o,
-  // constant except after start_i and take_i
+  // constant except after prepare_i, start_i and take_i
   output number_t index_o,
   input logic take_i,
 
@@ -87,7 +91,7 @@ module part_fetcher
   window_e asks, coming_q, came_q;
   // the part, or bytes after its first window
   part_e part_q;
-  logic ahead_q, there, arrived_q, claims, restarts, prepares, knows_head;
+  logic ahead_q, there, arrived_q, claims, restarts, prepares, is_beyond, knows_head;
   number_t index_q, next_index, count;
   offset_t place_q, limit_q;
 
@@ -116,6 +120,8 @@ module part_fetcher
     next_index = index_q;
     if (part_q == PartItem) next_index = backward_i ? index_q - 1'b1 : index_q + 1'b1;
   end
+  // There is no first item, so the fetcher waits for another part.
+  assign is_beyond = index_q == count;
   assign prepares = take_i && steps_i && part_q != PartBytes && next_index < count;
   // The next item has its head in the same line as the item that is taken.
   assign knows_head = part_q == PartItem && index_q[ElementBits-1:0] != (backward_i ? '0 : '1);
@@ -123,7 +129,8 @@ module part_fetcher
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      StateHeads: if (!needs_heads || window_ready_i) state_d = has_stride ? StateWindow : StateOffsets;
+      StateHeads: if ((!needs_heads || window_ready_i) && !is_beyond)
+        state_d = has_stride ? StateWindow : StateOffsets;
       StateOffsets: if (!needs_offsets) state_d = StatePlace;
       StatePlace: state_d = StateWindow;
       StateWindow: if (window_ready_i) state_d = StateThere;
@@ -134,13 +141,14 @@ module part_fetcher
     if (take_i) state_d = StateIdle;
     if (prepares) state_d = !knows_head ? StateHeads : has_stride ? StateWindow : StateOffsets;
     if (restarts) state_d = start_i && part_i.part == PartItem ? StateHeads : StateWindow;
-    if (forget_i) state_d = StateIdle;
+    if (forget_i) state_d = prepare_i ? StateHeads : StateIdle;
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) state_q <= StateIdle;
     else state_q <= state_d;
-    if (rst_i || forget_i || start_i || continue_i) ahead_q <= 1'b0;
+    if (rst_i || start_i || continue_i) ahead_q <= 1'b0;
+    else if (forget_i) ahead_q <= prepare_i;
     else if (take_i) ahead_q <= prepares;
   end
 
@@ -215,7 +223,10 @@ module part_fetcher
   assign stored_after = offsets_q[16*after[OffsetIndexBits-1:0]+:OffsetBits-2];
 
   always_ff @(posedge clk_i) begin
-    if (start_i && !claims) begin
+    if (prepare_i) begin
+      {part_q, index_q} <= {PartItem, first_i};
+      product_q <= first_offset_i - columns_i.items_start;
+    end else if (start_i && !claims) begin
       {part_q, index_q} <= {part_i.part, part_i.index};
       product_q <= offset_t'(part_i.index) * stride;
     end else if (continue_i) begin
@@ -247,6 +258,10 @@ module part_fetcher
   `ASSERT(TakesWhatIsThere, !take_i || there_o)
   `ASSERT(IndexIsThatOfThePart,
       !start_i || is_index_i == (part_i.part == PartItem && part_i.index == index_q))
+  `ASSERT(PreparesInTheEnd, !prepare_i || (forget_i && !start_i && !take_i && !continue_i))
+  `ASSERT(ItemsExist, state_q != StateHeads || !is_beyond || ahead_q)
+  `COVER(NoFirstItem, state_q == StateHeads && is_beyond)
+  `COVER(FirstIsPrepared, claims && part_q == PartItem && !has_offsets_q && there)
   `ASSERT(StartsAfterATake, !start_i || state_q == StateIdle || ahead_q)
   `ASSERT(OthersDoNotDisturb, !other_window_i || state_q == StateIdle || ahead_q)
   `COVER(IsPrepared, claims && there)

@@ -17,8 +17,11 @@ module part_reader
   input logic clk_i,
   input logic rst_i,
 
-  // the leaf; forget_i: another one follows
+  // the leaf; forget_i: another one follows; prepare_i: see part_fetcher
   input logic forget_i,
+  input logic prepare_i,
+  input number_t first_i,
+  input offset_t first_offset_i,
   input leaf_columns_t columns_i,
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
@@ -105,7 +108,7 @@ module part_reader
   part_fetcher u_fetcher (
     .clk_i,
     .rst_i,
-    .forget_i,
+    .forget_i, .prepare_i, .first_i, .first_offset_i,
     .columns_i,
     .header_i,
     .steps_i, .backward_i,

@@ -1,6 +1,7 @@
 // Finds the position of a key in a leaf: the first sorted item whose key is not smaller (with after_i:
 // greater), and the first such entry of the sorted log. Only items with the head of the search key are
-// compared, by halving their range, and only entries before the item of the position.
+// compared, by halving their range, and only entries before the item of the position. While an item is
+// compared, the finder looks up the entries before it: mostly the position is this item.
 
 `default_nettype none
 
@@ -41,7 +42,10 @@ module position_finder
   input logic [CountBits-1:0] log_count_i,
   output logic [CountBits-1:0] log_index_o,
   input sorted_entry_t log_entry_i,
-  // the number of entries with a smaller back pointer than sorted_o had in the cycle before
+  // another log follows
+  input logic log_changes_i,
+  // the number of entries with a smaller back pointer than sought_o had in the cycle before
+  output number_t sought_o,
   input logic [CountBits-1:0] log_before_i,
 
   output logic part_valid_o,
@@ -56,13 +60,12 @@ module position_finder
     StateIdle,
     // compares the item in the middle of the range
     StateItem,
-    // the number of entries with a smaller back pointer
+    // waits for the first entry whose back pointer is not smaller
     StateRank,
-    StateCount,
-    // compares the next entry, if its back pointer is the position
+    // compares it, and those that follow, if their back pointer is the position
+    StateCompare,
     StateLook,
     StateEntry,
-    StateCompare,
     StateDone
   } state_e;
 
@@ -75,6 +78,10 @@ module position_finder
   // verilator lint_on UNUSEDSIGNAL
   logic found_q, found_d, is_before, is_empty, has_entry;
   item_result_t found_item_q;
+  // The cycles since the place or the log has changed, up to two.
+  number_t sought, sought_q;
+  logic is_same, is_settled, log_changed_q;
+  logic [1:0] steady_q;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
@@ -98,9 +105,21 @@ module position_finder
 
   assign is_empty = low_d == high_d;
 
+  // A place is sought: one cycle later its number of entries is known, then log_q, then entry_q.
+  assign sought = state_q == StateItem ? middle_q : low_q;
+  assign is_same = sought == sought_q;
+  assign is_settled = is_same && steady_q == 2'd2;
+
+  always_ff @(posedge clk_i) begin
+    sought_q <= sought;
+    log_changed_q <= log_changes_i;
+    if (log_changed_q || !is_same) steady_q <= '0;
+    else if (steady_q != 2'd2) steady_q <= steady_q + 1'b1;
+  end
+
   always_comb begin
     state_d = state_q;
-    log_d = log_q;
+    log_d = state_q inside {StateIdle, StateItem, StateRank} ? log_before_i : log_q;
     found_d = found_q;
     unique case (state_q)
       StateIdle: begin
@@ -114,12 +133,8 @@ module position_finder
         if (part_i.equal && !is_scan_i) state_d = StateDone;
       end
       StateRank: begin
-        log_d = '0;
-        state_d = log_count_i == '0 ? StateDone : StateCount;
-      end
-      StateCount: begin
-        log_d = log_before_i;
-        state_d = StateLook;
+        if (is_settled) state_d = has_entry ? StateCompare : StateDone;
+        if (log_count_i == '0) {state_d, log_d} = {StateDone, CountBits'(0)};
       end
       StateLook: state_d = StateEntry;
       StateEntry: state_d = has_entry ? StateCompare : StateDone;
@@ -135,7 +150,7 @@ module position_finder
     {low_q, high_q} <= {low_d, high_d};
     middle_q <= number_t'((NumberBits+1)'({1'b0, low_d} + {1'b0, high_d}) >> 1);
     log_q <= log_d;
-    if (state_q == StateLook) entry_q <= log_entry_i;
+    if (state_q != StateCompare) entry_q <= log_entry_i;
     found_q <= found_d;
     if (state_q == StateItem && part_ready_i && part_i.equal)
       found_item_q <= found_item(part_i, header_i.node_version);
@@ -150,7 +165,7 @@ module position_finder
     part_read_o = '0;
     part_read_o.part = state_q == StateItem ? PartItem : PartEntry;
     part_read_o.index = state_q == StateItem ? middle_q : low_q;
-    part_read_o.offset = entry_q.entry;
+    if (state_q != StateItem) part_read_o.offset = entry_q.entry;
     part_read_o.limit = offset_t'(state.size);
     part_read_o.compares = 1'b1;
     part_read_o.by_upper = by_upper_i;
@@ -162,12 +177,17 @@ module position_finder
   assign find_ready_o = state_q == StateDone;
   assign log_index_o = log_q;
   assign sorted_o = low_q;
+  assign sought_o = sought;
   assign log_o = log_q;
   assign found_o = found_q;
   assign found_item_o = found_item_q;
 
   `ASSERT_OFFER_STAYS(FindStays, find_valid_i, find_ready_o, {by_upper_i, key_length_i, after_i})
   `ASSERT(RangeIsOrdered, (state_q == StateIdle && !find_valid_i) || low_d <= high_d)
+  `ASSERT(LogIsThatOfThePlace, !(state_q == StateRank && is_settled) || log_count_i == '0 ||
+      (log_q == log_before_i && (log_q == log_count_i || entry_q == log_entry_i)))
+  `COVER(IsLookedUpMeanwhile, state_q == StateRank && is_settled && log_count_i != '0)
+  `COVER(PlaceChanges, state_q == StateRank && !is_settled)
   `COVER(HalvesEqualHeads, state_q == StateItem && high_q - low_q > 2)
   `COVER(AfterAnEntry, state_q == StateCompare && log_d != log_q)
   `COVER(NoItemHasTheHead, state_q == StateIdle && find_valid_i && low_d == high_d)

@@ -5,7 +5,7 @@
 //
 // scan_slots contains the requests and their leaves. scan_control sequences the parts of the unit for the
 // request that has the grant. leaf_view decodes and compares parts of the leaf, leaf_pairs returns its
-// pairs, and answer_writer writes the answers.
+// pairs, and answer_writer writes the answers. The log of the next request is sorted meanwhile.
 
 `default_nettype none
 
@@ -98,6 +98,9 @@ module range_scan_unit
   logic fence_valid, fence_ready;
   fences_t fences;
   event_t grant_event;
+  logic entry_valid, takes;
+  sorted_entry_t entry;
+  logic [LogWordOrderHintBits-1:0] rank;
 
   scan_slots #(
     .Slots(Slots),
@@ -113,6 +116,7 @@ module range_scan_unit
     .events_o,
     .granted_o, .grant_ends_i(grant_ends), .grant_continues_i(grant_continues),
     .leaf_o(leaf),
+    .entry_valid_o(entry_valid), .entry_o(entry), .rank_o(rank), .take_o(takes),
     .go_valid_i(go_valid), .go_ready_o(go_ready),
     .go_i(go),
     .fences_i(fences),
@@ -182,7 +186,7 @@ module range_scan_unit
   leaf_view u_view (
     .clk_i,
     .rst_i,
-    .forget_i(forget),
+    .forget_i(forget), .prepare_i(grant_begins),
     .leaf_i(leaf),
     .enter_valid_i(enter_valid), .enter_ready_o(enter_ready),
     .bound_has_prefix_o(bound_has_prefix), .leaf_is_beyond_o(leaf_is_beyond),
@@ -213,8 +217,7 @@ module range_scan_unit
     .geometry_i,
     .header_i(leaf.header),
     .equal_i(leaf.equal),
-    .clear_i(grant_ends),
-    .failed_i(failed),
+    .entry_valid_i(entry_valid), .entry_i(entry), .rank_i(rank), .take_i(takes),
     .overflow_o(overflow),
     .walk_valid_i(walk_valid), .walk_ready_o(walk_ready),
     .fingerprint_i(leaf.fingerprint),

@@ -1,5 +1,5 @@
 // Sequences the parts of a range scan unit for a request and its open leaf. For a get it searches the log
-// if a fingerprint matches, then the sorted block. For a scan it sorts the log, finds the start of the
+// if a fingerprint matches, then the sorted block. For a scan, whose log is sorted, it finds the start of the
 // range, and emits pairs until a bound or a limit ends the scan. At the end of the leaf it ends the grant; a
 // scan that continues gets another grant when the sibling has arrived.
 
@@ -104,7 +104,6 @@ module scan_control
     EmitValue,
     EnterLeaf,
     FindStart,
-    SetStart,
     StepToFloor,
     // emits the previous pair meanwhile
     Step,
@@ -123,14 +122,13 @@ module scan_control
   logic emits_q, emits_d, is_short_q, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
-  state_e first_state, after_entry, next;
+  state_e first_state, first_step, after_entry, next;
   logic done, fails;
 
   // ---- request
 
-  logic is_get, backward, has_start, has_log, start_after, goes_left;
+  logic is_get, backward, has_start, start_after, goes_left, has_left_q, has_right_q, has_sibling;
   lid_t sibling;
-  logic has_left_q, has_right_q, has_sibling;
 
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
@@ -140,8 +138,7 @@ module scan_control
   assign goes_left = backward || seeks_floor_q;
   assign sibling = goes_left ? lid_t'(header_i.left) : lid_t'(header_i.right);
   assign has_sibling = goes_left ? has_left_q : has_right_q;
-  assign first_state = is_get ? (log_may_have_i ? Walk : FindKey) : has_log ? Walk : EnterLeaf;
-  assign has_log = header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0;
+  assign first_state = !is_get ? EnterLeaf : log_may_have_i ? Walk : FindKey;
 
   // ---- results of the parts
 
@@ -174,7 +171,6 @@ module scan_control
       FindKey, FindStart: done = find_ready_i;
       EmitValue: done = emit_ready_i;
       EnterLeaf: done = enter_ready_i;
-      SetStart: done = 1'b1;
       StepToFloor, Step: done = step_ready_i;
       LeaveLeaf: done = leave_ready_i || !has_sibling;
       GoOn: done = go_ready_i;
@@ -185,12 +181,11 @@ module scan_control
   always_comb begin
     unique case (state_q)
       Idle: next = descent_failed_i || none_i ? Finish : first_state;
-      Walk: next = is_get ? (walk_found_i ? after_entry : FindKey) : EnterLeaf;
+      Walk: next = walk_found_i ? after_entry : FindKey;
       FindKey: next = find_found_i ? EmitValue : Finish;
       EmitValue: next = emit_answered_i ? Idle : Finish;
-      EnterLeaf: next = has_start ? FindStart : SetStart;
-      FindStart: next = SetStart;
-      SetStart: next = seeks_floor_q ? StepToFloor : Step;
+      EnterLeaf: next = has_start ? FindStart : first_step;
+      FindStart: next = first_step;
       StepToFloor: next = step_found_i || !has_sibling ? Step : GoOn;
       Step: next = !step_found_i ? LeaveLeaf : is_beyond || is_limited ? Finish : Step;
       LeaveLeaf: next = has_sibling && leave_continues_i ? EndPart : Finish;
@@ -199,6 +194,7 @@ module scan_control
     endcase
   end
 
+  assign first_step = seeks_floor_q ? StepToFloor : Step;
   assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
   assign fails = failed_i && state_q != Finish && !(state_q == EmitValue && emit_answered_i);
   assign state_d = !done ? state_q : fails ? Finish : next;
@@ -257,7 +253,8 @@ module scan_control
   assign find_valid_o = state_q == FindKey || state_q == FindStart;
   assign find_after_o = state_q == FindStart && start_after;
 
-  assign set_o = state_q == SetStart;
+  assign set_o = (state_q == EnterLeaf && enter_ready_i && !has_start) ||
+      (state_q == FindStart && find_ready_i);
   assign set_to_position_o = has_start;
   assign set_to_end_o = goes_left;
   assign step_valid_o = state_q == StepToFloor || (state_q == Step && !(emits_q && !is_short_q));
@@ -283,12 +280,14 @@ module scan_control
   assign enter_valid_o = state_q == EnterLeaf;
   assign leave_valid_o = state_q == LeaveLeaf && has_sibling;
 
+  `ASSERT(OnlyGetsWalk, state_q != Walk || is_get)
   `ASSERT(OnePairIsEmitted, !emits_q || state_q == Step)
   `ASSERT(StepsAfterThePair, !(emits_q && step_valid_o && step_ready_i))
   `ASSERT(GrantEndsWithTheRequest, grant_ends_o == (state_q != Idle && state_d == Idle))
-  `COVER(GetSkipsLog, grant_begins_o && state_d == FindKey && has_log)
-  `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && is_get && !walk_found_i)
-  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && is_get && walk_found_i && state_d == Finish)
+  `COVER(GetSkipsLog, grant_begins_o && state_d == FindKey &&
+      header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0)
+  `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && !walk_found_i)
+  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && walk_found_i && state_d == Finish)
   `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)
   `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && !has_sibling)
   `COVER(ContinuesLeft, state_q == EndPart && state_d == GoOn && backward)

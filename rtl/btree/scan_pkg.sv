@@ -151,8 +151,9 @@ package scan_pkg;
     logic log_may_have;
     leaf_columns_t columns;
     // The sorted items whose heads equal that of the search key. If there are none, the range is empty and
-    // begins at the first item with a greater head.
+    // begins at the first item with a greater head. The offset of the first of them, or of that item.
     indexes_t equal;
+    offset_t item_offset;
   } open_leaf_t;
 
   // The item that a part has found, and the version of its pair. The bytes of the item are those of the
@@ -273,6 +274,12 @@ package scan_pkg;
     offset_t last = limit - 1'b1;
     return '{ahead: ahead, offset: offset, limit: limit, needs_first: offset < limit,
              needs_second: offset >> LineIndexBits < last >> LineIndexBits};
+  endfunction
+
+  // Returns the request of a whole line.
+  function automatic window_read_t line_window(offset_t offset);
+    return '{ahead: 1'b0, offset: offset, limit: offset + offset_t'(LineBytes), needs_first: 1'b1,
+             needs_second: 1'b0};
   endfunction
 
   // Returns the item that a read has found.

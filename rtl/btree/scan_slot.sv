@@ -201,7 +201,7 @@ module scan_slot
     .log_may_have_o(leaf_o.log_may_have),
     .too_long_o(too_long),
     .columns_o(leaf_o.columns),
-    .equal_o(leaf_o.equal),
+    .equal_o(leaf_o.equal), .item_offset_o(leaf_o.item_offset),
     .columns_end_o(columns_end),
     .begin_valid_o(begin_valid), .begin_ready_i(begin_ready),
     .begin_by_lid_o(begin_by_lid),

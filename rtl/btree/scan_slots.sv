@@ -36,6 +36,11 @@ module scan_slots
   input logic grant_ends_i,
   input logic grant_continues_i,
   output open_leaf_t leaf_o,
+  // the log of the next request in sort order: see scan_grants
+  output logic entry_valid_o,
+  output sorted_entry_t entry_o,
+  output logic [LogWordOrderHintBits-1:0] rank_o,
+  output logic take_o,
 
   input logic go_valid_i,
   output logic go_ready_o,
@@ -111,37 +116,26 @@ module scan_slots
 
   // ---- grants ----
 
-  logic [Slots-1:0] grant_valid, grant_ready, has_grant_q;
-  logic granted, granted_q;
-  place_t holder, holder_q;
+  logic [Slots-1:0] grant_valid, grant_ready, has_grant, is_next;
+  place_t holder, next;
   open_leaf_t [Slots-1:0] leaf;
-  open_leaf_t leaf_q;
+  logic walked, log_line_valid, log_line_ready;
+  offset_t log_line_offset;
+  line_t log_line;
 
-  arbiter #(
-    .T(logic),
-    .Count(Slots)
+  scan_grants #(
+    .Slots(Slots)
   ) u_grants (
-    .clk_i, .rst_i, .in_valid_i(grant_valid), .in_ready_o(grant_ready), .in_i('0), .in_last_i('1),
-    .out_valid_o(granted), .out_ready_i(grant_ends_i), .out_o(), .out_last_o(),
-    .out_index_o(holder)
+    .clk_i, .rst_i, .geometry_i,
+    .grant_valid_i(grant_valid), .grant_ready_o(grant_ready),
+    .leaf_i(leaf),
+    .is_next_o(is_next), .next_o(next), .walked_o(walked),
+    .line_valid_o(log_line_valid), .line_ready_i(log_line_ready),
+    .line_offset_o(log_line_offset), .line_i(log_line),
+    .entry_valid_o, .entry_o, .rank_o, .take_o,
+    .granted_o, .has_grant_o(has_grant), .holder_o(holder), .leaf_o,
+    .grant_ends_i
   );
-
-  always_ff @(posedge clk_i) begin
-    holder_q <= holder;
-    leaf_q <= leaf[holder];
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) {granted_q, has_grant_q} <= '0;
-    else begin
-      granted_q <= granted && !grant_ends_i;
-      for (int unsigned index = 0; index < Slots; index++)
-        has_grant_q[index] <= granted && !grant_ends_i && holder == place_t'(index);
-    end
-  end
-
-  assign granted_o = granted_q;
-  assign leaf_o = leaf_q;
 
   // ---- keys ----
 
@@ -163,7 +157,7 @@ module scan_slots
     .summary_index_i(summary_index), .summary_upper_i(summary_upper), .summary_read_i(summary_read),
     .summary_last_i(summary_last), .summary_head_valid_o(summary_head_valid),
     .summary_head_o(summary_bytes), .summary_head_last_o(summary_head_last), .compare_read_i,
-    .compare_index_i(holder_q), .compare_upper_i, .compare_byte_i, .compare_window_o,
+    .compare_index_i(holder), .compare_upper_i, .compare_byte_i, .compare_window_o,
     .key_valid_o, .key_ready_i, .key_o, .key_line_valid_i,
     .key_line_i
   );
@@ -188,18 +182,22 @@ module scan_slots
   line_t [Slots-1:0] value_line, store_data;
   logic [Slots-1:0][LineIndexWidth-1:0] store_line;
   logic go_ready_q, goes, asks_q;
+  // the window is a line of the log of the next request
+  logic looks_q;
   window_read_t window_q;
 
   assign goes = fence_valid_o && fence_ready_i;
   assign fence_valid_o = go_valid_i && !go_ready_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {go_ready_q, asks_q} <= '0;
+    if (rst_i) {go_ready_q, asks_q, looks_q} <= '0;
     else begin
       go_ready_q <= goes;
       asks_q <= window_valid_i && !window_ready_o;
+      looks_q <= log_line_valid && !log_line_ready && !window_valid_i;
     end
     window_q <= window_read(window_ahead_i, window_offset_i, window_limit_i);
+    if (!window_valid_i) window_q <= line_window(log_line_offset);
   end
 
   for (genvar index = 0; index < Slots; index++) begin : gen_slots
@@ -213,26 +211,27 @@ module scan_slots
       .suffix_o(suffix[index]), .summary_done_i(summary_done[index]), .summary_head_i(summary_head),
       .summary_fingerprint_i(summary_fingerprint),
       .grant_valid_o(grant_valid[index]), .grant_ready_i(grant_ready[index]),
-      .grant_ends_i(grant_ends_i && has_grant_q[index]),
+      .grant_ends_i(grant_ends_i && has_grant[index]),
       .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready[index]),
       .repeated_o(repeated[index]),
       .repeated_leaf_valid_i(leaf_valid[index]),
       .repeated_leaf_ready_o(awaits_leaf[index]),
       .repeated_leaf_i,
-      .go_i(goes && has_grant_q[index]),
+      .go_i(goes && has_grant[index]),
       .go_to_i(go_i),
       .fences_i,
       .grant_continues_i,
-      .window_valid_i(asks_q && has_grant_q[index]), .window_ready_o(window_ready[index]),
+      .window_valid_i((asks_q && has_grant[index]) || (looks_q && is_next[index])),
+      .window_ready_o(window_ready[index]),
       .window_i(window_q),
       .store_valid_o(store_valid[index]), .store_ready_i(store_ready[index]),
       .store_line_o(store_line[index]),
       .store_data_o(store_data[index]),
-      .value_valid_i(value_valid_i && has_grant_q[index]), .value_ready_o(value_ready[index]),
+      .value_valid_i(value_valid_i && has_grant[index]), .value_ready_o(value_ready[index]),
       .value_address_i,
       .value_count_i,
       .value_line_valid_o(value_line_valid[index]),
-      .value_line_ready_i(value_line_ready_i && has_grant_q[index]),
+      .value_line_ready_i(value_line_ready_i && has_grant[index]),
       .value_line_o(value_line[index]),
       .read_valid_o(read_valid_o[index]), .read_ready_i(read_ready_i[index]),
       .read_o(read_o[index]),
@@ -245,29 +244,25 @@ module scan_slots
       .leaf_i,
       .opened_i(opened[index]),
       .open_leaf_i(leaf[index]),
-      .has_grant_i(has_grant_q[index]),
+      .walked_i(walked && is_next[index]),
+      .has_grant_i(has_grant[index]),
       .event_i,
       .event_o(events_o[index])
     );
   end
 
   assign go_ready_o = go_ready_q;
-  assign window_ready_o = asks_q && |(window_ready & has_grant_q);
-  assign value_ready_o = |(value_ready & has_grant_q);
-  assign value_line_valid_o = |(value_line_valid & has_grant_q);
-  assign value_line_o = value_line[holder_q];
+  assign window_ready_o = asks_q && |(window_ready & has_grant);
+  assign log_line_ready = looks_q && |(window_ready & is_next);
+  assign value_ready_o = |(value_ready & has_grant);
+  assign value_line_valid_o = |(value_line_valid & has_grant);
+  assign value_line_o = value_line[holder];
 
   repeated_descents #(
     .Slots(Slots)
   ) u_repeated (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(repeated_valid), .in_ready_o(repeated_ready),
-    .in_i(repeated),
-    .awaits_i(awaits_leaf),
-    .leaf_valid_o(leaf_valid),
-    .repeated_valid_o, .repeated_ready_i,
-    .repeated_o,
+    .clk_i, .rst_i, .in_valid_i(repeated_valid), .in_ready_o(repeated_ready), .in_i(repeated),
+    .awaits_i(awaits_leaf), .leaf_valid_o(leaf_valid), .repeated_valid_o, .repeated_ready_i, .repeated_o,
     .repeated_leaf_valid_i, .repeated_leaf_ready_o
   );
 
@@ -281,15 +276,19 @@ module scan_slots
     .store_line_i(store_line),
     .store_data_i(store_data),
     .read_i(window_ready_o),
-    .read_slot_i(holder_q),
+    .read_slot_i(holder),
     .read_offset_i(window_q.offset),
-    .window_o
+    .window_o,
+    .line_read_i(log_line_ready),
+    .line_slot_i(next),
+    .line_o(log_line)
   );
 
-  `ASSERT(OneGrant, $onehot0(has_grant_q))
+  `ASSERT(OneWindow, !(asks_q && looks_q))
   `ASSERT(RequestsWithGrant,
       granted_o || !(go_valid_i || window_valid_i || value_valid_i))
-  `COVER(WaitsForGrant, granted_o && (grant_valid & ~has_grant_q) != '0)
+  `COVER(LogWaitsForAWindow, log_line_valid && window_valid_i)
+  `COVER(LogLineIsMissing, looks_q && !log_line_ready)
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 
 endmodule

@@ -13,6 +13,8 @@ module slot_events
   input logic opened_i,
   input open_leaf_t open_leaf_i,
   // verilator lint_on UNUSEDSIGNAL
+  // the log of the next request was walked over
+  input logic walked_i,
   input logic has_grant_i,
   input event_t event_i,
 
@@ -30,6 +32,7 @@ module slot_events
   // The unit has no events in the cycle in which a leaf opens, because it waits for the leaf.
   always_comb begin
     event_o = event_if(1'b0, 0, slot, '0, '0);
+    if (walked_i) event_o = event_if(1'b1, EventLogWalked, slot, '0, '0);
     if (has_grant_i) event_o = event_i;
     if (begins_i) event_o = event_if(1'b1, EventLeafAccepted, leaf_i.request.slot, '0, 64'(leaf_i.lid));
     if (opened_i)

@@ -83,7 +83,8 @@ PROOFS = [
     ]),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),
-        ("entries_q[i].back_pointer < position_i", "entries_q[i].back_pointer <= position_i"),
+        (".take_i,", ".take_i(insert_i),"),
+        (".entries_i(entries)", ".entries_i('0)"),
         ("if (is_full) overflow_q <= 1'b1;", "if (is_full) overflow_q <= 1'b0;"),
     ]),
 ]

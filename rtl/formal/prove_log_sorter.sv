@@ -1,5 +1,6 @@
 // Proves for a log sorter with arbitrary entries: if the order hint of each entry is the number of existing
-// entries with smaller keys, the entries are sorted by key, and among equal keys the newest comes first.
+// entries with smaller keys, the entries are sorted by key, and among equal keys the newest comes first. The
+// same holds for the entries that were taken, while others are sorted.
 
 `default_nettype none
 
@@ -10,7 +11,7 @@ module prove_log_sorter
   import scan_pkg::*;
 (
   input logic clk_i,
-  input logic clear_i,
+  input logic take_i,
   input logic insert_i,
   input logic [1:0] key_i,
   input logic repeats_i,
@@ -25,10 +26,16 @@ module prove_log_sorter
   sorted_entry_t entry, inserted;
 
   // Key and flag of each entry in order of arrival, the number of entries, and whether an entry was lost.
-  logic [Entries-1:0][1:0] keys_q;
-  logic [Entries-1:0] repeats_q;
-  logic [2:0] count_q, less_q;
-  logic lost_q;
+  typedef struct packed {
+    logic [Entries-1:0][1:0] keys;
+    logic [Entries-1:0] repeats;
+    logic [2:0] count;
+    logic lost;
+  } log_t;
+
+  // the entries that are sorted, and those that were taken
+  log_t next_q, taken_q;
+  logic [2:0] less_q;
 
   neighbours u_neighbours (
     .clk_i,
@@ -37,26 +44,31 @@ module prove_log_sorter
     .in_ready_i(1'b0)
   );
 
-  // Returns the number of entries so far with a smaller key.
-  function automatic logic [2:0] count_less(logic [1:0] key, logic [2:0] entries);
+  // Returns the number of entries of a log with a smaller key.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic [2:0] count_less(log_t log, logic [1:0] key);
+  // verilator lint_on UNUSEDSIGNAL
     count_less = '0;
     for (int other = 0; other < int'(Entries); other++) begin
-      if (3'(other) < entries && keys_q[other] < key) count_less += 3'd1;
+      if (3'(other) < log.count && log.keys[other] < key) count_less += 3'd1;
     end
   endfunction
 
   // Returns the expected position of the entry with this number in order of arrival.
-  function automatic logic [2:0] position(logic [1:0] arrival);
-    position = count_less(keys_q[arrival], count_q);
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic [2:0] position(log_t log, logic [1:0] arrival);
+  // verilator lint_on UNUSEDSIGNAL
+    position = count_less(log, log.keys[arrival]);
     for (int other = 0; other < int'(Entries); other++) begin
-      if (3'(other) < count_q && 2'(other) > arrival && keys_q[other] == keys_q[arrival]) position += 3'd1;
+      if (3'(other) < log.count && 2'(other) > arrival && log.keys[other] == log.keys[arrival])
+        position += 3'd1;
     end
   endfunction
 
   always_comb begin
     inserted = '0;
     inserted.back_pointer = number_t'(key_i);
-    inserted.entry = offset_t'(count_q);
+    inserted.entry = offset_t'(next_q.count);
     inserted.repeats = repeats_i;
   end
 
@@ -65,10 +77,10 @@ module prove_log_sorter
   ) u_log_sorter (
     .clk_i,
     .rst_i(rst),
-    .clear_i,
-    .insert_i,
+    .take_i,
+    .insert_i(insert_i && !take_i),
     .insert_entry_i(inserted),
-    .insert_rank_i(8'(count_less(key_i, count_q))),
+    .insert_rank_i(8'(count_less(next_q, key_i))),
     .overflow_o(overflow),
     .count_o(count),
     .index_i,
@@ -79,53 +91,64 @@ module prove_log_sorter
   );
 
   always_ff @(posedge clk_i) begin
-    if (rst || clear_i) begin
-      {count_q, lost_q} <= '0;
-    end else if (insert_i && count_q == 3'd4) begin
-      lost_q <= 1'b1;
+    if (rst || take_i) begin
+      {next_q.count, next_q.lost} <= '0;
+    end else if (insert_i && next_q.count == 3'd4) begin
+      next_q.lost <= 1'b1;
     end else if (insert_i) begin
-      keys_q[count_q[1:0]] <= key_i;
-      repeats_q[count_q[1:0]] <= repeats_i;
-      count_q <= count_q + 3'd1;
+      next_q.keys[next_q.count[1:0]] <= key_i;
+      next_q.repeats[next_q.count[1:0]] <= repeats_i;
+      next_q.count <= next_q.count + 3'd1;
     end
+    if (rst) {taken_q.count, taken_q.lost} <= '0;
+    else if (take_i) taken_q <= next_q;
   end
 
   // The number that was requested, unless in reset.
   logic rst_q;
-  always_ff @(posedge clk_i) {rst_q, less_q} <= {rst, count_less(offset_i, count_q)};
+  always_ff @(posedge clk_i) {rst_q, less_q} <= {rst, count_less(taken_q, offset_i)};
 
   logic is_entry, is_hidden;
-  assign is_entry = index_i < count_q;
+  assign is_entry = index_i < taken_q.count;
   always_comb begin
     is_hidden = 1'b0;
     for (int other = 0; other < int'(Entries); other++) begin
-      if (3'(other) < count_q && position(2'(other)) + 3'd1 == index_i) is_hidden = repeats_q[other];
+      if (3'(other) < taken_q.count && position(taken_q, 2'(other)) + 3'd1 == index_i)
+        is_hidden = taken_q.repeats[other];
     end
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      CountIsBounded : assert (count_q <= 3'd4);
-      CountIsCorrect : assert (count == count_q && overflow == lost_q);
-      EntryIsSelected : assert (!is_entry || entry == u_log_sorter.entries_q[index_i[1:0]]);
+      CountIsBounded : assert (next_q.count <= 3'd4 && taken_q.count <= 3'd4);
+      NextIsCorrect : assert (u_log_sorter.count_q == next_q.count && u_log_sorter.overflow_q == next_q.lost);
+      CountIsCorrect : assert (count == taken_q.count && overflow == taken_q.lost);
+      EntryIsSelected : assert (!is_entry || entry == u_log_sorter.u_sorted.entries_q[index_i[1:0]]);
       HiddenByNewerEntry : assert (!is_entry || hidden == is_hidden);
       BeforeIsCorrect : assert (rst_q || smaller == less_q);
     end
   end
 
-  for (genvar at = 0; at < Entries; at++) begin : gen_entries
+  for (genvar at = 0; at < 2 * Entries; at++) begin : gen_entries
     sorted_entry_t sorted;
+    log_t log;
     logic is_used;
     logic [1:0] arrival;
-    assign sorted = u_log_sorter.entries_q[at];
-    assign is_used = 3'(at) < count_q;
+    if (at < Entries) begin : gen_next
+      assign sorted = u_log_sorter.entries_q[at];
+      assign log = next_q;
+    end else begin : gen_taken
+      assign sorted = u_log_sorter.u_sorted.entries_q[at-Entries];
+      assign log = taken_q;
+    end
+    assign is_used = 3'(at % Entries) < log.count;
     assign arrival = 2'(sorted.entry);
     always @(posedge clk_i) begin
       if (!rst) begin
-        ArrivalIsValid : assert (!is_used || sorted.entry < offset_t'(count_q));
-        InOrder : assert (!is_used || position(arrival) == 3'(at));
-        EntryIsUnchanged : assert (!is_used || (sorted.back_pointer == number_t'(keys_q[arrival])
-            && sorted.repeats == repeats_q[arrival]));
+        ArrivalIsValid : assert (!is_used || sorted.entry < offset_t'(log.count));
+        InOrder : assert (!is_used || position(log, arrival) == 3'(at % Entries));
+        EntryIsUnchanged : assert (!is_used || (sorted.back_pointer == number_t'(log.keys[arrival])
+            && sorted.repeats == log.repeats[arrival]));
       end
     end
   end

@@ -1,4 +1,4 @@
-"""A log sorter has the same order as a list with the same insertions."""
+"""A log sorter has the same order as a list with the same insertions, while the list before it is read."""
 
 import random
 
@@ -44,28 +44,43 @@ async def check(dut, model: Model):
         assert int(dut.before_o.value) == before
 
 
+async def insert(dut, model: Model):
+    """Inserts a random entry at a random rank."""
+    entry = {name: random.getrandbits(width) for name, (_, width) in ENTRY.fields.items()}
+    rank = random.randint(0, len(model.entries))
+    entry["back_pointer"] = random.randint(*model.neighbours(rank))
+    dut.insert_i.value, dut.insert_rank_i.value = 1, rank
+    dut.insert_entry_i.value = ENTRY.pack(**entry)
+    model.insert(entry, rank)
+    await RisingEdge(dut.clk_i)
+    dut.insert_i.value = 0
+    if random.random() < 0.3:
+        await RisingEdge(dut.clk_i)
+
+
+async def take(dut):
+    """Takes the entries."""
+    dut.take_i.value = 1
+    await RisingEdge(dut.clk_i)
+    dut.take_i.value = 0
+    await RisingEdge(dut.clk_i)
+
+
 @cocotb.test()
 async def sorts(dut):
-    await start(dut, clear_i=0, insert_i=0, index_i=0, position_i=0)
+    await start(dut, take_i=0, insert_i=0, index_i=0, position_i=0)
+    taken = Model()
     for _ in range(40):
         model = Model()
-        dut.clear_i.value = 1
-        await RisingEdge(dut.clk_i)
-        dut.clear_i.value = 0
-        for _ in range(random.randint(0, ENTRIES + 2)):
-            entry = {name: random.getrandbits(width) for name, (_, width) in ENTRY.fields.items()}
-            rank = random.randint(0, len(model.entries))
-            entry["back_pointer"] = random.randint(*model.neighbours(rank))
-            dut.insert_i.value, dut.insert_rank_i.value = 1, rank
-            dut.insert_entry_i.value = ENTRY.pack(**entry)
-            model.insert(entry, rank)
-            await RisingEdge(dut.clk_i)
-            if random.random() < 0.3:
-                dut.insert_i.value = 0
-                await RisingEdge(dut.clk_i)
-        dut.insert_i.value = 0
-        await RisingEdge(dut.clk_i)
-        await check(dut, model)
+        checks = random.randint(0, ENTRIES)
+        for number in range(random.randint(0, ENTRIES + 2)):
+            if number == checks:
+                await check(dut, taken)
+            await insert(dut, model)
+        await check(dut, taken)
+        await take(dut)
+        taken = model
+        await check(dut, taken)
 
 
 def test_log_sorter():

@@ -1,0 +1,124 @@
+// Grants a range scan unit to the requests in its slots, in two stages: while the request that has the grant
+// is answered, the log of the next one is walked over and sorted. The leaf of each stage is a register.
+//
+//   a slot is ready | next: log | grant: range ... | grant_ends_i
+
+`default_nettype none
+
+`include "assertions.svh"
+
+module scan_grants
+  import layout_pkg::*;
+  import accelerator_pkg::*;
+  import search_pkg::*;
+  import scan_pkg::*;
+#(
+  parameter int unsigned Slots = 4,
+  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  input geometry_t geometry_i,
+
+  // Requests that wait for the grant, and the leaves of all slots. A leaf that waits or has the grant is
+  // constant, except that a read of it can fail.
+  input logic [Slots-1:0] grant_valid_i,
+  output logic [Slots-1:0] grant_ready_o,
+  input open_leaf_t [Slots-1:0] leaf_i,
+
+  // the request that is next, and the lines and entries of its log: see next_log
+  output logic [Slots-1:0] is_next_o,
+  output logic [PlaceBits-1:0] next_o,
+  output logic walked_o,
+  output logic line_valid_o,
+  input logic line_ready_i,
+  output offset_t line_offset_o,
+  input line_t line_i,
+  output logic entry_valid_o,
+  output sorted_entry_t entry_o,
+  output logic [LogWordOrderHintBits-1:0] rank_o,
+  // the next request gets the grant in the next cycle
+  output logic take_o,
+
+  output logic granted_o,
+  output logic [Slots-1:0] has_grant_o,
+  output logic [PlaceBits-1:0] holder_o,
+  output open_leaf_t leaf_o,
+  input logic grant_ends_i
+);
+
+  typedef logic [PlaceBits-1:0] place_t;
+
+  // The leaf that is next, and the one that has the grant.
+  logic chosen, has_next_q, log_ready, granted_q;
+  logic [Slots-1:0] is_next_q, has_grant_q, failed;
+  place_t place, next_q, holder_q;
+  open_leaf_t next_leaf_q, leaf_q;
+
+  arbiter #(
+    .T(logic),
+    .Count(Slots)
+  ) u_grants (
+    .clk_i, .rst_i, .in_valid_i(grant_valid_i), .in_ready_o(grant_ready_o), .in_i('0), .in_last_i('1),
+    .out_valid_o(chosen), .out_ready_i(take_o), .out_o(), .out_last_o(),
+    .out_index_o(place)
+  );
+
+  always_ff @(posedge clk_i) begin
+    {next_q, next_leaf_q} <= {place, leaf_i[place]};
+    if (rst_i) {has_next_q, is_next_q} <= '0;
+    else begin
+      has_next_q <= chosen && !take_o;
+      for (int unsigned index = 0; index < Slots; index++)
+        is_next_q[index] <= chosen && !take_o && place == place_t'(index);
+    end
+  end
+
+  next_log u_log (
+    .clk_i,
+    .rst_i,
+    .geometry_i,
+    .valid_i(has_next_q), .ready_o(log_ready),
+    .leaf_i(next_leaf_q),
+    .take_i(take_o),
+    .walked_o,
+    .entry_valid_o,
+    .entry_o,
+    .rank_o,
+    .line_valid_o, .line_ready_i,
+    .line_offset_o,
+    .line_i
+  );
+
+  assign take_o = log_ready && !granted_q;
+
+  for (genvar index = 0; index < Slots; index++) begin : gen_failed
+    assign failed[index] = leaf_i[index].failed;
+  end
+
+  always_ff @(posedge clk_i) begin
+    // A read of the leaf can fail during the grant.
+    leaf_q.failed <= |(failed & has_grant_q);
+    if (take_o) {holder_q, leaf_q} <= {next_q, next_leaf_q};
+    if (rst_i || grant_ends_i) {granted_q, has_grant_q} <= '0;
+    else if (take_o) {granted_q, has_grant_q} <= {1'b1, is_next_q};
+  end
+
+  assign is_next_o = is_next_q;
+  assign next_o = next_q;
+  assign granted_o = granted_q;
+  assign has_grant_o = has_grant_q;
+  assign holder_o = holder_q;
+  assign leaf_o = leaf_q;
+
+  `ASSERT(OneGrant, $onehot0(has_grant_q) && granted_q == (has_grant_q != '0))
+  `ASSERT(OneNext, $onehot0(is_next_q) && has_next_q == (is_next_q != '0))
+  `ASSERT(NextWaits, (is_next_q & has_grant_q) == '0)
+  `ASSERT(EndsDuringTheGrant, !grant_ends_i || granted_q)
+  `COVER(WaitsForGrant, granted_q && grant_valid_i != '0)
+  `COVER(IsSortedMeanwhile, granted_q && walked_o)
+
+endmodule
+
+`default_nettype wire
