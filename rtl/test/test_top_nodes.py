@@ -22,6 +22,8 @@ class Memories:
 
     def __init__(self, dut, stall: float, buffers: Buffers, errors=0.0):
         self.dut, self.stall, self.buffers, self.errors = dut, stall, buffers, errors
+        # of the clients, when they take lines from the chip
+        self.beat_stall = stall
         self.bursts = Source(dut, "burst", stall=stall)
         self.other = Sink(dut, "other", OTHER, stall=stall)
         self.valid, self.ready = Lanes(dut.beat_valid_o), Lanes(dut.beat_ready_i)
@@ -31,7 +33,6 @@ class Memories:
         self.in_flight, self.arrived, self.arriving = {}, {}, {}
         # number of lines by source, and the fills
         self.lines, self.fills = {"chip": 0, "host": 0}, 0
-        self.paused = False
         for task in (self.accept_others(), self.return_lines(), self.accept_beats()):
             cocotb.start_soon(task)
 
@@ -86,7 +87,7 @@ class Memories:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.arriving) and random.random() >= self.stall and not self.paused
+            gives = bool(self.arriving) and random.random() >= self.stall
             dut.line_valid_i.value = int(gives)
             if gives:
                 tag = random.choice(list(self.arriving))
@@ -111,7 +112,7 @@ class Memories:
         self.ready.set(0, 0)
         await end_of_reset(self.dut)
         while True:
-            accepts = [random.random() >= self.stall for _ in range(STREAMS)]
+            accepts = [random.random() >= self.beat_stall for _ in range(STREAMS)]
             for stream, accepted in enumerate(accepts):
                 self.ready.set(stream, int(accepted))
             await RisingEdge(self.dut.clk_i)
@@ -254,7 +255,7 @@ async def an_entry_waits_for_its_readers(dut):
     await begin(dut)
     await memories.read(whole(buffers, 1, lines=1), ROOT)
     await memories.idle()
-    memories.stall = 0.9
+    memories.beat_stall = 0.9
     for tag in range(TAGS - 1):
         memories.request(tag, whole(buffers, 1, first=random.randrange(8)), ROOT)
     await memories.bursts.drained()
