@@ -229,8 +229,8 @@ COUNTER_MISSES = 11
 # Counter: lines that came from the cache and from columns of leaves.
 COUNTER_DRAM_LINES = 12
 
-# Counter: lines that came from the root on chip.
-COUNTER_ROOT_LINES = 13
+# Counter: lines that came from nodes on chip.
+COUNTER_CHIP_LINES = 13
 
 # Counter: lines that came from the page table.
 COUNTER_TABLE_LINES = 14
@@ -1710,27 +1710,27 @@ class CompletionOutcome(_Record):
 class ControlSwitches(_Record):
     """Optional features of an accelerator.
 
-    +---------+--------------+--------------+---------+-------+
-    | 63:4    | 3            | 2            | 1       | 0     |
-    | padding | leaf_columns | root_on_chip | balance | cache |
-    +---------+--------------+--------------+---------+-------+
+    +---------+--------------+----------------+---------+-------+
+    | 63:5    | 4            | 3:2            | 1       | 0     |
+    | padding | leaf_columns | levels_on_chip | balance | cache |
+    +---------+--------------+----------------+---------+-------+
     """
 
     SIZE: ClassVar[int] = 8
     FIELDS: ClassVar[dict[str, Field]] = {
         "cache": Field(0, 1, None, 0x1),
         "balance": Field(1, 1, None, 0x1),
-        "root_on_chip": Field(2, 1, None, 0x1),
-        "leaf_columns": Field(3, 1, None, 0x1),
-        "padding": Field(4, 60, None, 0x0),
+        "levels_on_chip": Field(2, 2, None, 0x3),
+        "leaf_columns": Field(4, 1, None, 0x1),
+        "padding": Field(5, 59, None, 0x0),
     }
 
     # Cache interior nodes in on-board memory.
     cache: int = 0
     # Read some cached lines from host memory when its load is lower.
     balance: int = 0
-    # Keep the most recently named root on chip.
-    root_on_chip: int = 0
+    # Keep on chip 0: nothing, 1: roots, 2: roots and their children.
+    levels_on_chip: int = 0
     # Keep columns of leaves in on-board memory.
     leaf_columns: int = 0
     # Zero.

@@ -159,8 +159,8 @@ package layout_pkg;
   // counter: lines that came from the cache and from columns of leaves
   localparam int unsigned CounterDramLines = 12;
 
-  // counter: lines that came from the root on chip
-  localparam int unsigned CounterRootLines = 13;
+  // counter: lines that came from nodes on chip
+  localparam int unsigned CounterChipLines = 13;
 
   // counter: lines that came from the page table
   localparam int unsigned CounterTableLines = 14;
@@ -1652,29 +1652,29 @@ package layout_pkg;
 
   // control_switches: optional features of an accelerator
   //
-  // +---------+--------------+--------------+---------+-------+
-  // | 63:4    | 3            | 2            | 1       | 0     |
-  // | padding | leaf_columns | root_on_chip | balance | cache |
-  // +---------+--------------+--------------+---------+-------+
+  // +---------+--------------+----------------+---------+-------+
+  // | 63:5    | 4            | 3:2            | 1       | 0     |
+  // | padding | leaf_columns | levels_on_chip | balance | cache |
+  // +---------+--------------+----------------+---------+-------+
   localparam int unsigned ControlSwitchesBits = 64;
   localparam int unsigned ControlSwitchesCacheShift = 0;
   localparam int unsigned ControlSwitchesCacheBits = 1;
   localparam int unsigned ControlSwitchesBalanceShift = 1;
   localparam int unsigned ControlSwitchesBalanceBits = 1;
-  localparam int unsigned ControlSwitchesRootOnChipShift = 2;
-  localparam int unsigned ControlSwitchesRootOnChipBits = 1;
-  localparam int unsigned ControlSwitchesLeafColumnsShift = 3;
+  localparam int unsigned ControlSwitchesLevelsOnChipShift = 2;
+  localparam int unsigned ControlSwitchesLevelsOnChipBits = 2;
+  localparam int unsigned ControlSwitchesLeafColumnsShift = 4;
   localparam int unsigned ControlSwitchesLeafColumnsBits = 1;
-  localparam int unsigned ControlSwitchesPaddingShift = 4;
-  localparam int unsigned ControlSwitchesPaddingBits = 60;
+  localparam int unsigned ControlSwitchesPaddingShift = 5;
+  localparam int unsigned ControlSwitchesPaddingBits = 59;
 
   typedef struct packed {
     // zero
-    logic [59:0] padding;
+    logic [58:0] padding;
     // keep columns of leaves in on-board memory
     logic leaf_columns;
-    // keep the most recently named root on chip
-    logic root_on_chip;
+    // keep on chip 0: nothing, 1: roots, 2: roots and their children
+    logic [1:0] levels_on_chip;
     // read some cached lines from host memory when its load is lower
     logic balance;
     // cache interior nodes in on-board memory

@@ -88,6 +88,7 @@ module memory_access_generator
   logic by_lid_d, by_lid_q;
   // The buffer was replaced, so caching it is useless.
   logic is_past_d, is_past_q;
+  depth_e depth_d, depth_q;
   logic failed_d, failed_q;
   node_header_t header_q;
   logic is_too_new, goes_down, start_search, search_done;
@@ -162,6 +163,7 @@ module memory_access_generator
   always_comb begin
     state_d = state_q;
     {lid_d, address_d, by_lid_d, is_past_d} = {lid_q, address_q, by_lid_q, is_past_q};
+    depth_d = depth_q;
     {reads_d, column_read_d} = {reads_q && !read_ready_i, column_read_q};
     {skip_d, pass_d, failed_d} = {skip_q, pass_q, failed_q || error};
     goes_down = 1'b0;
@@ -177,6 +179,7 @@ module memory_access_generator
     case (state_q)
       StateIdle: begin
         {lid_d, by_lid_d, is_past_d, failed_d} = {descent_i.request.root, 3'b100};
+        depth_d = DepthRoot;
         {skip_d, pass_d, passes_d, is_last_d} = '0;
         if (start_i) state_d = StateHeader;
       end
@@ -196,6 +199,7 @@ module memory_access_generator
       StateSearch: begin
         goes_down = search_done && !failed_q;
         if (goes_down) {lid_d, address_d, by_lid_d, is_past_d} = {child, bus_address_t'(0), 2'b10};
+        if (goes_down) depth_d = depth_q == DepthRoot ? DepthSecond : DepthBelow;
         if (search_done) state_d = failed_q || header_q.level == 8'd1 ? StateLeaf : StateHeader;
       end
       StateLeaf: if (leaf_valid_o && leaf_ready_i) state_d = StateIdle;
@@ -211,7 +215,7 @@ module memory_access_generator
   always_ff @(posedge clk_i) begin
     if (start_i) descent_q <= descent_i;
     {lid_q, address_q, by_lid_q, is_past_q, failed_q} <= {lid_d, address_d, by_lid_d, is_past_d, failed_d};
-    column_read_q <= column_read_d;
+    {depth_q, column_read_q} <= {depth_d, column_read_d};
     if (state_q == StateHeader && beat) header_q <= beat_i.data;
   end
 
@@ -232,6 +236,7 @@ module memory_access_generator
   assign read_o = '{
       by_lid: by_lid_q,
       cacheable: !is_past_q,
+      depth: depth_q,
       follows: column_read_q.follows,
       columns: 1'b0,
       lid: lid_q,

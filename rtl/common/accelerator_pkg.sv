@@ -59,6 +59,15 @@ package accelerator_pkg;
     DirectionLast
   } direction_e;
 
+  // The distance of a node from the root of its table, for parts of memory that keep the top levels.
+  typedef enum logic [1:0] {
+    // further away, or unknown
+    DepthBelow,
+    DepthRoot,
+    // a child of the root
+    DepthSecond
+  } depth_e;
+
   // A read of adjacent lines of a buffer. Beats arrive in order, for all reads of a port. Memory accepts a
   // read when the read before has ended, unless `follows` is set.
   typedef struct packed {
@@ -66,6 +75,7 @@ package accelerator_pkg;
     logic by_lid;
     // The node may be cached: it is an interior node, which does not change until it is replaced.
     logic cacheable;
+    depth_e depth;
     // A read by address of the same buffer as the read before. Memory may accept it before that read has
     // ended; an error of that read ends this one, too.
     logic follows;

@@ -1,5 +1,5 @@
 // Reads bursts from host memory, from the cache of nodes in on-board memory, from columns of leaves behind
-// it, or from the root on chip. A client that reads columns reads no cacheable nodes.
+// it, or from nodes on chip. A client that reads columns reads no cacheable nodes.
 
 `default_nettype none
 
@@ -15,11 +15,14 @@ module cached_reader
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
+  // see top_nodes
+  parameter int unsigned NodesOnChip = 16,
   // leaves whose columns are in on-board memory
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
+  // the clients, and the filler of nodes on chip
+  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits,
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
@@ -32,9 +35,9 @@ module cached_reader
   input logic cache_i,
   input logic [7:0] cache_halvings_i,
   input logic balance_i,
-  input logic root_on_chip_i,
-  input logic root_valid_i,
-  input lid_t root_i,
+  // see top_nodes
+  input logic [1:0] levels_on_chip_i,
+  input line_count_t node_lines_i,
 
   input  logic       [ClientCount-1:0]               burst_valid_i,
   output logic       [ClientCount-1:0]               burst_ready_o,
@@ -88,6 +91,7 @@ module cached_reader
   element_t [ClientCount-1:0] elements;
   element_t element;
   logic [ClientBits-1:0] client;
+  logic [(ClientCount > 1 ? $clog2(ClientCount) : 1)-1:0] arbitrated;
   logic valid, ready;
 
   for (genvar index = 0; index < ClientCount; index++) begin : gen_elements
@@ -112,17 +116,24 @@ module cached_reader
     .out_valid_o(valid),
     .out_ready_i(ready),
     .out_o(element),
-    .out_index_o(client)
+    .out_index_o(arbitrated)
   );
 
-  // ---- the root, then the cache ----
+  assign client = ClientBits'(arbitrated);
 
-  logic other_valid, other_ready, root_valid, root_ready, dropped;
+  // ---- nodes on chip, then the cache ----
+
+  localparam int unsigned Streams = 2;
+
+  logic other_valid, other_ready, dropped;
+  logic [Streams-1:0] chip_valid, chip_ready;
+  logic [Streams-1:0][TagBits-1:0] chip_tag;
+  burst_line_t [Streams-1:0] chip_line;
   bus_address_t other_address, host_address;
   burst_lines_t other_lines, host_lines;
-  logic [TagBits-1:0] other_tag, root_tag, host_tag, host_line_tag;
+  logic [TagBits-1:0] other_tag, host_tag, host_line_tag;
   node_name_t other_name;
-  burst_line_t root_line, host_line;
+  burst_line_t host_line;
   logic host_valid, host_ready, redirects;
   logic [Channels-1:0] hit_done;
   logic host_line_valid;
@@ -156,15 +167,17 @@ module cached_reader
 
   assign dropped = drop_valid_i && drop_ready_o;
 
-  root_on_chip #(
+  top_nodes #(
     .TagBits(TagBits),
-    .EntryLines(CacheEntryLines)
-  ) u_root_on_chip (
+    .FillTag({ClientBits'(ClientCount), BankBits'(0)}),
+    .Nodes(NodesOnChip),
+    .EntryLines(CacheEntryLines),
+    .LidCount(LidCount)
+  ) u_top_nodes (
     .clk_i,
     .rst_i,
-    .enable_i(root_on_chip_i),
-    .root_valid_i,
-    .root_i,
+    .levels_i(levels_on_chip_i),
+    .node_lines_i,
     .drop_valid_i(dropped),
     .drop_lid_i,
     .burst_valid_i(any_valid), .burst_ready_o(any_ready),
@@ -180,8 +193,8 @@ module cached_reader
     .line_valid_i(host_line_valid),
     .line_tag_i(host_line_tag),
     .line_i(host_line),
-    .beat_valid_o(root_valid), .beat_ready_i(root_ready),
-    .beat_tag_o(root_tag), .beat_o(root_line)
+    .beat_valid_o(chip_valid), .beat_ready_i(chip_ready),
+    .beat_tag_o(chip_tag), .beat_o(chip_line)
   );
 
   node_cache #(
@@ -277,7 +290,8 @@ module cached_reader
   line_router #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .Channels(Channels)
+    .Channels(Channels),
+    .Streams(Streams)
   ) u_line_router (
     .clk_i,
     .rst_i,
@@ -285,8 +299,8 @@ module cached_reader
     .host_tag_i(host_line_tag), .host_i(host_line),
     .cache_valid_i(hit_line_valid_i), .cache_ready_o(hit_line_ready_o),
     .cache_tag_i(hit_line_tag_i), .cache_i(hit_line_i),
-    .root_valid_i(root_valid), .root_ready_o(root_ready),
-    .root_tag_i(root_tag), .root_i(root_line),
+    .chip_valid_i(chip_valid), .chip_ready_o(chip_ready),
+    .chip_tag_i(chip_tag), .chip_i(chip_line),
     .line_valid_o,
     .line_bank_o,
     .line_o
@@ -297,7 +311,7 @@ module cached_reader
         hit_line_valid_i[channel] && hit_line_ready_o[channel] && hit_line_i[channel].last;
   end
   assign events_o.dram_lines = 4'($countones(hit_line_valid_i & hit_line_ready_o));
-  assign events_o.root_line = root_valid && root_ready;
+  assign events_o.chip_lines = chip_valid & chip_ready;
 
 endmodule
 

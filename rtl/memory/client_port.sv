@@ -78,6 +78,7 @@ module client_port
 
   state_e state_d, state_q;
   logic cacheable_q, columns_q;
+  depth_e depth_q;
   lid_t lid_q;
   bus_address_t address_q;
   line_count_t first_q, count_q;
@@ -124,7 +125,7 @@ module client_port
   always_ff @(posedge clk_i) begin
     starts_q <= state_q != Requests && state_d == Requests;
     if (takes) begin
-      cacheable_q <= read_i.cacheable;
+      {cacheable_q, depth_q} <= {read_i.cacheable, read_i.depth};
       columns_q <= read_i.columns && columns_i;
       if (!read_i.follows) lid_q <= read_i.lid;
       address_q <= read_i.address;
@@ -224,7 +225,7 @@ module client_port
       && (open_q == '0 || (read_i.follows && open_q != open_t'(OpenMax)));
   assign lookup_valid_o = state_q == LooksUp;
   assign lookup_o = '{kept: cacheable_q, columns: columns_q, lid: lid_q};
-  assign name_o = '{cacheable: cacheable_q, lid: lid_q, address: address_q};
+  assign name_o = '{cacheable: cacheable_q, depth: depth_q, lid: lid_q, address: address_q};
   assign burst_valid_o = offers_q;
   assign burst_o = burst_q;
   assign burst_bank_o = bank_q;

@@ -1,5 +1,5 @@
-// Sends bursts of columns past root and cache, and merges them with the hits of the cache. The columns of
-// leaves are behind the lines of the cache in on-board memory.
+// Sends bursts of columns past the nodes on chip and the cache, and merges them with the hits of the cache.
+// The columns of leaves are behind the lines of the cache in on-board memory.
 
 `default_nettype none
 

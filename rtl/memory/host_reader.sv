@@ -13,7 +13,8 @@ module host_reader
 #(
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
-  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
+  // the clients, and the filler of nodes on chip
+  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits
 ) (

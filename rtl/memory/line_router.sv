@@ -1,8 +1,8 @@
 // Routes lines to the clients that requested them: from host memory, from the cache in each channel of
-// on-board memory, and from the root on chip. Four clients are a group, which receives a line a cycle, so
-// sources deliver lines in the same cycle if their groups differ. For the same group, host memory has
-// priority, then the channels in ascending order. A line arrives in the cycle after it was routed. Lines of
-// host memory and channels come from registers.
+// on-board memory, and from each stream of the nodes on chip. Four clients are a group, which receives a line
+// a cycle, so sources deliver lines in the same cycle if their groups differ. For the same group, host memory
+// has priority, then the channels in ascending order, then the streams. Lines for no client are discarded. A
+// line arrives in the cycle after it was routed. Lines of host memory and channels come from registers.
 
 `default_nettype none
 
@@ -15,7 +15,10 @@ module line_router
   parameter int unsigned Banks = 2,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1,
+  // streams of nodes on chip
+  parameter int unsigned Streams = 1,
+  // the clients, and the filler of nodes on chip
+  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits
 ) (
@@ -32,10 +35,10 @@ module line_router
   input  logic        [Channels-1:0][TagBits-1:0] cache_tag_i,
   input  burst_line_t [Channels-1:0]              cache_i,
 
-  input  logic               root_valid_i,
-  output logic               root_ready_o,
-  input  logic [TagBits-1:0] root_tag_i,
-  input  burst_line_t        root_i,
+  input  logic        [Streams-1:0]              chip_valid_i,
+  output logic        [Streams-1:0]              chip_ready_o,
+  input  logic        [Streams-1:0][TagBits-1:0] chip_tag_i,
+  input  burst_line_t [Streams-1:0]              chip_i,
 
   output logic        [ClientCount-1:0]               line_valid_o,
   output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
@@ -44,8 +47,8 @@ module line_router
 
   localparam int unsigned GroupClients = 4;
   localparam int unsigned Groups = (ClientCount + GroupClients - 1) / GroupClients;
-  // host memory, the channels, the root
-  localparam int unsigned Sources = Channels + 2;
+  // host memory, the channels, the streams
+  localparam int unsigned Sources = 1 + Channels + Streams;
 
   typedef logic [ClientBits-1:0] client_t;
   typedef struct packed {
@@ -66,18 +69,20 @@ module line_router
     assign cache_ready_o[channel] = !blocked[channel+1];
   end
 
-  skid_buffer #(
-    .T(element_t)
-  ) u_of_root (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(root_valid_i),
-    .in_ready_o(root_ready_o),
-    .in_i({root_tag_i, root_i}),
-    .out_valid_o(valid[Sources-1]),
-    .out_ready_i(!blocked[Sources-1]),
-    .out_o(element[Sources-1])
-  );
+  for (genvar stream = 0; stream < Streams; stream++) begin : gen_streams
+    skid_buffer #(
+      .T(element_t)
+    ) u_of_chip (
+      .clk_i,
+      .rst_i,
+      .in_valid_i(chip_valid_i[stream]),
+      .in_ready_o(chip_ready_o[stream]),
+      .in_i({chip_tag_i[stream], chip_i[stream]}),
+      .out_valid_o(valid[1+Channels+stream]),
+      .out_ready_i(!blocked[1+Channels+stream]),
+      .out_o(element[1+Channels+stream])
+    );
+  end
 
   function automatic client_t group_of(client_t client);
     return client_t'(32'(client) / GroupClients);

@@ -44,7 +44,7 @@ module memory_counters
       sums_q.hits <= 64'(events_i.hit);
       sums_q.misses <= 64'(events_i.miss);
       sums_q.dram_lines <= 64'(events_i.dram_lines);
-      sums_q.root_lines <= 64'(events_i.root_line);
+      sums_q.chip_lines <= 64'($countones(events_i.chip_lines));
       sums_q.column_lines <= 64'(events_i.column_lines);
       sums_q.table_lines <= 64'(table_line_i);
       sums_q.dram_errors <= 64'($countones({dram_read_error_i, dram_write_error_i}));
@@ -56,7 +56,7 @@ module memory_counters
       counters_q.hits <= counters_q.hits + sums_q.hits;
       counters_q.misses <= counters_q.misses + sums_q.misses;
       counters_q.dram_lines <= counters_q.dram_lines + sums_q.dram_lines;
-      counters_q.root_lines <= counters_q.root_lines + sums_q.root_lines;
+      counters_q.chip_lines <= counters_q.chip_lines + sums_q.chip_lines;
       counters_q.column_lines <= counters_q.column_lines + sums_q.column_lines;
       counters_q.table_lines <= counters_q.table_lines + sums_q.table_lines;
       counters_q.dram_errors <= counters_q.dram_errors + sums_q.dram_errors;

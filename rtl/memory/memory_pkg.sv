@@ -34,9 +34,10 @@ package memory_pkg;
   localparam int unsigned ColumnLines = 32;
   localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
 
-  // Bits of the number of a client. The filler of columns has the number after those of the clients.
+  // Bits of the number of a client. The filler of columns has the number after those of the clients, and that
+  // of nodes on chip the next one.
   function automatic int unsigned client_bits(int unsigned clients);
-    return $clog2(clients + 1);
+    return $clog2(clients + 2);
   endfunction
 
   // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
@@ -91,10 +92,11 @@ package memory_pkg;
     bus_address_t address;
   } table_word_t;
 
-  // The buffer of a node, for the cache.
+  // The buffer of a node, for the chip and the cache.
   typedef struct packed {
     // the node may be cached
     logic cacheable;
+    depth_e depth;
     lid_t lid;
     bus_address_t address;
   } node_name_t;
@@ -104,9 +106,9 @@ package memory_pkg;
     // a burst of a cacheable node is in the cache, or is not
     logic hit;
     logic miss;
-    // number of lines from on-board memory, at most one per channel; a line from the root on chip
+    // number of lines from on-board memory, at most one per channel; lines from nodes on chip
     logic [3:0] dram_lines;
-    logic root_line;
+    logic [1:0] chip_lines;
     // number of lines among those of the next burst that reads columns
     burst_lines_t column_lines;
   } cache_events_t;
@@ -129,8 +131,8 @@ package memory_pkg;
     logic [63:0] dram_lines;
     // lines of columns of leaves among them
     logic [63:0] column_lines;
-    // lines read from the root on chip
-    logic [63:0] root_lines;
+    // lines read from nodes on chip
+    logic [63:0] chip_lines;
     // lines read from the page table
     logic [63:0] table_lines;
     // responses of on-board memory with an error; a lookup that fails returns no mapping

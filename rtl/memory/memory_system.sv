@@ -1,6 +1,6 @@
 // Reads lines of nodes and buffers for its clients, all clients in parallel. It translates LIDs with the page
 // table in on-board memory, and reads from host memory, from the cache of interior nodes in on-board memory,
-// or from the root on chip. A read that begins after a mapping was accepted sees that mapping.
+// or from nodes on chip. A read that begins after a mapping was accepted sees that mapping.
 
 `default_nettype none
 
@@ -46,14 +46,12 @@ module memory_system
   input  bus_address_t map_address_i,
 
   // Switches: cache interior nodes in on-board memory, in 2**cache_halvings_i times fewer sets; read some
-  // cached nodes from host memory when on-board memory has the higher load; keep the root root_i on chip;
-  // keep columns of leaves in on-board memory.
+  // cached nodes from host memory when on-board memory has the higher load; keep levels on chip, see
+  // top_nodes; keep columns of leaves in on-board memory.
   input logic cache_i,
   input logic [7:0] cache_halvings_i,
   input logic balance_i,
-  input logic root_on_chip_i,
-  input logic root_valid_i,
-  input lid_t root_i,
+  input logic [1:0] levels_on_chip_i,
   input logic columns_i,
   // lines of a node
   input line_count_t node_lines_i,
@@ -73,6 +71,7 @@ module memory_system
 );
 
   localparam int unsigned BankBits = $clog2(Banks);
+  localparam int unsigned TableIdBits = $clog2(Ports);
   localparam int unsigned CachePage = PageTablePage + LidCount / (PageBytes / 8);
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines;
   localparam int unsigned PlaceBits = place_bits(CacheLines, LidCount);
@@ -168,7 +167,7 @@ module memory_system
 
   logic table_read_valid, table_read_ready, table_line_valid, table_line_error, table_written;
   logic table_burst_valid, table_burst_ready, word_valid, word_ready, word_last;
-  logic [ClientBits-1:0] table_read_id, table_line_id;
+  logic [TableIdBits-1:0] table_read_id, table_line_id;
   logic [DramAddressBits-1:0] table_read_address, table_burst_address;
   logic [7:0] table_burst_len;
   logic [LineBytes-1:0] word_strobe;
@@ -242,7 +241,7 @@ module memory_system
   dram_ports #(
     .Channels(Channels),
     .AddressBits(DramAddressBits),
-    .ClientBits(ClientBits),
+    .ClientBits(TableIdBits),
     .TagBits(TagBits),
     .PlaceBits(PlaceBits),
     .CachePage(CachePage)

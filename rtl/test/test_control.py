@@ -73,9 +73,9 @@ async def keeps_written_values(dut, stall):
     await bus.write("node_bytes", 0x3_1200)
     assert int(dut.geometry_o.value) == 0x1200
     assert dut.cache_halvings_o.value == 3
-    for on in range(16):
+    for on in range(32):
         await bus.write("switches", on)
-        switches = (dut.leaf_columns_o, dut.root_on_chip_o, dut.balance_o, dut.cache_o)
+        switches = (dut.leaf_columns_o, dut.levels_on_chip_o, dut.balance_o, dut.cache_o)
         assert int("".join(str(switch.value) for switch in switches), 2) == on
     for name in ["window_oldest", "window_newest"]:
         value = random.getrandbits(64)

@@ -18,6 +18,7 @@ PARTS = {
     "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["client_ports", "line_writes", "memory_counters"],
     "cached_reader": ["column_router"],
+    "top_nodes": ["ram_two_ports", "top_entries", "top_filler", "top_lines"],
     "node_cache": ["cache_decision", "cache_sets", "cache_updates", "node_flights"],
     "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
 }

@@ -119,6 +119,20 @@ def parent_of(keys: list[bytes], shape: str, version: int = 1) -> tuple[Memory, 
     return memory, root
 
 
+@cocotb.test()
+async def reads_tell_the_distance_from_the_root(dut):
+    memory = Memory(SHAPES["tiny"])
+    lids = [memory.reserve_lid() for _ in range(4)]
+    for level, lid, left in zip((4, 3, 2, 1), lids, [*lids[1:], 1000]):
+        plan = Plan(level=level, left=left, items=(child(b"m", 1001),), version=1)
+        memory.map(lid, memory.place_node(plan))
+    bench = Bench(dut, memory)
+    await bench.start()
+    assert await bench.lid("key", b"a", lids[0]) == 1000
+    nodes = list(dict.fromkeys((read["lid"], read["depth"]) for read in bench.ports.reads))
+    assert nodes == list(zip(lids, (1, 2, 0, 0)))
+
+
 async def check_around(bench: Bench, root: int, keys: list[bytes]):
     """Searches for keys and for keys close to them, and for the leaves before them."""
     node = bench.memory.current(root)

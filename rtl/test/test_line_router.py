@@ -1,5 +1,5 @@
 """Each group of clients receives one line per cycle: from host memory first, then from the cache, then from
-the root. No line is lost."""
+the chip. No line is lost."""
 
 import random
 
@@ -18,7 +18,7 @@ BANKS = 2
 async def lines_reach_their_clients_in_order(dut, stall, host):
     clients = int(dut.ClientCount.value)
     valid, bank, lines = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o), Lanes(dut.line_o, LINE.width)
-    sources = {name: Source(dut, name, stall=stall) for name in ("cache", "root")}
+    sources = {name: Source(dut, name, stall=stall) for name in ("cache", "chip")}
     await start(dut, host_valid_i=0)
     await end_of_reset(dut)
     # by client and source, in order; the data contains the source of a line

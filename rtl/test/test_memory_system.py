@@ -14,9 +14,9 @@ READ, BEAT = record("line_read_t"), record("line_beat_t")
 COUNTERS = record("memory_counters_t")
 LIDS = 512
 ARENA = 1 << 20
-# Switches that are off, and a root that no read names.
-OFF = dict.fromkeys(("cache_i", "cache_halvings_i", "balance_i", "root_on_chip_i", "root_valid_i",
-                     "columns_i"), 0) | {"node_lines_i": 80}
+# Switches that are off.
+OFF = dict.fromkeys(("cache_i", "cache_halvings_i", "balance_i", "levels_on_chip_i", "columns_i"), 0) | {
+    "node_lines_i": 80}
 BUFFER = 16384
 
 

@@ -14,6 +14,8 @@ from test_memory_system import OFF, Clients, Mappings
 COUNTERS = record("memory_counters_t")
 LIDS = 512
 NODE = 64 * 80
+# The distance of a node from the root, by LID: the root is 3.
+DEPTHS = {0: 0, 1: 2, 3: 1}
 
 
 class Nodes:
@@ -61,7 +63,7 @@ async def read_node(clients, nodes, index: int):
     operation = object()
     nodes.operations.add(operation)
     lid = random.choice(list(nodes.mapped))
-    first = {"by_lid": 1, "lid": lid, "cacheable": 1, "first": 0, "count": 8}
+    first = {"by_lid": 1, "lid": lid, "cacheable": 1, "depth": DEPTHS[lid], "first": 0, "count": 8}
     beats = await clients.request(index, **first)
     address = beats[0]["address"]
     content = nodes.contents[address]
@@ -69,7 +71,8 @@ async def read_node(clients, nodes, index: int):
     for _ in range(random.randint(0, 3)):
         at, count = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
         kept = random.random() < 0.9
-        more = await clients.request(index, lid=lid, address=address, cacheable=kept, first=at, count=count)
+        read = {"lid": lid, "address": address, "cacheable": kept, "depth": DEPTHS[lid]}
+        more = await clients.request(index, **read, first=at, count=count)
         check(nodes, more, address, at)
     assert nodes.contents[address] == content, "the model reused a buffer too early"
     nodes.operations.remove(operation)
@@ -94,9 +97,8 @@ async def run(dut, stall, pause, **switches):
     HostMemory(dut, nodes.line, stall=stall)
     clients = Clients(dut, nodes.mappings, stall)
     await start(dut, **OFF | switches)
-    for lid in (0, 1, 3):
+    for lid in DEPTHS:
         await nodes.replace(lid)
-    dut.root_valid_i.value, dut.root_i.value = 1, 3
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
     tasks = [cocotb.start_soon(read_nodes(clients, nodes, index, 25)) for index in range(clients.count)]
     for task in tasks:
@@ -108,20 +110,19 @@ async def run(dut, stall, pause, **switches):
 @cocotb.test()
 @cocotb.parametrize(stall=(0.0, 0.3, 0.7), pause=(20, 400))
 async def reads_return_current_contents(dut, stall, pause):
-    root_on_chip = random.getrandbits(1)
+    levels = random.choice((0, 1, 2))
     counted = await run(dut, stall, pause, cache_i=1, balance_i=random.getrandbits(1),
-                        root_on_chip_i=root_on_chip)
-    assert counted["misses"] > 0 and counted["root_lines"] * (1 - root_on_chip) == 0
+                        levels_on_chip_i=levels)
+    assert counted["misses"] > 0 and (levels > 0 or counted["chip_lines"] == 0)
     # Nodes that are replaced all the time are rarely read twice.
     if pause > 100:
         assert counted["hits"] > 0 and counted["dram_lines"] > 0
-        assert (counted["root_lines"] > 0) == root_on_chip
 
 
 @cocotb.test()
 async def a_cache_that_is_off_is_not_used(dut):
     counted = await run(dut, 0.0, 100)
-    assert not any(counted[name] for name in ("hits", "misses", "dram_lines", "root_lines"))
+    assert not any(counted[name] for name in ("hits", "misses", "dram_lines", "chip_lines"))
 
 
 @cocotb.test()
@@ -157,7 +158,7 @@ async def cycles(dut, count: int):
 
 
 @cocotb.test()
-@cocotb.parametrize(switches=(("cache_i",), ("root_on_chip_i",)))
+@cocotb.parametrize(switches=(("cache_i",), ("levels_on_chip_i",)))
 async def a_reused_buffer_returns_new_lines(dut, switches):
     """A reader that began before its node was replaced fills the cache after the drop. A later reader,
     which finds the same buffer in the page table, must not get these lines, even before the mapping is
@@ -169,18 +170,17 @@ async def a_reused_buffer_returns_new_lines(dut, switches):
     await start(dut, **OFF | dict.fromkeys(switches, 1))
     first, second = nodes.contents
     await nodes.mappings.map(3, first)
-    dut.root_valid_i.value, dut.root_i.value = 1, 3
     await nodes.mappings.map(3, second)
     for _ in range(2):
-        await clients.request(0, lid=3, address=first, cacheable=1, first=0, count=8)
-        await cycles(dut, 100)
+        await clients.request(0, lid=3, address=first, cacheable=1, depth=1, first=0, count=8)
+        await cycles(dut, 300)
     nodes.contents[first] += 1
     # The mapping is in the page table after 400 cycles and acknowledged after 800.
     for channel in channels:
         channel.some_cycles = partial(cycles, dut, 400)
     mapping = cocotb.start_soon(nodes.mappings.map(3, first))
     await cycles(dut, 600)
-    beats = await clients.request(1, by_lid=1, lid=3, cacheable=1, first=0, count=8)
+    beats = await clients.request(1, by_lid=1, lid=3, cacheable=1, depth=1, first=0, count=8)
     assert not mapping.done()
     check(nodes, beats, first, 0)
 

@@ -91,7 +91,8 @@ module accelerator
   geometry_t geometry;
   logic [7:0] cache_halvings;
   version_t read_version;
-  logic cache, balance, root_on_chip, leaf_columns;
+  logic cache, balance, leaf_columns;
+  logic [1:0] levels_on_chip;
   logic root_valid, root_ready, map_valid, map_ready;
   logic [15:0] root_table;
   lid_t root, map_lid;
@@ -116,7 +117,7 @@ module accelerator
   assign counters[CounterHits] = memory_counters.hits;
   assign counters[CounterMisses] = memory_counters.misses;
   assign counters[CounterDramLines] = memory_counters.dram_lines;
-  assign counters[CounterRootLines] = memory_counters.root_lines;
+  assign counters[CounterChipLines] = memory_counters.chip_lines;
   assign counters[CounterTableLines] = memory_counters.table_lines;
   assign counters[CounterScanBusy] = scan_counts.busy;
   assign counters[CounterScanRequests] = scan_counts.requests;
@@ -150,7 +151,7 @@ module accelerator
     .read_version_o(read_version),
     .cache_o(cache),
     .balance_o(balance),
-    .root_on_chip_o(root_on_chip),
+    .levels_on_chip_o(levels_on_chip),
     .leaf_columns_o(leaf_columns),
     .root_valid_o(root_valid),
     .root_ready_i(root_ready),
@@ -230,9 +231,7 @@ module accelerator
     .cache_i(cache),
     .cache_halvings_i(cache_halvings),
     .balance_i(balance),
-    .root_on_chip_i(root_on_chip),
-    .root_valid_i(root_valid && root_ready),
-    .root_i(root),
+    .levels_on_chip_i(levels_on_chip),
     .columns_i(leaf_columns),
     .node_lines_i(line_count_t'(geometry.node_bytes >> LineIndexBits)),
     .counters_o(memory_counters),

@@ -40,7 +40,7 @@ module control
   output version_t   read_version_o,
   output logic       cache_o,
   output logic       balance_o,
-  output logic       root_on_chip_o,
+  output logic [1:0] levels_on_chip_o,
   output logic       leaf_columns_o,
 
   output logic        root_valid_o,
@@ -220,7 +220,7 @@ module control
   assign cache_halvings_o = geometry_q[8*(ControlCacheHalvingsOffset%8)+:8*ControlCacheHalvingsBytes];
   assign cache_o = switches_q[ControlSwitchesCacheShift];
   assign balance_o = switches_q[ControlSwitchesBalanceShift];
-  assign root_on_chip_o = switches_q[ControlSwitchesRootOnChipShift];
+  assign levels_on_chip_o = switches_q[ControlSwitchesLevelsOnChipShift+:ControlSwitchesLevelsOnChipBits];
   assign leaf_columns_o = switches_q[ControlSwitchesLeafColumnsShift];
   assign read_version_o = read_version_q;
   assign root_valid_o = state_q == SetRoot;

@@ -1,5 +1,5 @@
 // Reports the transactions on the ports of host memory and on-board memory as events of the requests that
-// they belong to. AXI ids contain the number of the client. The filler of columns follows the clients; its
+// they belong to. AXI ids contain the number of the client. The fillers follow the clients; their
 // transactions belong to no request.
 
 `default_nettype none
@@ -37,12 +37,12 @@ module memory_events
     return id[TagBits] ? client_of_tag(id[TagBits-1:0]) : id[ClientBits-1:0];
   endfunction
 
-  // An event of the request of a client; none for the filler.
+  // An event of the request of a client; none for a filler.
   function automatic event_t event_of(
     logic happens, int unsigned kind, logic [ClientBits-1:0] client, slot_t [Clients-1:0] slots,
     logic [31:0] detail, logic [63:0] argument
   );
-    logic is_client = client != ClientBits'(Clients);
+    logic is_client = 32'(client) < Clients;
     return event_if(happens && is_client, kind, is_client ? slots[client] : '0, detail, argument);
   endfunction
 

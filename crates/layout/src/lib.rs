@@ -163,8 +163,8 @@ pub const COUNTER_MISSES: usize = 11;
 /// Counter: lines that came from the cache and from columns of leaves.
 pub const COUNTER_DRAM_LINES: usize = 12;
 
-/// Counter: lines that came from the root on chip.
-pub const COUNTER_ROOT_LINES: usize = 13;
+/// Counter: lines that came from nodes on chip.
+pub const COUNTER_CHIP_LINES: usize = 13;
 
 /// Counter: lines that came from the page table.
 pub const COUNTER_TABLE_LINES: usize = 14;
@@ -2733,10 +2733,10 @@ pub mod completion_outcome {
 /// Optional features of an accelerator.
 ///
 /// ```text
-/// +---------+--------------+--------------+---------+-------+
-/// | 63:4    | 3            | 2            | 1       | 0     |
-/// | padding | leaf_columns | root_on_chip | balance | cache |
-/// +---------+--------------+--------------+---------+-------+
+/// +---------+--------------+----------------+---------+-------+
+/// | 63:5    | 4            | 3:2            | 1       | 0     |
+/// | padding | leaf_columns | levels_on_chip | balance | cache |
+/// +---------+--------------+----------------+---------+-------+
 /// ```
 pub mod control_switches {
     /// Bits of the whole.
@@ -2753,24 +2753,24 @@ pub mod control_switches {
     pub const BALANCE_BITS: u32 = 1;
     /// The largest `balance`: the mask after the shift.
     pub const BALANCE_MASK: u64 = 0x1;
-    /// Lowest bit of `root_on_chip`.
-    pub const ROOT_ON_CHIP_SHIFT: u32 = 2;
-    /// Bits of `root_on_chip`.
-    pub const ROOT_ON_CHIP_BITS: u32 = 1;
-    /// The largest `root_on_chip`: the mask after the shift.
-    pub const ROOT_ON_CHIP_MASK: u64 = 0x1;
+    /// Lowest bit of `levels_on_chip`.
+    pub const LEVELS_ON_CHIP_SHIFT: u32 = 2;
+    /// Bits of `levels_on_chip`.
+    pub const LEVELS_ON_CHIP_BITS: u32 = 2;
+    /// The largest `levels_on_chip`: the mask after the shift.
+    pub const LEVELS_ON_CHIP_MASK: u64 = 0x3;
     /// Lowest bit of `leaf_columns`.
-    pub const LEAF_COLUMNS_SHIFT: u32 = 3;
+    pub const LEAF_COLUMNS_SHIFT: u32 = 4;
     /// Bits of `leaf_columns`.
     pub const LEAF_COLUMNS_BITS: u32 = 1;
     /// The largest `leaf_columns`: the mask after the shift.
     pub const LEAF_COLUMNS_MASK: u64 = 0x1;
     /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 4;
+    pub const PADDING_SHIFT: u32 = 5;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 60;
+    pub const PADDING_BITS: u32 = 59;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0xfffffffffffffff;
+    pub const PADDING_MASK: u64 = 0x7ffffffffffffff;
 
     const _: () = {
         let end = 0;
@@ -2778,8 +2778,8 @@ pub mod control_switches {
         let end = end + CACHE_BITS;
         assert!(BALANCE_SHIFT == end);
         let end = end + BALANCE_BITS;
-        assert!(ROOT_ON_CHIP_SHIFT == end);
-        let end = end + ROOT_ON_CHIP_BITS;
+        assert!(LEVELS_ON_CHIP_SHIFT == end);
+        let end = end + LEVELS_ON_CHIP_BITS;
         assert!(LEAF_COLUMNS_SHIFT == end);
         let end = end + LEAF_COLUMNS_BITS;
         assert!(PADDING_SHIFT == end);
@@ -2811,16 +2811,16 @@ pub mod control_switches {
         super::replace(word, BALANCE_SHIFT, BALANCE_MASK, value)
     }
 
-    /// Keep the most recently named root on chip.
+    /// Keep on chip 0: nothing, 1: roots, 2: roots and their children.
     #[inline]
-    pub const fn root_on_chip(word: u64) -> u64 {
-        super::extract(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK)
+    pub const fn levels_on_chip(word: u64) -> u64 {
+        super::extract(word, LEVELS_ON_CHIP_SHIFT, LEVELS_ON_CHIP_MASK)
     }
 
-    /// `word` with another `root_on_chip`, which must not be wider than the field.
+    /// `word` with another `levels_on_chip`, which must not be wider than the field.
     #[inline]
-    pub const fn with_root_on_chip(word: u64, value: u64) -> u64 {
-        super::replace(word, ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_MASK, value)
+    pub const fn with_levels_on_chip(word: u64, value: u64) -> u64 {
+        super::replace(word, LEVELS_ON_CHIP_SHIFT, LEVELS_ON_CHIP_MASK, value)
     }
 
     /// Keep columns of leaves in on-board memory.

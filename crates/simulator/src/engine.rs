@@ -27,8 +27,8 @@ pub struct Simulator {
     pub cache_halvings: u8,
     /// Whether some cached nodes are read from host memory while it is less busy. Default true.
     pub balance: bool,
-    /// Whether the root that was set last is kept on chip. Default true.
-    pub root_on_chip: bool,
+    /// Levels of interior nodes that are kept on chip: 0, 1 (a root) or 2 (and its children). Default 2.
+    pub levels_on_chip: u8,
     /// Whether columns of leaves are kept in on-board memory. Default false.
     pub leaf_columns: bool,
 }
@@ -43,7 +43,7 @@ impl Default for Simulator {
             cache: true,
             cache_halvings: 0,
             balance: true,
-            root_on_chip: true,
+            levels_on_chip: 2,
             leaf_columns: false,
         }
     }
@@ -159,8 +159,8 @@ impl Simulator {
 
     /// Returns the command that sets all switches.
     pub fn switches(&self) -> Command {
-        let Self { cache, balance, root_on_chip, leaf_columns, .. } = *self;
-        Command::Switches { cache, balance, root_on_chip, leaf_columns }
+        let Self { cache, balance, levels_on_chip, leaf_columns, .. } = *self;
+        Command::Switches { cache, balance, levels_on_chip, leaf_columns }
     }
 }
 

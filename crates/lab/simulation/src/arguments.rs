@@ -97,9 +97,9 @@ pub(crate) struct RunArguments {
     /// Read all cached nodes from on-board memory, whatever the load of host memory
     #[arg(long)]
     no_balance: bool,
-    /// Do not keep the root on chip
-    #[arg(long)]
-    no_root_on_chip: bool,
+    /// Levels of interior nodes on chip: 0, 1 (the root) or 2 (and its children)
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(..=2))]
+    levels_on_chip: u8,
     /// Keep columns of leaves in on-board memory
     #[arg(long)]
     leaf_columns: bool,
@@ -125,7 +125,7 @@ impl RunArguments {
             cache: !self.no_cache,
             cache_halvings: self.cache_halvings,
             balance: !self.no_balance,
-            root_on_chip: !self.no_root_on_chip,
+            levels_on_chip: self.levels_on_chip,
             leaf_columns: self.leaf_columns,
             ..Simulator::default()
         }

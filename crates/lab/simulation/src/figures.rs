@@ -149,7 +149,7 @@ const FIGURES: [Figure; 10] = [
     Figure {
         text: FigureText {
             name: "17",
-            title: "load balancer, root on chip, cache",
+            title: "load balancer, levels on chip, cache",
             claim: "Scans of one pair on the accelerator alone, with all interior nodes in the cache: 8.0 \
                 million a second without load balancing, 9.1 million with it (+13 %). The root on chip, \
                 without a cache: +30 %. The cache: 2.5 times.",
@@ -268,8 +268,8 @@ struct Reusable {
 
 impl Reusable {
     fn matches(&self, simulator: &Simulator, dataset: &Dataset) -> bool {
-        let Simulator { cache, balance, root_on_chip, leaf_columns, .. } = self.simulator;
-        let switched = Simulator { cache, balance, root_on_chip, leaf_columns, ..*simulator };
+        let Simulator { cache, balance, levels_on_chip, leaf_columns, .. } = self.simulator;
+        let switched = Simulator { cache, balance, levels_on_chip, leaf_columns, ..*simulator };
         *dataset == self.dataset && self.simulator == switched
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use honeycomb_layout::{
-    COUNTER_COLUMN_LINES, COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES, COUNTER_HITS,
-    COUNTER_HOST_STALLS, COUNTER_MISSES, COUNTER_NODES, COUNTER_ROOT_LINES, COUNTER_SCAN_BUSY,
+    COUNTER_CHIP_LINES, COUNTER_COLUMN_LINES, COUNTER_COUNT, COUNTER_DESCENTS, COUNTER_DRAM_LINES,
+    COUNTER_HITS, COUNTER_HOST_STALLS, COUNTER_MISSES, COUNTER_NODES, COUNTER_SCAN_BUSY,
     COUNTER_SCAN_REQUESTS, COUNTER_SEARCH_BUSY, COUNTER_TABLE_LINES, COUNTER_VERSION_STEPS,
 };
 use honeycomb_simulator::platform::{LinkCounts, OnBoardCounts, Picoseconds};
@@ -65,11 +65,11 @@ pub struct LineCounts {
     pub cache: u64,
     /// From columns of leaves in on-board memory.
     pub columns: u64,
-    /// From the root on chip.
-    pub root: u64,
+    /// From nodes on chip.
+    pub chip: u64,
     /// From the page table in on-board memory.
     pub page_table: u64,
-    /// Bursts of interior nodes that were in the cache, without those of a root on chip.
+    /// Bursts of interior nodes that were in the cache, without those of nodes on chip.
     pub hits: u64,
     /// Bursts of interior nodes that were not in the cache.
     pub misses: u64,
@@ -195,7 +195,7 @@ impl Counts {
             lines: LineCounts {
                 cache: own[COUNTER_DRAM_LINES] - own[COUNTER_COLUMN_LINES],
                 columns: own[COUNTER_COLUMN_LINES],
-                root: own[COUNTER_ROOT_LINES],
+                chip: own[COUNTER_CHIP_LINES],
                 page_table: own[COUNTER_TABLE_LINES],
                 hits: own[COUNTER_HITS],
                 misses: own[COUNTER_MISSES],

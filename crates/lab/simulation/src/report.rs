@@ -33,8 +33,8 @@ pub struct Report {
     pub cache_nodes: u64,
     /// Whether the load balancer is on.
     pub balance: bool,
-    /// Whether the root on chip is on.
-    pub root_on_chip: bool,
+    /// Levels of interior nodes on chip.
+    pub levels_on_chip: u8,
     /// Whether columns of leaves are kept in on-board memory.
     #[serde(default)]
     pub leaf_columns: bool,
@@ -79,8 +79,8 @@ pub struct Report {
     /// Bytes of columns of leaves from on-board memory.
     #[serde(default)]
     pub column_bytes: f64,
-    /// Bytes of the root from the chip.
-    pub root_bytes: f64,
+    /// Bytes of interior nodes from the chip.
+    pub chip_bytes: f64,
     /// Lines of the page table from on-board memory.
     pub page_table_reads: f64,
     /// Bursts of interior nodes that were in the cache.
@@ -143,10 +143,10 @@ impl Report {
     /// Returns the report of a run.
     #[must_use]
     pub fn new(simulator: &Simulator, dataset: &Dataset, traffic: &Traffic, measured: &Measured) -> Self {
-        let Simulator { platform, cache, balance, root_on_chip, leaf_columns, .. } = *simulator;
+        let Simulator { platform, cache, balance, levels_on_chip, leaf_columns, .. } = *simulator;
         let Dataset { pairs, sizes, node_bytes, log_bytes, mvcc } = *dataset;
         let Measured { cycles, latencies, link, on_board, .. } = measured;
-        let LineCounts { cache: cache_lines, columns, root, page_table, hits, misses } = measured.lines;
+        let LineCounts { cache: cache_lines, columns, chip, page_table, hits, misses } = measured.lines;
         let operations = latencies.len();
         let time = (cycles * platform.cycle) as f64;
         let each = |count: u64| count as f64 / operations as f64;
@@ -162,7 +162,7 @@ impl Report {
             cache,
             cache_nodes: CACHE_NODES >> simulator.cache_halvings,
             balance,
-            root_on_chip,
+            levels_on_chip,
             leaf_columns,
             workload: traffic.workload,
             distribution: traffic.distribution,
@@ -184,7 +184,7 @@ impl Report {
             host_read_nanoseconds: link.in_flight as f64 / link.reads.max(1) as f64 / 1e3,
             cache_bytes: each(cache_lines) * LINE,
             column_bytes: each(columns) * LINE,
-            root_bytes: each(root) * LINE,
+            chip_bytes: each(chip) * LINE,
             page_table_reads: each(page_table),
             cache_hits: each(hits),
             cache_misses: each(misses),
@@ -258,12 +258,12 @@ impl Report {
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is = |on: bool| if on { "on" } else { "off" };
         let Self { platform, megahertz, workload, sizes, pairs, .. } = self;
-        let (cache, balance, root) = (is(self.cache), is(self.balance), is(self.root_on_chip));
+        let (cache, balance, levels) = (is(self.cache), is(self.balance), self.levels_on_chip);
         let columns = is(self.leaf_columns);
         writeln!(
             f,
-            "{platform}: {megahertz:.0} MHz; cache {cache}, load balancer {balance}, root on chip {root}, \
-             leaf columns {columns}"
+            "{platform}: {megahertz:.0} MHz; cache {cache}, load balancer {balance}, {levels} levels on \
+             chip, leaf columns {columns}"
         )?;
         writeln!(f, "{workload}, {}: {pairs} pairs of {sizes}", self.distribution.name())
     }
@@ -281,7 +281,7 @@ impl Report {
         let share = 100.0 * self.hit_share();
         writeln!(f, "cache         {hits:8.2} hits and {bytes:.0} bytes an operation, {share:.1} % hits")?;
         writeln!(f, "leaf columns  {:8.0} bytes an operation", self.column_bytes)?;
-        writeln!(f, "root on chip  {:8.0} bytes an operation", self.root_bytes)?;
+        writeln!(f, "on chip       {:8.0} bytes an operation", self.chip_bytes)?;
         writeln!(f, "page table    {:8.2} reads an operation", self.page_table_reads)?;
         let (writes, busy) = (self.on_board_writes, 100.0 * self.channels_busy);
         writeln!(f, "on-board      {writes:8.2} lines written an operation, channels {busy:.0} % busy")

@@ -59,7 +59,7 @@ fn without_a_log_block_each_write_sends_a_mapping() {
 #[test]
 fn a_small_cache_has_fewer_hits() {
     let hits = |cache_halvings| {
-        let simulator = Simulator { cache_halvings, root_on_chip: false, ..Simulator::default() };
+        let simulator = Simulator { cache_halvings, levels_on_chip: 0, ..Simulator::default() };
         let traffic = Traffic { workload: Workload::Scan(1), ..Traffic::default() };
         let dataset = Dataset { pairs: 8_000, ..DATASET };
         let lines = run(&simulator, &dataset, &traffic).expect("the workload runs").lines;

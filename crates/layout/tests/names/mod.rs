@@ -50,7 +50,7 @@ names! {
         counter_hits: COUNTER_HITS,
         counter_misses: COUNTER_MISSES,
         counter_dram_lines: COUNTER_DRAM_LINES,
-        counter_root_lines: COUNTER_ROOT_LINES,
+        counter_chip_lines: COUNTER_CHIP_LINES,
         counter_table_lines: COUNTER_TABLE_LINES,
         counter_scan_busy: COUNTER_SCAN_BUSY,
         counter_descents: COUNTER_DESCENTS,
@@ -380,7 +380,7 @@ names! {
         control_switches {
             cache, with_cache: CACHE_SHIFT, CACHE_BITS, CACHE_MASK,
             balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
-            root_on_chip, with_root_on_chip: ROOT_ON_CHIP_SHIFT, ROOT_ON_CHIP_BITS, ROOT_ON_CHIP_MASK,
+            levels_on_chip, with_levels_on_chip: LEVELS_ON_CHIP_SHIFT, LEVELS_ON_CHIP_BITS, LEVELS_ON_CHIP_MASK,
             leaf_columns, with_leaf_columns: LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_BITS, LEAF_COLUMNS_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }

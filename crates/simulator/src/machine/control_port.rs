@@ -41,8 +41,8 @@ pub enum Command {
         cache: bool,
         /// The load balancer.
         balance: bool,
-        /// The root on chip.
-        root_on_chip: bool,
+        /// Levels of interior nodes on chip.
+        levels_on_chip: u8,
         /// Columns of leaves in on-board memory.
         leaf_columns: bool,
     },
@@ -94,10 +94,10 @@ impl Command {
             Self::Root { table, lid } => {
                 &[(control::TABLE_NUMBER_OFFSET, u64::from(table)), (control::ROOT_OFFSET, lid)]
             }
-            Self::Switches { cache, balance, root_on_chip, leaf_columns } => {
+            Self::Switches { cache, balance, levels_on_chip, leaf_columns } => {
                 let word = control_switches::with_cache(0, u64::from(cache));
                 let word = control_switches::with_balance(word, u64::from(balance));
-                let word = control_switches::with_root_on_chip(word, u64::from(root_on_chip));
+                let word = control_switches::with_levels_on_chip(word, u64::from(levels_on_chip));
                 let word = control_switches::with_leaf_columns(word, u64::from(leaf_columns));
                 &[(control::SWITCHES_OFFSET, word)]
             }
@@ -234,7 +234,7 @@ mod tests {
         port.send(Command::Map { lid: 7, address: 0x5_0000_0200 });
         [3, 2, 5].into_iter().for_each(|version| port.send(Command::Publish { version }));
         port.send(Command::Root { table: 9, lid: 7 });
-        port.send(Command::Switches { cache: true, balance: false, root_on_chip: true, leaf_columns: true });
+        port.send(Command::Switches { cache: true, balance: false, levels_on_chip: 2, leaf_columns: true });
         assert_eq!((port.sent(), port.applied()), (4, 0));
         let of = |offset: usize, value: u64| {
             [(offset as u64, value & 0xffff_ffff), (offset as u64 + 4, value >> 32)]
@@ -245,7 +245,7 @@ mod tests {
             of(control::READ_VERSION_OFFSET, 5),
             of(control::TABLE_NUMBER_OFFSET, 9),
             of(control::ROOT_OFFSET, 7),
-            of(control::SWITCHES_OFFSET, 0b1101),
+            of(control::SWITCHES_OFFSET, 0b1_1001),
         ];
         assert_eq!(write_all(&mut port), expected.concat());
         assert_eq!((port.sent(), port.applied()), (4, 4));

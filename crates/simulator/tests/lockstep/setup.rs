@@ -102,22 +102,23 @@ fn has_mostly_gets(seed: u64) -> bool {
 fn simulator(seed: u64, rng: &mut StdRng) -> Simulator {
     let platform = if has_paper_platform(seed) { Platform::PAPER } else { Platform::IDEAL };
     let in_flight = in_flight(seed);
-    let [cache, balance, root_on_chip, leaf_columns] = [0.8; 4].map(|share| rng.random_bool(share));
-    let switched = Simulator { cache, balance, root_on_chip, leaf_columns, ..Simulator::default() };
+    let [cache, balance, has_second, leaf_columns] = [0.8; 4].map(|share| rng.random_bool(share));
+    let levels_on_chip = if has_second { 2 } else { rng.random_range(0..2) };
+    let switched = Simulator { cache, balance, levels_on_chip, leaf_columns, ..Simulator::default() };
     Simulator { platform, seed, in_flight, ..switched }
 }
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, keys, key_count, simulator, .. } = self;
-        let Simulator { platform, in_flight, cache, balance, root_on_chip, leaf_columns, .. } = simulator;
+        let Simulator { platform, in_flight, cache, balance, levels_on_chip, leaf_columns, .. } = simulator;
         let shape = self.forest.shape();
         let (node, log) = (shape.node_bytes, shape.log_threshold_bytes);
         write!(f, "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}; ")?;
         write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
         write!(
             f,
-            "cache {cache}, balance {balance}, root on chip {root_on_chip}, leaf columns {leaf_columns}"
+            "cache {cache}, balance {balance}, {levels_on_chip} levels on chip, leaf columns {leaf_columns}"
         )
     }
 }

@@ -36,7 +36,7 @@ pub(super) const SOURCES: &[Column] = &[
     ("host reads, million/s", |of| format!("{:.1}", of.host_reads * of.million_operations_a_second)),
     ("on-board GB/s", |of| format!("{:.1}", gigabytes(of, 64.0 * of.on_board_lines))),
     ("on-board reads, million/s", |of| format!("{:.1}", of.on_board_reads * of.million_operations_a_second)),
-    ("chip GB/s", |of| format!("{:.1}", gigabytes(of, of.root_bytes))),
+    ("chip GB/s", |of| format!("{:.1}", gigabytes(of, of.chip_bytes))),
     ("hits", |of| percent(of.hit_share())),
 ];
 
@@ -57,7 +57,7 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     The figures of the [software accelerator](../README.md) have the same numbers.\n\nUnless a figure \
     says otherwise, 128 operations are in flight in a closed loop, and the store has 160,000 pairs of 16 \
     + 16 bytes in nodes of 8 KiB, so there are two levels of interior nodes above the leaves. Cache, load \
-    balancer and root on chip are on. Figure 17 uses a store as large as that of the paper, 128 million \
+    balancer and levels on chip are on. Figure 17 uses a store as large as that of the paper, 128 million \
     pairs, whose tree has three levels of interior nodes; its operations run twice, so that the cache has \
     all interior nodes that they need. In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
     same height. Pairs were inserted one by one, so leaves have logs. The accelerator executes reads. The \

@@ -120,8 +120,8 @@ pub(super) fn cache_sizes(scale: Scale) -> Vec<Point> {
     both.map(|(distribution, (cache, cache_halvings))| {
         let nodes = if cache { CACHE_NODES >> cache_halvings } else { 0 };
         let point = scale.point(distribution.name(), nodes, HIGH, Workload::Scan(1));
-        // A root on chip would not depend on the size of the cache.
-        let simulator = Simulator { cache, cache_halvings, root_on_chip: false, ..point.simulator };
+        // Nodes on chip would not depend on the size of the cache.
+        let simulator = Simulator { cache, cache_halvings, levels_on_chip: 0, ..point.simulator };
         Point { simulator, traffic: Traffic { distribution, ..point.traffic }, ..point }
     })
     .collect()
@@ -129,18 +129,20 @@ pub(super) fn cache_sizes(scale: Scale) -> Vec<Point> {
 
 pub(super) fn switches(scale: Scale) -> Vec<Point> {
     let all = [
-        ("nothing", false, false, false),
-        ("root on chip", false, false, true),
-        ("cache", true, false, false),
-        ("cache, balancer", true, true, false),
-        ("cache, root on chip", true, false, true),
-        ("all", true, true, true),
+        ("nothing", false, false, 0),
+        ("root on chip", false, false, 1),
+        ("two levels on chip", false, false, 2),
+        ("cache", true, false, 0),
+        ("cache, balancer", true, true, 0),
+        ("cache, root on chip", true, false, 1),
+        ("cache, two levels on chip", true, false, 2),
+        ("all", true, true, 2),
     ];
     let build = report::this_build();
     all.into_iter()
-        .map(|(name, cache, balance, root_on_chip)| {
+        .map(|(name, cache, balance, levels_on_chip)| {
             let point = scale.point(&build, name, PAPER, Workload::Scan(1));
-            Point { simulator: Simulator { cache, balance, root_on_chip, ..point.simulator }, ..point }
+            Point { simulator: Simulator { cache, balance, levels_on_chip, ..point.simulator }, ..point }
         })
         .collect()
 }
