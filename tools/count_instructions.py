@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Counts the instructions of one call of a function on this processor, in single steps.
 
-valgrind counts the instructions of a processor without AVX-512, and each byte of a copy by `rep movsb` as one;
-virtual machines have no counters. This program counts what the processor executes: the first call of FUNCTION,
-with everything that it calls in its thread. It takes about 10 microseconds an instruction. Linux on x86-64.
+valgrind counts the instructions of a processor without AVX-512, and each byte of a copy by `rep movsb` as one.
+Virtual machines have no counters. This program counts the instructions of the processor, in the first call of
+FUNCTION, with everything that it calls in its thread. It takes about 10 microseconds an instruction. It runs
+on Linux on x86-64.
 
 Example, for each of 1920 gets:
 
