@@ -108,8 +108,7 @@ module cached_reader
     .T(element_t),
     .Count(ClientCount)
   ) u_arbiter (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .in_valid_i(burst_valid_i),
     .in_ready_o(burst_ready_o),
     .in_i(elements),
@@ -124,7 +123,6 @@ module cached_reader
   // ---- nodes on chip, then the cache ----
 
   localparam int unsigned Streams = 2;
-
   logic other_valid, other_ready, dropped;
   logic [Streams-1:0] chip_valid, chip_ready;
   logic [Streams-1:0][TagBits-1:0] chip_tag;
@@ -150,8 +148,7 @@ module cached_reader
     .CacheLines(CacheLines),
     .PlaceBits(PlaceBits)
   ) u_column_router (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .burst_valid_i(valid), .burst_ready_o(ready),
     .on_board_i(element.on_board),
     .burst_address_i(element.address),
@@ -174,8 +171,7 @@ module cached_reader
     .EntryLines(CacheEntryLines),
     .LidCount(LidCount)
   ) u_top_nodes (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .levels_i(levels_on_chip_i),
     .node_lines_i,
     .drop_valid_i(dropped),
@@ -186,10 +182,8 @@ module cached_reader
     .burst_tag_i({client, element.bank}),
     .name_i(element.name),
     .other_valid_o(other_valid), .other_ready_i(other_ready),
-    .other_address_o(other_address),
-    .other_lines_o(other_lines),
-    .other_tag_o(other_tag),
-    .other_name_o(other_name),
+    .other_address_o(other_address), .other_lines_o(other_lines),
+    .other_tag_o(other_tag), .other_name_o(other_name),
     .line_valid_i(host_line_valid),
     .line_tag_i(host_line_tag),
     .line_i(host_line),
@@ -204,8 +198,7 @@ module cached_reader
     .Ways(CacheWays),
     .EntryLines(CacheEntryLines)
   ) u_node_cache (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .enable_i(cache_i),
     .redirects_i(redirects),
     .halvings_i(cache_halvings_i),
@@ -238,8 +231,7 @@ module cached_reader
     .PlaceBits(CachePlaceBits),
     .Channels(Channels)
   ) u_cache_filler (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .start_i(fill_start),
     .start_tag_i(fill_tag), .start_place_i(fill_place),
     .line_valid_i(host_line_valid),
@@ -261,8 +253,7 @@ module cached_reader
     .TagBits(TagBits),
     .Channels(Channels)
   ) u_load_balancer (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .enable_i(balance_i),
     .host_begins_i(host_valid && host_ready),
     .host_ends_i(host_line_valid && host_line.last),
@@ -293,8 +284,7 @@ module cached_reader
     .Channels(Channels),
     .Streams(Streams)
   ) u_line_router (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .host_valid_i(host_line_valid),
     .host_tag_i(host_line_tag), .host_i(host_line),
     .cache_valid_i(hit_line_valid_i), .cache_ready_o(hit_line_ready_o),

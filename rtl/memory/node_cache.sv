@@ -279,8 +279,7 @@ module node_cache
     .T(logic [$bits(bus_address_t)+$bits(burst_lines_t)+TagBits-1:0]),
     .Depth(BurstsMax)
   ) u_to_host (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .in_valid_i(starts_read),
     .in_ready_o(host_ready),
     .in_i({written_q.address, written_q.lines, written_q.tag}),
@@ -294,8 +293,7 @@ module node_cache
     .T(logic [PlaceBits+$bits(burst_lines_t)+TagBits-1:0]),
     .Depth(BurstsMax)
   ) u_to_cache (
-    .clk_i,
-    .rst_i,
+    .clk_i, .rst_i,
     .in_valid_i(starts_hit),
     .in_ready_o(hit_ready),
     .in_i({fill_place_o, written_q.lines, written_q.tag}),
