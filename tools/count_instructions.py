@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Counts the instructions of one call of a function on this processor, in single steps.
 
-valgrind counts the instructions of a processor without AVX-512, and each byte of a copy by `rep movsb` as one.
+valgrind counts the instructions of a processor without AVX-512, and each byte of a copy by `rep movsb`.
 Virtual machines have no counters. This program counts the instructions of the processor, in the first call of
 FUNCTION, with everything that it calls in its thread. It takes about 10 microseconds an instruction. It runs
 on Linux on x86-64.
