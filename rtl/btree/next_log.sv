@@ -104,7 +104,6 @@ module next_log
 
   `ASSERT(TakesWhenReady, !take_i || ready_o)
   `ASSERT_OFFER_STAYS(LeafStays, valid_i, take_i, {leaf_i.request, leaf_i.header})
-  `COVER(FailsDuringTheWalk, state_q == Walk && leaf_i.failed)
   `COVER(WaitsForTheGrant, state_q == Walked && !take_i)
 
 endmodule

@@ -288,7 +288,6 @@ module scan_slots
   `ASSERT(RequestsWithGrant,
       granted_o || !(go_valid_i || window_valid_i || value_valid_i))
   `COVER(LogWaitsForAWindow, log_line_valid && window_valid_i)
-  `COVER(LogLineIsMissing, looks_q && !log_line_ready)
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 
 endmodule
