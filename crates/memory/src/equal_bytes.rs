@@ -49,7 +49,7 @@ pub(crate) fn equal_bytes(line: &[MappedWord; LINE_WORDS], byte: u8) -> u64 {
 #[inline]
 pub(crate) fn equal_bytes(line: &[MappedWord; LINE_WORDS], byte: u8) -> u64 {
     use crate::sync::Ordering;
-    equal_bytes_of(std::array::from_fn(|index| line[index].load(Ordering::Relaxed)), byte)
+    equal_bytes_of::<LINE_WORDS>(std::array::from_fn(|index| line[index].load(Ordering::Relaxed)), byte)
 }
 
 /// Loads a line, sixteen bytes at a time.
