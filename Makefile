@@ -188,10 +188,10 @@ rtl-mutants: setup
 rtl-check: setup
 	$(python) -m unittest discover -s rtl/synth
 	$(python) rtl/synth/synthesize.py --check $(call share,3)
-	$(python) tools/rtl_mutants.py $(call share,18)
+	$(python) tools/rtl_mutants.py $(call share,24)
 
 some-mutants:
-	python3 tools/mutants.py $(call share,20)
+	python3 tools/mutants.py $(call share,30)
 
 smoke: setup
 	$(programs) --no-run

@@ -9,6 +9,7 @@ example:
   python3 tools/mutants.py                               every rule: ten minutes
   python3 tools/mutants.py --only retire-when-visible    one rule; may be repeated
   python3 tools/mutants.py --every 4 --from 1            every fourth rule, from the second on
+  python3 tools/mutants.py --compile                     which changes no longer compile: five minutes
   python3 tools/mutants.py --list --markdown > docs/design/rules.md
 """
 
@@ -25,6 +26,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,12 +106,12 @@ class Mutant:
 @dataclass(frozen=True)
 class Result:
     mutant: Mutant
-    caught: bool
+    passed: bool
     how: str
     seconds: float
 
     def line(self) -> str:
-        verdict = "caught" if self.caught else "FAILED"
+        verdict = "passed" if self.passed else "FAILED"
         return f"{verdict}  {self.seconds:5.1f} s  {self.mutant.name}: {self.how}"
 
 
@@ -121,17 +123,18 @@ def main() -> int:
             sys.stdout.write(markdown(mutants) if arguments.markdown else listing(mutants))
             return 0
         check_rules(load(LIST, []))
-        results = run_all(mutants, arguments.jobs)
+        results = run_all(mutants, arguments.jobs, arguments.compile)
     except MutantError as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1
     print_table(results)
-    return 0 if all(result.caught for result in results) else 1
+    return 0 if all(result.passed for result in results) else 1
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = parser_for(__doc__)
     parser.add_argument("--markdown", action="store_true", help="with --list: as docs/design/rules.md")
+    parser.add_argument("--compile", action="store_true", help="compile the mutants, and run no test")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="concurrent mutants (default 1)")
     arguments = parse(parser)
     if arguments.jobs < 1:
@@ -218,10 +221,11 @@ def check_current(mutants: list[Mutant]) -> None:
         raise MutantError("\n".join(stale))
 
 
-def run_all(mutants: list[Mutant], jobs: int) -> list[Result]:
+def run_all(mutants: list[Mutant], jobs: int, compile_only: bool) -> list[Result]:
     """Returns all results, in the order of the list. Raises an error if a test fails without a mutant."""
     lanes = [Lane(SCRATCH / str(number)) for number in range(jobs)]
-    lanes[0].check_unchanged(mutants)
+    if not compile_only:
+        lanes[0].check_unchanged(mutants)
     free: queue.SimpleQueue[Lane] = queue.SimpleQueue()
     for lane in lanes:
         free.put(lane)
@@ -229,7 +233,7 @@ def run_all(mutants: list[Mutant], jobs: int) -> list[Result]:
     def judge(mutant: Mutant) -> Result:
         lane = free.get()
         try:
-            return lane.judge(mutant)
+            return lane.judge(mutant, Lane.compiles if compile_only else Lane.attempt)
         finally:
             free.put(lane)
 
@@ -250,7 +254,7 @@ def print_table(results: list[Result]) -> None:
     for result in results:
         mutant = result.mutant
         print(f"{mutant.name:{width}}  {result.seconds:5.1f} s  {result.how}\n{'':{width}}  {mutant.rule}")
-    failed = sum(not result.caught for result in results)
+    failed = sum(not result.passed for result in results)
     print(f"\n{len(results) - failed} passed, {failed} failed")
 
 
@@ -280,18 +284,18 @@ class Lane:
                 raise MutantError(f"{test.name} fails without a mutant: {how}; see {log}")
             print(f"passes, {time.monotonic() - start:.1f} s", flush=True)
 
-    def judge(self, mutant: Mutant) -> Result:
-        """Runs the test of a mutant."""
+    def judge(self, mutant: Mutant, attempt: Callable[["Lane", Mutant], tuple[bool, str]]) -> Result:
+        """Attempts something with the code of a mutant."""
         path, start = self.folder / mutant.file, time.monotonic()
         original = path.read_text()
         path.write_text(mutant.mutate(original))
         try:
-            caught, how = self.attempt(mutant)
+            passed, how = attempt(self, mutant)
         except MutantError as error:
-            caught, how = False, str(error)
+            passed, how = False, str(error)
         finally:
             path.write_text(original)
-        return Result(mutant, caught, how, time.monotonic() - start)
+        return Result(mutant, passed, how, time.monotonic() - start)
 
     def attempt(self, mutant: Mutant) -> tuple[bool, str]:
         """Returns whether a test fails, and how."""
@@ -301,6 +305,14 @@ class Lane:
             if how:
                 return True, how
         return False, f"survived {mutant.caught_by()}, {ATTEMPTS} times"
+
+    def compiles(self, mutant: Mutant) -> tuple[bool, str]:
+        """Returns whether the crate that the mutant changes compiles, and the errors."""
+        cargo = self.cargo(mutant.test, [])
+        manifest = self.folder / crate_of(mutant.file) / "Cargo.toml"
+        cargo["args"] = ["cargo", "check", "--manifest-path", str(manifest)]
+        done = subprocess.run(**cargo, capture_output=True, text=True)
+        return done.returncode == 0, "compiles" if done.returncode == 0 else done.stderr
 
     def build(self, test: Test) -> None:
         done = subprocess.run(**self.cargo(test, ["--no-run"]), capture_output=True, text=True)
@@ -334,6 +346,11 @@ class Lane:
 
     def log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
+
+
+def crate_of(file: str) -> str:
+    """Returns the folder of the crate of a source file."""
+    return file.partition("/src/")[0]
 
 
 def update_tree(source: Path, copy: Path) -> None:

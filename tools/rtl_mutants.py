@@ -43,7 +43,7 @@ def main() -> int:
         print(f"rtl_mutants: {error}", file=sys.stderr)
         return 1
     print_table(results)
-    return 0 if all(result.caught for result in results) else 1
+    return 0 if all(result.passed for result in results) else 1
 
 
 def report(result: Result) -> Result:

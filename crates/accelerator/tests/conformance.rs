@@ -10,7 +10,7 @@ use honeycomb_testing::{DeviceModel, conformance};
 /// Runs the suite with the seed from the environment, or with a default seed.
 fn check(backend: impl Backend, default_seed: u64) {
     let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
-    conformance::check(&backend, seed.unwrap_or(default_seed));
+    conformance::check(&backend, &conformance::configs(), seed.unwrap_or(default_seed));
 }
 
 #[test]

@@ -290,7 +290,7 @@ impl<'f> Check<'f> {
             "order hint of log entry {index} is {}, not {rank}",
             entry.place.order_hint
         );
-        let position = lower_bound(view, &SearchKey::new(suffix));
+        let position = lower_bound(view, SearchKey::new(suffix));
         check!(
             self,
             entry.place.back_pointer == position.position,

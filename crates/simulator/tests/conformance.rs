@@ -17,6 +17,7 @@ fn the_simulator_conforms_to_the_seam() {
     let engines = Simulator { platform: Platform::IDEAL, seed, ..Simulator::default() };
     conformance::check(
         &DeviceBackend { engines, queue_bytes: QUEUE_BYTES_MIN, ..DeviceBackend::default() },
+        &conformance::node_configs(),
         seed,
     );
 }

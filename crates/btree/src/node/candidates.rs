@@ -21,7 +21,7 @@ impl Candidates {
 
     /// Returns the entries that may have a key, among `count` entries with these fingerprints.
     #[inline(always)]
-    pub(crate) fn among(count: usize, tags: impl FnOnce() -> [u64; 2], search_key: &SearchKey<'_>) -> Self {
+    pub(crate) fn among(count: usize, tags: impl FnOnce() -> [u64; 2], search_key: SearchKey<'_>) -> Self {
         if count == 0 {
             return Self::NONE;
         }

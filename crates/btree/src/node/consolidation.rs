@@ -25,7 +25,7 @@ impl Change<'_> {
         overlay: &Overlay<'_>,
     ) -> (Range<usize>, Range<usize>) {
         let Some(change) = change else { return (0..overlay.len(), 0..0) };
-        let before = overlay.before(&change.item.key, false, change.back_pointer);
+        let before = overlay.before(change.item.key, false, change.back_pointer);
         (0..before, before + usize::from(change.item.header.repeats())..overlay.len())
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct LogPosition<'a> {
 #[inline]
 pub(crate) fn find_in_log<'a>(
     view: View<'a>,
-    search_key: &SearchKey<'_>,
+    search_key: SearchKey<'_>,
     back_pointer: usize,
 ) -> LogPosition<'a> {
     let mut found = LogPosition { rank: 0, newest: None };
@@ -46,7 +46,7 @@ pub(crate) fn find_in_log<'a>(
 
 /// Compares the key of the entry that starts `bytes` with a search key.
 #[inline]
-fn compare(bytes: &[u8], search_key: &SearchKey<'_>) -> Ordering {
+fn compare(bytes: &[u8], search_key: SearchKey<'_>) -> Ordering {
     match entry_head(bytes).cmp(&search_key.head) {
         Ordering::Equal => log_entry::item(bytes).suffix().compare(search_key.suffix),
         decided => decided,
@@ -144,7 +144,7 @@ impl<'a> Overlay<'a> {
     /// `position` is that of the first sorted item which is not before it either. An entry with another back
     /// pointer is ordered by it, so few keys are compared.
     #[inline]
-    pub(crate) fn before(&self, search_key: &SearchKey<'_>, after: bool, position: usize) -> usize {
+    pub(crate) fn before(&self, search_key: SearchKey<'_>, after: bool, position: usize) -> usize {
         let first = self.first_from(position);
         let is_before = |laid: &&OverlayEntry| {
             usize::from(laid.back_pointer) == position

@@ -96,7 +96,7 @@ pub(crate) fn prefetch_for_write(
 
 /// Finds the group of heads of a key.
 #[inline(always)]
-fn find_near(view: View<'_>, search_key: &SearchKey<'_>) -> Near {
+fn find_near(view: View<'_>, search_key: SearchKey<'_>) -> Near {
     let start = view.columns().find_group(Detected, search_key.head);
     Near { start: start as u32, end: 0 }
 }
@@ -125,14 +125,14 @@ pub(crate) fn item_bytes(view: View<'_>, near: Near) -> Range<usize> {
 /// Returns the position of the first item of a leaf whose key is not smaller than `search_key`. `near` is
 /// refined.
 #[inline(always)]
-pub(crate) fn lower_bound_in(view: View<'_>, search_key: &SearchKey<'_>, near: Near) -> SortedPosition {
+pub(crate) fn lower_bound_in(view: View<'_>, search_key: SearchKey<'_>, near: Near) -> SortedPosition {
     let (position, found) = view.columns().lower_bound(Detected, search_key, near.range());
     SortedPosition { position, found }
 }
 
 /// Returns the position of the first item whose key is not smaller than `search_key`.
 #[inline]
-pub(crate) fn lower_bound(view: View<'_>, search_key: &SearchKey<'_>) -> SortedPosition {
+pub(crate) fn lower_bound(view: View<'_>, search_key: SearchKey<'_>) -> SortedPosition {
     let near = find_near(view, search_key);
     let refined = view.columns().equal_heads(Detected, search_key.head, near.start());
     lower_bound_in(view, search_key, Near::of(refined))
@@ -140,15 +140,15 @@ pub(crate) fn lower_bound(view: View<'_>, search_key: &SearchKey<'_>) -> SortedP
 
 /// Returns the item of a leaf that has a key. `near` is refined.
 #[inline(always)]
-pub(crate) fn find_in<'a>(view: View<'a>, search_key: &SearchKey<'_>, near: Near) -> Option<Item<'a>> {
+pub(crate) fn find_in<'a>(view: View<'a>, search_key: SearchKey<'_>, near: Near) -> Option<Item<'a>> {
     view.columns().find(search_key, near.range())
 }
 
 /// Returns the child to which an interior node routes `search_key`, and its child position.
 #[inline]
-pub(crate) fn child_for(view: View<'_>, search_key: &SearchKey<'_>) -> (usize, Lid) {
+pub(crate) fn child_for(view: View<'_>, search_key: SearchKey<'_>) -> (usize, Lid) {
     let near = find_near(view, search_key);
-    let number = view.columns().separators_not_greater(Detected, *search_key, near.start());
+    let number = view.columns().separators_not_greater(Detected, search_key, near.start());
     (number, child_at(view, number))
 }
 

@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         let mut cursor = Self::at_position(view, read_version, sorted);
         if cursor.next_entry == sorted {
             let overlay = Overlay::new(view, read_version);
-            cursor.set_overlay(overlay.before(&search_key(landing, key), after, sorted), overlay);
+            cursor.set_overlay(overlay.before(search_key(landing, key), after, sorted), overlay);
         }
         cursor
     }
@@ -182,7 +182,7 @@ fn search_key<'k>(landing: &Landing<'_>, key: &'k [u8]) -> SearchKey<'k> {
 /// if `after` is set.
 #[inline]
 pub(crate) fn start_in_leaf(landing: &Landing<'_>, key: &[u8], after: bool) -> usize {
-    let position = lower_bound_in(landing.leaf, &search_key(landing, key), landing.near);
+    let position = lower_bound_in(landing.leaf, search_key(landing, key), landing.near);
     position.position + usize::from(after && position.found)
 }
 

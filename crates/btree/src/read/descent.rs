@@ -19,7 +19,7 @@
 mod ahead;
 mod together;
 
-use honeycomb_layout::{log_word, node_header};
+use honeycomb_layout::log_word;
 use honeycomb_memory::heads;
 use honeycomb_memory::{Lid, Node, Published};
 
@@ -252,8 +252,7 @@ impl<'r, 'k> Descent<'r, 'k> {
     /// Reads the header of the current node. Returns false if the tree is newer than the reader.
     #[inline(always)]
     fn read_node(&mut self) -> bool {
-        let node = self.node.node();
-        if node.word(node_header::NODE_VERSION_OFFSET) <= self.reader.version() {
+        if self.reader.sees(self.node.node()) {
             self.node.update();
             return true;
         }

@@ -30,7 +30,7 @@ impl<'r> Descent<'r, '_> {
         {
             return (!item.header.tombstone()).then(|| LookupResult { value: reader.value(item), version });
         }
-        let item = find_in(leaf, &search_key, near)?;
+        let item = find_in(leaf, search_key, near)?;
         Some(LookupResult { value: reader.value(item), version: leaf.node_version() })
     }
 }

@@ -137,17 +137,23 @@ impl Reader<'_> {
     /// Returns the node as it was at this reader's version; `None` when it is newer.
     #[inline(always)]
     pub(crate) fn at_version<'s>(&'s self, node: Node<'s>) -> Option<Published<'s>> {
-        if node.word(node_header::NODE_VERSION_OFFSET) <= self.version {
+        if self.sees(node) {
             return Some(node.published());
         }
         self.previous(node).map(Node::published)
+    }
+
+    /// Returns whether a node is not newer than this reader.
+    #[inline(always)]
+    pub(crate) fn sees(&self, node: Node<'_>) -> bool {
+        node.word(node_header::NODE_VERSION_OFFSET) <= self.version
     }
 
     #[cold]
     fn previous<'s>(&'s self, mut node: Node<'s>) -> Option<Node<'s>> {
         let counters = &self.forest.counters;
         let mut steps = 0;
-        while node.word(node_header::NODE_VERSION_OFFSET) > self.version {
+        while !self.sees(node) {
             node = node.previous()?;
             steps += 1;
         }
@@ -171,7 +177,7 @@ impl Reader<'_> {
 pub(crate) fn child_toward(view: View<'_>, toward: LeafPosition<'_>) -> (usize, Lid) {
     let prefix = view.prefix_length();
     let position = match toward {
-        LeafPosition::Key(key) => return child_for(view, &SearchKey::new(&key[prefix..])),
+        LeafPosition::Key(key) => return child_for(view, SearchKey::new(&key[prefix..])),
         LeafPosition::Before(fence) => position_before(view, fence),
         LeafPosition::First => LEFTMOST,
         LeafPosition::Last => last_child(view),
@@ -184,5 +190,5 @@ pub(crate) fn child_toward(view: View<'_>, toward: LeafPosition<'_>) -> (usize, 
 fn position_before(view: View<'_>, fence: &[u8]) -> usize {
     // The high fence may lack the prefix. Then all children are before it.
     let Some(suffix) = fence.strip_prefix(view.prefix()) else { return last_child(view) };
-    lower_bound(view, &SearchKey::new(suffix)).position
+    lower_bound(view, SearchKey::new(suffix)).position
 }

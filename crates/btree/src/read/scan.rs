@@ -247,7 +247,7 @@ impl<'s, E: Emit> RunningScan<'s, '_, '_, E> {
         match upper {
             _ if self.scan.keys_only => 0,
             LeafBound::Inside => leaf.sorted_count(),
-            LeafBound::At { suffix, .. } => lower_bound(leaf, &SearchKey::new(suffix)).position,
+            LeafBound::At { suffix, .. } => lower_bound(leaf, SearchKey::new(suffix)).position,
         }
     }
 

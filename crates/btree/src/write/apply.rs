@@ -175,7 +175,7 @@ struct KeyLookup<'a> {
 
 /// Searches for a key in a leaf, near a place if that is known.
 #[inline]
-fn look_up<'a>(leaf: View<'a>, search_key: &SearchKey<'_>, near: Option<Near>) -> KeyLookup<'a> {
+fn look_up<'a>(leaf: View<'a>, search_key: SearchKey<'_>, near: Option<Near>) -> KeyLookup<'a> {
     let position = match near {
         Some(near) => lower_bound_in(leaf, search_key, near),
         None => lower_bound(leaf, search_key),
@@ -229,7 +229,7 @@ impl<'f> WriteTransaction<'f> {
             Some(KeyPlace { head, .. }) => SearchKey { suffix, head },
             None => SearchKey::new(suffix),
         };
-        let lookup = look_up(view, &search_key, place.map(|place| place.near));
+        let lookup = look_up(view, search_key, place.map(|place| place.near));
         let superseded = lookup.existing.as_ref().and_then(|existing| existing.item.reference());
         let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.header.item_bytes());
         let existing =
@@ -283,7 +283,7 @@ impl<'f> WriteTransaction<'f> {
     /// Decides the effect of an operation on the leaf of its key without executing it.
     pub(crate) fn decide<'a>(&self, leaf: NodeIndex, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
-        let existing = look_up(view, &SearchKey::after_prefix(key, view.prefix_length()), None).existing;
+        let existing = look_up(view, SearchKey::after_prefix(key, view.prefix_length()), None).existing;
         decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
     }
 

@@ -295,7 +295,7 @@ impl<'f> WriteTransaction<'f> {
     /// Returns the position of a locked node among the children of a node.
     fn position_of(&self, parent: View<'_>, child: NodeIndex) -> Option<usize> {
         let suffix = self.view(child).low_fence().strip_prefix(parent.prefix())?;
-        let (position, lid) = child_for(parent, &SearchKey::new(suffix));
+        let (position, lid) = child_for(parent, SearchKey::new(suffix));
         (lid == self.lid(child)).then_some(position)
     }
 

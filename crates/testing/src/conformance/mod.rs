@@ -45,14 +45,14 @@ pub const PAIRS_OF_A_LONG_SCAN: u64 = 4_000;
 /// Checks a promise of the seam. Panics if the backend breaks it.
 type Promise = fn(&mut World);
 
-/// Runs the suite. All random choices follow from the seed, which it prints.
+/// Runs the suite with forests of these configurations. All random choices follow from the seed, which it
+/// prints.
 ///
 /// # Panics
 /// If the backend breaks a promise of the seam.
-pub fn check(backend: &dyn Backend, seed: u64) {
+pub fn check(backend: &dyn Backend, configs: &[Config], seed: u64) {
     println!("conformance of {backend:?} with seed {seed}");
     let mut random = Random::new(seed);
-    let configs = [tiny(128), tiny(0), default(), few_leases(), unversioned()];
     let of = |config| promises(config).into_iter().map(move |promise| (config, promise));
     let runs: Vec<(&Config, Promise, u64)> =
         configs.iter().flat_map(of).map(|(config, promise)| (config, promise, random.next())).collect();
@@ -68,6 +68,20 @@ pub fn check(backend: &dyn Backend, seed: u64) {
     // Several forests at a time, because a backend can be slow.
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+}
+
+/// The configurations of a complete run.
+#[must_use]
+pub fn configs() -> Vec<Config> {
+    let mut configs = node_configs();
+    configs.push(few_leases());
+    configs
+}
+
+/// Configurations that differ in their nodes. Logic knows nothing else of a forest.
+#[must_use]
+pub fn node_configs() -> Vec<Config> {
+    vec![tiny(128), tiny(0), default(), unversioned()]
 }
 
 /// Returns the promises for a forest with this configuration.

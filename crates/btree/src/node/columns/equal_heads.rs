@@ -20,7 +20,7 @@ impl<'a> Columns<'a> {
     pub(crate) fn lower_bound(
         self,
         vectors: impl Vectors,
-        search_key: &SearchKey<'_>,
+        search_key: SearchKey<'_>,
         equal: Range<usize>,
     ) -> (usize, bool) {
         if equal.is_empty() {
@@ -49,7 +49,7 @@ impl<'a> Columns<'a> {
         search_key: SearchKey<'_>,
         equal: Range<usize>,
     ) -> Option<Item<'a>> {
-        let (index, is_equal) = self.lower_bound(Detected, &search_key, equal);
+        let (index, is_equal) = self.lower_bound(Detected, search_key, equal);
         is_equal.then(|| self.item(index))
     }
 
@@ -79,14 +79,14 @@ impl<'a> Columns<'a> {
 
     /// Returns whether the key at an index is a search key of the same head.
     #[inline(always)]
-    pub(super) fn equals(self, index: usize, search_key: &SearchKey<'_>) -> bool {
+    pub(super) fn equals(self, index: usize, search_key: SearchKey<'_>) -> bool {
         let (length, bytes) = self.suffix_from(index);
         search_key.equals_rest(length, bytes)
     }
 
     /// Compares the key at an index with a search key of the same head, whose next head is `next`.
     #[inline(always)]
-    fn compare(self, index: usize, search_key: &SearchKey<'_>, next: u64) -> Ordering {
+    fn compare(self, index: usize, search_key: SearchKey<'_>, next: u64) -> Ordering {
         let (length, bytes) = self.suffix_from(index);
         let rest_bytes = length.saturating_sub(HEAD_BYTES);
         head_of_first(bytes, rest_bytes)

@@ -134,7 +134,7 @@ impl Columns<'_> {
         match end.checked_sub(1) {
             Some(before) if has_head(before) && next_head(before) == next => {
                 let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
-                let (index, is_equal) = self.lower_bound(vectors, &search_key, equal);
+                let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
                 index + usize::from(is_equal)
             }
             _ => end,
@@ -162,9 +162,9 @@ impl<'a> Columns<'a> {
 
     /// Returns the item of a key. `equal` has the items with the same head.
     #[inline(always)]
-    pub(crate) fn find(self, search_key: &SearchKey<'_>, equal: Range<usize>) -> Option<Item<'a>> {
+    pub(crate) fn find(self, search_key: SearchKey<'_>, equal: Range<usize>) -> Option<Item<'a>> {
         if equal.len() > 1 {
-            return self.find_among_equal_heads(*search_key, equal);
+            return self.find_among_equal_heads(search_key, equal);
         }
         let index = equal.into_iter().next()?;
         self.equals(index, search_key).then(|| self.item(index))
@@ -175,14 +175,14 @@ impl<'a> Columns<'a> {
     #[inline(always)]
     pub(crate) fn find_value(
         self,
-        search_key: &SearchKey<'_>,
+        search_key: SearchKey<'_>,
         equal: Range<usize>,
     ) -> Option<(ItemHeader, &'a [u8])> {
         if equal.is_empty() {
             return None;
         }
         if equal.len() > 1 {
-            return self.find_among_equal_heads(*search_key, equal).map(|item| (item.header, item.value()));
+            return self.find_among_equal_heads(search_key, equal).map(|item| (item.header, item.value()));
         }
         let (header, bytes) = self.item_bytes(equal.start);
         let is_equal = search_key.equals_rest(header.suffix_bytes(), bytes);

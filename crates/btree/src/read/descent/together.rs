@@ -66,7 +66,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             return None;
         }
         let columns = columns_of(self.node);
-        let Some((header, value)) = columns.find_value(&self.key_in(columns), self.near.range()) else {
+        let Some((header, value)) = columns.find_value(self.key_in(columns), self.near.range()) else {
             return Some(None);
         };
         let version = self.node.node().word(node_header::NODE_VERSION_OFFSET);
@@ -101,7 +101,7 @@ impl<'r, 'k> Descent<'r, 'k> {
                         let state = (state.size(), state.log_count());
                         prefetch_for_write(self.node.node(), shape, columns.sorted_end(), state, entry_bytes);
                     }
-                    _ => self.prefetch_log_of(columns, &search_key),
+                    _ => self.prefetch_log_of(columns, search_key),
                 }
             }
             ABOVE_LEAVES => {
@@ -118,7 +118,7 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Prefetches the log block of a leaf if a read needs it.
     #[inline(always)]
-    fn prefetch_log_of(&mut self, columns: Columns<'r>, search_key: &SearchKey<'_>) {
+    fn prefetch_log_of(&mut self, columns: Columns<'r>, search_key: SearchKey<'_>) {
         let (node, state) = (self.node.node(), self.node.state());
         if self.purpose == Purpose::Get {
             let tags = || [node.word(node_header::TAGS_OFFSET), node.word(node_header::TAGS_OFFSET + 8)];
