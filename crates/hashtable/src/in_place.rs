@@ -143,13 +143,14 @@ impl Index {
         operation: &Operation<'_>,
         Answers { bytes, scratch, .. }: &mut Answers,
     ) -> Result<Outcome, Error> {
-        match self.write_beyond(access, pending, key, operation, scratch, bytes) {
-            Some(outcome) => Ok(outcome),
-            None if self.stripe(key.hash).lock.unchanged(pending.number) => {
-                self.apply(access, key, operation, scratch, bytes)
-            }
-            None => self.write_again(access, key, operation, scratch, bytes),
+        if let Some(outcome) = self.write_beyond(access, pending, key, operation, scratch, bytes) {
+            return Ok(outcome);
         }
+        let is_seen = !matches!(pending.next(), Next::Beginning | Next::Absent);
+        if is_seen && !self.stripe(key.hash).lock.unchanged(pending.number) {
+            return self.write_again(access, key, operation, scratch, bytes);
+        }
+        self.apply(access, key, operation, scratch, bytes)
     }
 
     /// As [`write`](Self::write), if another write to the stripe has interfered, perhaps one of the same
