@@ -321,34 +321,40 @@ impl<W: Words> Bucket<W> {
     /// because it does not contain that for others.
     #[inline(always)]
     pub(crate) fn find_inline(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
-        if self.shape().inline_starts() == 0 {
+        let shape = self.shape();
+        let starts = shape.inline_starts();
+        if starts == 0 {
             return None;
         }
-        let Ok(bytes) = <&[u8; 8]>::try_from(key.bytes) else { return self.find_other(key) };
-        let (pair, is_found) = self.search(&HashedKey { bytes, ..*key });
+        let Ok(bytes) = <&[u8; 8]>::try_from(key.bytes) else { return self.find_other(shape, starts, key) };
+        let (pair, is_found) = self.search_pairs(shape, starts, &HashedKey { bytes, ..*key });
         is_found.then_some(pair)
     }
 
     #[inline(never)]
-    fn find_other(&self, key: &HashedKey<'_>) -> Option<InlinePair> {
-        let sixteen = <&[u8; 16]>::try_from(key.bytes);
-        let (pair, is_found) =
-            sixteen.map_or_else(|_| self.search(key), |bytes| self.search(&HashedKey { bytes, ..*key }));
+    fn find_other(&self, shape: Shape, starts: u32, key: &HashedKey<'_>) -> Option<InlinePair> {
+        let (pair, is_found) = match <&[u8; 16]>::try_from(key.bytes) {
+            Ok(bytes) => self.search_pairs(shape, starts, &HashedKey { bytes, ..*key }),
+            Err(_) => self.search_pairs(shape, starts, key),
+        };
         is_found.then_some(pair)
     }
 
     /// Searches the inline pair of a key. Returns whether it has found the pair.
+    #[inline(always)]
+    pub(crate) fn search(&self, key: &HashedKey<'_>) -> (InlinePair, bool) {
+        let shape = self.shape();
+        let starts = shape.inline_starts();
+        if starts == 0 { (InlinePair::NONE, false) } else { self.search_pairs(shape, starts, key) }
+    }
+
+    /// As [`search`](Self::search), among the pairs that start at some bits. There is at least one.
     ///
     /// Which pair of a bucket has the key is a matter of chance, so a branch for each pair would be predicted
     /// wrongly most of the time. So it compares the first two pairs before it branches, and only if there are
     /// more.
     #[inline(always)]
-    pub(crate) fn search(&self, key: &HashedKey<'_>) -> (InlinePair, bool) {
-        let shape = self.shape();
-        let starts = shape.inline_starts();
-        if starts == 0 {
-            return (InlinePair::NONE, false);
-        }
+    fn search_pairs(&self, shape: Shape, starts: u32, key: &HashedKey<'_>) -> (InlinePair, bool) {
         // Without a second pair, the bit after those of all types, where no pair begins.
         let after_one = starts & (starts - 1);
         let after_two = after_one & after_one.wrapping_sub(1);

@@ -13,8 +13,7 @@ use crate::directory::{Directory, Numbering};
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::Span;
-use crate::read::{Borrowed, Next, Pending, Step, append_inline};
-use crate::slab_words::Match;
+use crate::read::{Borrowed, Step};
 use crate::table::Table;
 
 /// The value that a get has found.
@@ -82,12 +81,14 @@ where
 
     #[inline(always)]
     fn run(mut self, _: impl Vectors) {
-        let (mut current, mut next) = (&mut Stage::default(), &mut Stage::default());
+        let (mut previous, mut current, mut next) =
+            (&mut Stage::default(), &mut Stage::default(), &mut Stage::default());
         self.begin(current);
-        while current.count > 0 {
+        while current.count + previous.count > 0 {
             self.begin(next);
-            self.execute(current);
-            std::mem::swap(&mut current, &mut next);
+            self.search(current);
+            self.execute(previous);
+            (previous, current, next) = (current, next, previous);
         }
     }
 }
@@ -112,58 +113,23 @@ where
         self.begun += stage.count;
     }
 
+    /// Searches the buckets of a window.
+    #[inline(always)]
+    fn search(&self, Stage { count, window, .. }: &mut Stage<'g>) {
+        for step in window.iter_mut().take(*count) {
+            step.pending = self.index.see(self.access, self.state, step);
+        }
+    }
+
     /// Executes the gets of a window.
     #[inline(always)]
     fn execute(&mut self, Stage { first, count, window }: &Stage<'g>) {
-        let mut has_looked_ahead = false;
-        for (place, Step { key, bucket }) in window.iter().enumerate().take(*count) {
-            let begun = self.index.first_of(*bucket, self.state, key.hash);
-            match self.index.begin_get(self.access, begun, key, self.values) {
-                Ok(found) => (self.done)(self.values, first + place, found.map(Value::Appended)),
-                Err(pending) => {
-                    if !has_looked_ahead {
-                        self.index.look_ahead(self.access, &window[place + 1..*count]);
-                        has_looked_ahead = true;
-                    }
-                    self.finish(pending, key, first + place);
-                }
-            }
+        for (place, step) in window.iter().enumerate().take(*count) {
+            let mut output = Borrowed { bytes: &mut *self.values, overflow: None };
+            let found = self.index.get_seen(self.access, step, &mut output);
+            let overflow = output.overflow;
+            let value = found.map(|span| overflow.map_or(Value::Appended(span), Value::Overflow));
+            (self.done)(self.values, first + place, value);
         }
-    }
-
-    /// Executes the rest of a get.
-    #[inline(always)]
-    fn finish(&mut self, pending: Pending, key: &HashedKey<'_>, index: usize) {
-        if let Some(span) = self.append_next(pending, key) {
-            return (self.done)(self.values, index, Some(Value::Appended(span)));
-        }
-        let mut output = Borrowed { bytes: &mut *self.values, overflow: None };
-        let found = self.index.finish_long(self.access, pending, key, &mut output);
-        let overflow = output.overflow;
-        let value = found.map(|span| overflow.map_or(Value::Appended(span), Value::Overflow));
-        (self.done)(self.values, index, value);
-    }
-
-    /// Appends the value that the slab, or the first chained bucket, has for a key, if it has one.
-    #[inline(always)]
-    fn append_next(&mut self, pending: Pending, key: &HashedKey<'_>) -> Option<Span> {
-        let span = match pending.next() {
-            Next::Beginning => return None,
-            Next::Chained(address) => {
-                let bucket = self.access.try_bucket(address)?;
-                let pair = bucket.find_inline(key)?;
-                append_inline(&bucket, pair.value, pair.value_length, self.values)
-            }
-            Next::Slab(slab) => {
-                let words = self.access.try_slab(slab)?;
-                let Some(Match::Value(length)) = words.compare(key) else { return None };
-                words.append_value(key.bytes.len(), length, self.values)
-            }
-        };
-        if self.index.stripe(key.hash).lock.unchanged(pending.number) {
-            return Some(span);
-        }
-        self.values.truncate(span.start);
-        None
     }
 }

@@ -2,9 +2,12 @@
 //! station: they execute in the order of their arrival, one after the other. Other threads see their effects
 //! in this order.
 //!
-//! They execute in windows. While a window executes, the buckets of the next one are on their way. The first
-//! operation of a window that does not end in its bucket looks ahead for all later ones: the memory responds
-//! to them together.
+//! They execute in windows, each in three steps:
+//! 1. prefetch the buckets of a window;
+//! 2. while those of the next window are on their way, search the buckets, note what they show, and prefetch
+//!    the slabs and chained buckets;
+//! 3. while those of the next window are on their way, execute the operations. What a bucket has shown holds
+//!    if no writer has interfered since, another operation of the batch included.
 
 use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
 
@@ -14,9 +17,14 @@ use crate::directory::{Directory, Numbering};
 use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
-use crate::read::{Pending, Step};
+use crate::read::Step;
 
-type Window<'r> = [Step<'r>; WINDOW];
+/// The operations of a window.
+#[derive(Debug, Default)]
+struct Stage<'r> {
+    requests: &'r [Request<'r>],
+    window: [Step<'r>; WINDOW],
+}
 
 /// Whether all requests are valid and have no functions.
 #[inline]
@@ -24,8 +32,8 @@ pub(crate) fn need_no_station(requests: &[Request<'_>]) -> bool {
     requests.iter().all(|request| check_key(request.key).is_ok() && request.operation.is_plain())
 }
 
-/// The execution of operations. `state` is that of the directory at its beginning, `first` is the index of
-/// the first one in the batch.
+/// The execution of operations. `state` is that of the directory at its beginning, `first` is the index in
+/// the batch of the next one.
 struct OrderedRun<'i, 'r> {
     index: &'i Index,
     access: Access<'i>,
@@ -56,14 +64,15 @@ impl Vectorized for OrderedRun<'_, '_> {
 
     #[inline(always)]
     fn run(mut self, _: impl Vectors) {
-        let (mut current, mut next) = (&mut Window::default(), &mut Window::default());
+        let (mut previous, mut current, mut next) =
+            (&mut Stage::default(), &mut Stage::default(), &mut Stage::default());
         let mut coming = self.requests.chunks(WINDOW);
         self.begin(current, coming.next());
-        for requests in self.requests.chunks(WINDOW) {
+        while current.requests.len() + previous.requests.len() > 0 {
             self.begin(next, coming.next());
-            self.execute(current, requests);
-            self.first += requests.len();
-            std::mem::swap(&mut current, &mut next);
+            self.search(current);
+            self.execute(previous);
+            (previous, current, next) = (current, next, previous);
         }
     }
 }
@@ -71,56 +80,34 @@ impl Vectorized for OrderedRun<'_, '_> {
 impl<'i> OrderedRun<'i, '_> {
     /// Prefetches the buckets of a window.
     #[inline(always)]
-    fn begin(&self, window: &mut Window<'i>, requests: Option<&[Request<'i>]>) {
-        for (step, request) in window.iter_mut().zip(requests.unwrap_or_default()) {
+    fn begin(&self, stage: &mut Stage<'i>, requests: Option<&'i [Request<'i>]>) {
+        stage.requests = requests.unwrap_or_default();
+        for (step, request) in stage.window.iter_mut().zip(stage.requests) {
             step.key = HashedKey::new(self.index.config.seed, request.key);
             step.bucket = self.index.choose(self.access, self.numbering, step.key.hash);
         }
     }
 
+    /// Searches the buckets of a window.
+    #[inline(always)]
+    fn search(&self, Stage { requests, window }: &mut Stage<'i>) {
+        for step in window.iter_mut().take(requests.len()) {
+            step.pending = self.index.see(self.access, self.state, step);
+        }
+    }
+
     /// Executes the operations of a window.
     #[inline(always)]
-    fn execute(&mut self, window: &Window<'_>, requests: &[Request<'_>]) {
-        let mut has_looked_ahead = false;
-        for (at, (step, request)) in window.iter().zip(requests).enumerate() {
-            match self.search(step, &request.operation) {
-                Ok(outcome) => self.answers.outcomes[self.first + at] = outcome,
-                Err(pending) => {
-                    if !has_looked_ahead {
-                        self.index.look_ahead(self.access, &window[at + 1..requests.len()]);
-                        has_looked_ahead = true;
-                    }
-                    self.finish(step, pending, &request.operation, self.first + at);
-                }
+    fn execute(&mut self, Stage { requests, window }: &Stage<'i>) {
+        for (step, Request { operation, .. }) in window.iter().zip(*requests) {
+            if matches!(operation, Operation::Get) {
+                let found = self.index.get_seen(self.access, step, &mut self.answers.bytes);
+                self.answers.outcomes[self.first] = found.map_or(Outcome::Absent, Outcome::Found);
+            } else {
+                let result = self.index.write_seen(self.access, step, operation, self.answers);
+                self.answers.set(self.first, result);
             }
+            self.first += 1;
         }
-    }
-
-    /// Executes an operation if it ends in its bucket. Otherwise returns where it goes on.
-    #[inline(always)]
-    fn search(
-        &mut self,
-        Step { key, bucket }: &Step<'_>,
-        operation: &Operation<'_>,
-    ) -> Result<Outcome, Pending> {
-        let Answers { bytes, scratch, .. } = &mut *self.answers;
-        let first = self.index.first_of(*bucket, self.state, key.hash);
-        if matches!(operation, Operation::Get) {
-            let found = self.index.begin_get(self.access, first, key, bytes)?;
-            return Ok(found.map_or(Outcome::Absent, Outcome::Found));
-        }
-        self.index.write_in_place(self.access, first, key, operation, scratch, bytes)
-    }
-
-    /// Executes the rest of an operation.
-    fn finish(&mut self, step: &Step<'_>, pending: Pending, operation: &Operation<'_>, index: usize) {
-        let Answers { outcomes, bytes, .. } = &mut *self.answers;
-        if matches!(operation, Operation::Get) {
-            let found = self.index.finish_get(self.access, pending, &step.key, bytes);
-            outcomes[index] = found.map_or(Outcome::Absent, Outcome::Found);
-            return;
-        }
-        let result = self.index.finish_write(self.access, pending, &step.key, operation, self.answers);
-        self.answers.set(index, result);
     }
 }

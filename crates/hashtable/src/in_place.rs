@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, decide};
-use crate::read::{First, Next, Pending, append_inline, begin_beyond};
+use crate::read::{First, Next, Pending, Step, append_inline, begin_beyond};
 use crate::record::HEADER;
 use crate::slab_words::{Match, SlabWords};
 
@@ -28,22 +28,32 @@ trait Place {
 }
 
 /// The value of an inline pair.
-struct Inline<W>(Bucket<W>, InlinePair);
+struct Inline<W> {
+    bucket: Bucket<W>,
+    value: usize,
+    length: usize,
+}
+
+impl<W> Inline<W> {
+    fn new(bucket: Bucket<W>, pair: InlinePair) -> Self {
+        Self { bucket, value: pair.value, length: pair.value_length }
+    }
+}
 
 impl<W: WordsMut> Place for Inline<W> {
     #[inline(always)]
     fn length(&self) -> usize {
-        self.1.value_length
+        self.length
     }
 
     #[inline(always)]
     fn append(&self, out: &mut Vec<u8>) {
-        append_inline(&self.0, self.1.value, self.1.value_length, out);
+        append_inline(&self.bucket, self.value, self.length, out);
     }
 
     #[inline(always)]
     fn replace(&mut self, value: &[u8]) {
-        self.0.patch(self.1.value, value);
+        self.bucket.patch(self.value, value);
     }
 }
 
@@ -100,8 +110,28 @@ impl Index {
         let Some(pair) = bucket.find_inline(key) else {
             return Err(begin_beyond(access, lock, number, &bucket, key).unwrap_or_default());
         };
-        let place = Inline(bucket, pair);
+        let place = Inline::new(bucket, pair);
         self.replace((lock, number), place, key, operation, scratch, out).ok_or(Pending::default())
+    }
+
+    /// The third step of a write in a batch that executes in order.
+    #[inline(always)]
+    pub(crate) fn write_seen(
+        &self,
+        access: Access<'_>,
+        Step { key, bucket, pending }: &Step<'_>,
+        operation: &Operation<'_>,
+        answers: &mut Answers,
+    ) -> Result<Outcome, Error> {
+        if let (Next::Inline(value, length), Some(bucket)) = (pending.next(), bucket) {
+            let (place, lock) = (Inline { bucket: *bucket, value, length }, &self.stripe(key.hash).lock);
+            let Answers { bytes, scratch, .. } = &mut *answers;
+            let outcome = self.replace((lock, pending.number), place, key, operation, scratch, bytes);
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+        }
+        self.finish_write(access, *pending, key, operation, answers)
     }
 
     /// The third step of a write in a batch.
@@ -113,10 +143,47 @@ impl Index {
         operation: &Operation<'_>,
         Answers { bytes, scratch, .. }: &mut Answers,
     ) -> Result<Outcome, Error> {
-        match self.write_beyond(access, pending, key, operation, scratch, bytes) {
-            Some(outcome) => Ok(outcome),
-            None => self.apply(access, key, operation, scratch, bytes),
+        if let Some(outcome) = self.write_beyond(access, pending, key, operation, scratch, bytes) {
+            return Ok(outcome);
         }
+        let is_seen = !matches!(pending.next(), Next::Beginning | Next::Absent);
+        if is_seen && !self.stripe(key.hash).lock.unchanged(pending.number) {
+            return self.write_again(access, key, operation, scratch, bytes);
+        }
+        self.apply(access, key, operation, scratch, bytes)
+    }
+
+    /// As [`write`](Self::write), if another write to the stripe has interfered, perhaps one of the same
+    /// batch.
+    #[cold]
+    #[inline(never)]
+    fn write_again(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        operation: &Operation<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<Outcome, Error> {
+        self.write(access, key, operation, scratch, out)
+    }
+
+    /// Executes an operation that writes, which is checked.
+    #[inline]
+    pub(crate) fn write(
+        &self,
+        access: Access<'_>,
+        key: &HashedKey<'_>,
+        operation: &Operation<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<Outcome, Error> {
+        let first = self.first(access, key.hash);
+        let outcome = match self.write_in_place(access, first, key, operation, scratch, out) {
+            Ok(outcome) => Some(outcome),
+            Err(pending) => self.write_beyond(access, pending, key, operation, scratch, out),
+        };
+        outcome.map_or_else(|| self.apply(access, key, operation, scratch, out), Ok)
     }
 
     /// As [`write_in_place`](Self::write_in_place), in the slab or the chained bucket, where it has ended.
@@ -131,11 +198,11 @@ impl Index {
     ) -> Option<Outcome> {
         let (lock, number) = (&self.stripe(key.hash).lock, pending.number);
         match pending.next() {
-            Next::Beginning => None,
+            Next::Beginning | Next::Inline(..) | Next::Absent => None,
             Next::Chained(address) => {
                 let bucket = access.try_bucket(address)?;
                 if let Some(pair) = bucket.find_inline(key) {
-                    let place = Inline(bucket, pair);
+                    let place = Inline::new(bucket, pair);
                     return self.replace((lock, number), place, key, operation, scratch, out);
                 }
                 let place = InSlab::find(access, bucket.find_slab(key.second(), 0)?.slab, key)?;

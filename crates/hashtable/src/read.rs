@@ -9,7 +9,7 @@
 use honeycomb_memory::{LineWords, SequenceLock};
 
 use crate::access::Access;
-use crate::bucket::{Bucket, Slab, Words};
+use crate::bucket::{Bucket, InlinePair, Slab, Words};
 use crate::directory::Numbering;
 use crate::expected::Expected;
 use crate::hash::HashedKey;
@@ -172,19 +172,23 @@ impl Index {
 /// The span of a value, or `None` if the key is absent.
 type Read = Result<Option<Span>, Torn>;
 
-/// Where an operation goes on after its first bucket: two words, so that a caller has them in registers.
+/// What the first bucket of an operation has shown, so where it goes on: two words, so that a caller has them
+/// in registers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pending {
     /// The number of the sequence lock at its beginning.
     pub(crate) number: u64,
+    /// The address of a slab or a bucket, or the offset and the length of an inline value.
     address: u32,
-    /// `BEGINNING`, `CHAINED`, or the first slab class plus the class of a slab.
+    /// `BEGINNING`, `CHAINED`, `INLINE`, `ABSENT`, or the first slab class plus the class of a slab.
     kind: u32,
 }
 
 const BEGINNING: u32 = 0;
 const CHAINED: u32 = 1;
-const FIRST_CLASS: u32 = 2;
+const INLINE: u32 = 2;
+const ABSENT: u32 = 3;
+const FIRST_CLASS: u32 = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Next {
@@ -192,6 +196,9 @@ pub(crate) enum Next {
     Beginning,
     Slab(Slab),
     Chained(u32),
+    /// The first bucket has the value: its offset and its length.
+    Inline(usize, usize),
+    Absent,
 }
 
 impl Pending {
@@ -206,10 +213,22 @@ impl Pending {
     }
 
     #[inline(always)]
+    fn inline(number: u64, pair: InlinePair) -> Self {
+        Self { number, address: (pair.value | pair.value_length << 8) as u32, kind: INLINE }
+    }
+
+    #[inline(always)]
+    fn absent(number: u64) -> Self {
+        Self { number, address: 0, kind: ABSENT }
+    }
+
+    #[inline(always)]
     pub(crate) fn next(self) -> Next {
         match self.kind {
             BEGINNING => Next::Beginning,
             CHAINED => Next::Chained(self.address),
+            INLINE => Next::Inline(self.address as usize % 256, (self.address >> 8) as usize),
+            ABSENT => Next::Absent,
             kind => Next::Slab(Slab { class: (kind - FIRST_CLASS) as usize, address: self.address }),
         }
     }
@@ -296,7 +315,7 @@ impl Index {
     ) -> bool {
         // No closures: the compiler does not compile them into the loop of a batch.
         let is_loaded = match pending.next() {
-            Next::Beginning => false,
+            Next::Beginning | Next::Inline(..) | Next::Absent => false,
             Next::Chained(address) => {
                 let Some(bucket) = access.try_bucket(address) else { return false };
                 let (pair, is_found) = bucket.search(key);
@@ -311,26 +330,51 @@ impl Index {
         is_loaded && self.stripe(key.hash).lock.unchanged(pending.number)
     }
 
-    /// The third step of a get in a batch. All that it has loaded since the beginning is of one moment, if
-    /// the number of the lock is still the same.
+    /// The rest of a get after its first bucket. All that it has loaded since the beginning is of one moment,
+    /// if the number of the lock is still the same.
     #[inline(never)]
-    pub(crate) fn finish_get(
+    pub(crate) fn finish_get<'a>(
+        &self,
+        access: Access<'a>,
+        pending: Pending,
+        key: &HashedKey<'_>,
+        out: &mut impl Output<'a>,
+    ) -> Option<Span> {
+        let found = self.append_next(access, pending, key, out.bytes());
+        found.or_else(|| self.finish_long(access, pending, key, out))
+    }
+
+    /// Appends the value that the slab, or the first chained bucket, has for a key, if it has one.
+    #[inline(always)]
+    fn append_next(
         &self,
         access: Access<'_>,
         pending: Pending,
         key: &HashedKey<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Span> {
-        let mut value = ShortValue::default();
-        if self.finish_short(access, pending, key, &mut value) {
-            return Some(value.append(out));
+        let span = match pending.next() {
+            Next::Beginning | Next::Inline(..) | Next::Absent => return None,
+            Next::Chained(address) => {
+                let bucket = access.try_bucket(address)?;
+                let pair = bucket.find_inline(key)?;
+                append_inline(&bucket, pair.value, pair.value_length, out)
+            }
+            Next::Slab(slab) => {
+                let words = access.try_slab(slab)?;
+                let Some(Match::Value(length)) = words.compare(key) else { return None };
+                words.append_value(key.bytes.len(), length, out)
+            }
+        };
+        if self.stripe(key.hash).lock.unchanged(pending.number) {
+            return Some(span);
         }
-        self.finish_long(access, pending, key, out)
+        out.truncate(span.start);
+        None
     }
 
     /// As [`finish_get`](Self::finish_get), for values of any length alike.
-    #[inline]
-    pub(crate) fn finish_long<'a>(
+    fn finish_long<'a>(
         &self,
         access: Access<'a>,
         pending: Pending,
@@ -338,7 +382,8 @@ impl Index {
         out: &mut impl Output<'a>,
     ) -> Option<Span> {
         let result = match pending.next() {
-            Next::Beginning => Err(Torn),
+            Next::Absent if self.stripe(key.hash).lock.unchanged(pending.number) => Ok(None),
+            Next::Beginning | Next::Inline(..) | Next::Absent => Err(Torn),
             Next::Chained(address) => self.try_chain(access, key, (pending.number, address), out),
             // If the slab has another key with the same second hash, the search starts again.
             Next::Slab(slab) => match self.try_slab(access, key, pending.number, slab, out) {
@@ -389,20 +434,42 @@ pub(crate) struct Step<'a> {
     pub(crate) key: HashedKey<'a>,
     /// Its bucket in the state of the directory at the beginning of the batch.
     pub(crate) bucket: Option<Bucket<LineWords<'a>>>,
+    /// What the bucket has shown.
+    pub(crate) pending: Pending,
 }
 
 impl Index {
-    /// Prefetches what operations read after their buckets, if they read anything else. A bucket may have
-    /// changed: then the prefetch is useless.
+    /// The second step of an operation in a batch: searches its bucket, and prefetches what the third step
+    /// reads after it.
     #[inline(always)]
-    pub(crate) fn look_ahead(&self, access: Access<'_>, steps: &[Step<'_>]) {
-        for Step { key, bucket } in steps {
-            if let Some(bucket) = bucket
-                && bucket.find_inline(key).is_none()
-            {
-                prefetch_next(access, 0, bucket, key);
-            }
+    pub(crate) fn see<'a>(&'a self, access: Access<'a>, state: u64, step: &Step<'a>) -> Pending {
+        let Step { key, bucket, .. } = step;
+        let Some(First { bucket, lock, number }) = self.first_of(*bucket, state, key.hash) else {
+            return Pending::default();
+        };
+        match bucket.find_inline(key) {
+            Some(pair) => Pending::inline(number, pair),
+            None => begin_beyond(access, lock, number, &bucket, key).unwrap_or(Pending::absent(number)),
         }
+    }
+
+    /// The third step of a get in a batch. What the second step has seen is of the same moment, if the number
+    /// of the lock is still the same.
+    #[inline(always)]
+    pub(crate) fn get_seen<'a>(
+        &self,
+        access: Access<'a>,
+        Step { key, bucket, pending }: &Step<'_>,
+        out: &mut impl Output<'a>,
+    ) -> Option<Span> {
+        if let (Next::Inline(value, length), Some(bucket)) = (pending.next(), bucket) {
+            let span = append_inline(bucket, value, length, out.bytes());
+            if self.stripe(key.hash).lock.unchanged(pending.number) {
+                return Some(span);
+            }
+            out.bytes().truncate(span.start);
+        }
+        self.finish_get(access, *pending, key, out)
     }
 }
 

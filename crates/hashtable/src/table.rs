@@ -221,14 +221,7 @@ impl Session<'_> {
         }
         operation.check(&self.index.functions)?;
         if operation.writes() {
-            let (scratch, first) = (&mut self.scratch, self.index.first(access, key.hash));
-            let result = self.index.write_in_place(access, first, &key, &operation, scratch, out);
-            let result = result.or_else(|pending| {
-                self.index.write_beyond(access, pending, &key, &operation, scratch, out).ok_or(pending)
-            });
-            if let Ok(outcome) = result {
-                return Ok(outcome);
-            }
+            return self.index.write(access, &key, &operation, &mut self.scratch, out);
         }
         self.index.apply(access, &key, &operation, &mut self.scratch, out)
     }
