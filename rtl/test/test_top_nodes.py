@@ -28,8 +28,8 @@ class Memories:
         self.other = Sink(dut, "other", OTHER, stall=stall)
         self.valid, self.ready = Lanes(dut.beat_valid_o), Lanes(dut.beat_ready_i)
         self.tag, self.beat = Lanes(dut.beat_tag_o, TAG_BITS), Lanes(dut.beat_o, BURST_LINE.width)
-        # by tag: the burst, its buffer and its depth; the number of lines that came from the chip; address, lines and
-        # number of lines that host memory has returned
+        # by tag: the burst, its buffer and its depth; the number of lines that came from the chip; address,
+        # lines and number of lines that host memory has returned
         self.in_flight, self.arrived, self.arriving = {}, {}, {}
         # number of lines by source, and the fills
         self.lines, self.fills = {"chip": 0, "host": 0}, 0
