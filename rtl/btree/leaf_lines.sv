@@ -1,5 +1,5 @@
-// The lines of the leaves of a range scan unit, in one memory. It stores a line in each cycle, and returns
-// any 64 adjacent bytes of a leaf two cycles after the read.
+// The lines of the leaves of a range scan unit, in one memory. It stores a line in each cycle, counts its
+// heads for the search of its slot, and returns any 64 adjacent bytes of a leaf two cycles after the read.
 
 `default_nettype none
 
@@ -8,6 +8,7 @@
 module leaf_lines
   import layout_pkg::*;
   import accelerator_pkg::*;
+  import search_pkg::*;
 #(
   parameter int unsigned Slots = 4,
   // size of the largest node
@@ -24,6 +25,12 @@ module leaf_lines
   output logic [Slots-1:0] store_ready_o,
   input logic [Slots-1:0][LineIndexWidth-1:0] store_line_i,
   input line_t [Slots-1:0] store_data_i,
+
+  // see leaf_counter
+  input logic [Slots-1:0] count_valid_i,
+  input column_use_t [Slots-1:0] count_i,
+  output logic [Slots-1:0] counts_valid_o,
+  output column_counts_t counts_o,
 
   // a read does not return a line that is stored in the same cycle
   input logic read_i,
@@ -73,6 +80,13 @@ module leaf_lines
     {address_q, line_q} <= {address_d, line_d};
   end
 
+  leaf_counter #(
+    .Slots(Slots)
+  ) u_counter (
+    .line_i(line_q),
+    .*
+  );
+
   line_t even, odd;
   logic is_odd;
 
@@ -109,6 +123,7 @@ module leaf_lines
   `ASSERT(OneRead, !(read_i && line_read_i))
   `COVER(LineAfterWindow, line_read_i && u_cutter.is_read_q)
   `ASSERT(OneStores, $onehot(turn_q))
+  `ASSERT(CountsWhatIsStored, (count_valid_i & ~(store_valid_i & turn_q)) == '0)
   `COVER(SeveralStore, $countones(store_valid_i) > 1)
 
 endmodule

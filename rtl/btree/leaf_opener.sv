@@ -60,6 +60,12 @@ module leaf_opener
   output offset_t fetch_offset_o,
   output offset_t fetch_limit_o,
 
+  // see leaf_counter
+  output logic count_valid_o,
+  output column_use_t count_o,
+  input logic counts_valid_i,
+  input column_counts_t counts_i,
+
   // head and fingerprint of the suffix of a loaded key: see key_summaries
   input logic keys_ready_i,
   output logic suffix_valid_o,
@@ -160,6 +166,7 @@ module leaf_opener
     .line_ready_o(watched_ready_o),
     .line_i(watched_i),
     .line_copied_i(watched_copied_i),
+    .count_valid_o, .count_o, .counts_valid_i, .counts_i,
     .header_valid_o(header_valid),
     .header_o,
     .header_copied_o(header_copied),

@@ -77,7 +77,9 @@ module leaf_pairs
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
 
-  log_walker u_walker (
+  log_walker #(
+    .Compares(1'b1)
+  ) u_walker (
     .clk_i,
     .rst_i,
     .geometry_i,
@@ -85,7 +87,6 @@ module leaf_pairs
     .walk_ready_o,
     .header_i,
     .read_version_i(request_i.read_version),
-    .compares_i(1'b1),
     .fingerprint_i,
     .key_length_i(request_i.lower_length),
     .entry_valid_o(),

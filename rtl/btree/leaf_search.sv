@@ -6,8 +6,9 @@
 // The last one comes only if the first is that of a copy. The samples select the groups of heads that may
 // have the head; mostly it is one. The number of heads that are less, and of those that are not greater, are
 // the result. The last step but one yields the offset of the first of these items, so that it can be
-// prefetched. After start_i the lines of another leaf begin. All outputs are stable from found_o
-// until the next start_i, except for fields of the header that may change.
+// prefetched. Heads are counted, and an element of a line is returned, elsewhere: see leaf_counter. After
+// start_i the lines of another leaf begin. All outputs are stable from found_o until the next start_i, except
+// for fields of the header that may change.
 
 `default_nettype none
 
@@ -29,6 +30,12 @@ module leaf_search
   input  line_t line_i,
   // the first line is the header of a copy
   input  logic  line_copied_i,
+
+  // the line is counted when it is taken; its counts follow
+  output logic count_valid_o,
+  output column_use_t count_o,
+  input logic counts_valid_i,
+  input column_counts_t counts_i,
 
   output logic header_valid_o,
   output node_header_t header_o,
@@ -65,6 +72,7 @@ module leaf_search
     StateCounted,
     StateOffset,
     StateOffsetLines,
+    StateOffsetFound,
     StateProduct,
     // the result becomes a register
     StateResult,
@@ -83,11 +91,7 @@ module leaf_search
   group_t low_group, group, last_group_q;
   indexes_t equal_q;
   logic [2:0] group_bits;
-  logic take, searches, counts_lines, counts_valid, is_edge_q, is_last_line;
-  column_line_t counted_line;
-  // verilator lint_off UNUSEDSIGNAL
-  column_counts_t counts;
-  // verilator lint_on UNUSEDSIGNAL
+  logic take, searches, is_edge_q, is_last_line, is_wanted;
   // Lines whose counts are not added yet.
   logic [1:0] pending_q;
   offset_t offset_place, first_offset_line_q, last_offset_line_q, wanted_line_q, item_offset_q, product_q;
@@ -110,7 +114,8 @@ module leaf_search
       StateHeads: if (take && is_last_line) state_d = StateCounted;
       StateCounted: if (pending_q == '0) state_d = StateOffset;
       StateOffset: state_d = columns_q.stride == '0 ? StateOffsetLines : StateProduct;
-      StateOffsetLines: if (take && left_q == '0) state_d = StateProduct;
+      StateOffsetLines: if (take && left_q == '0) state_d = StateOffsetFound;
+      StateOffsetFound: if (pending_q == '0) state_d = StateProduct;
       StateProduct: state_d = StateResult;
       StateResult: state_d = StateFound;
       default: ;
@@ -155,33 +160,23 @@ module leaf_search
   end
 
   assign searches = has_key_i && count != '0;
-  assign counts_lines = take && searches && state_q inside {StateFirstSamples, StateLastSamples, StateHeads};
 
   always_comb begin
-    counted_line = '0;
-    counted_line.data = line_i;
-    counted_line.use_as.head = head_i;
-    counted_line.use_as.skips_first = state_q == StateFirstSamples;
-    counted_line.use_as.heads = (ElementBits+1)'(Elements);
-    if (state_q == StateHeads && left_q < number_t'(Elements))
-      counted_line.use_as.heads = (ElementBits+1)'(left_q);
+    count_valid_o = take && searches && state_q inside {StateFirstSamples, StateLastSamples, StateHeads};
+    if (take && state_q == StateOffsetLines) count_valid_o = is_wanted;
+    count_o = '0;
+    count_o.head = head_i;
+    count_o.skips_first = state_q == StateFirstSamples;
+    count_o.heads = (ElementBits+1)'(Elements);
+    if (state_q == StateHeads && left_q < number_t'(Elements)) count_o.heads = (ElementBits+1)'(left_q);
+    // Of a line of offsets, the eight bytes with the wanted one are returned.
+    count_o.element = offset_index[4:2];
+    if (state_q == StateOffsetLines) count_o.heads = '0;
   end
-
-  head_counter u_counter (
-    .clk_i,
-    .rst_i,
-    .line_valid_i(counts_lines),
-    .line_i(counted_line),
-    .line_last_i(1'b1),
-    .line_tag_i(1'b0),
-    .counts_valid_o(counts_valid),
-    .counts_o(counts),
-    .counts_tag_o()
-  );
 
   always_ff @(posedge clk_i) begin
     if (rst_i) pending_q <= '0;
-    else pending_q <= pending_q + 2'(counts_lines) - 2'(counts_valid);
+    else pending_q <= pending_q + 2'(count_valid_o) - 2'(counts_valid_i);
   end
 
   // The counts begin at the first head that is counted.
@@ -190,9 +185,9 @@ module leaf_search
       {less_q, not_greater_q} <= '0;
     end else if (state_q == StateRequest) begin
       {less_q, not_greater_q} <= {2{first_q}};
-    end else if (counts_valid) begin
-      less_q <= less_q + number_t'(counts.less);
-      not_greater_q <= not_greater_q + number_t'(counts.not_greater);
+    end else if (counts_valid_i) begin
+      less_q <= less_q + number_t'(counts_i.less);
+      not_greater_q <= not_greater_q + number_t'(counts_i.not_greater);
     end
   end
 
@@ -228,6 +223,7 @@ module leaf_search
   assign low = is_edge_q ? edge_q : less_q;
   assign offset_place = columns_q.offsets_start + (offset_t'(low_q) << 1);
   assign offset_index = offset_place[LineIndexBits-1:1];
+  assign is_wanted = wanted_line_q == '0;
 
   always_ff @(posedge clk_i) begin
     low_q <= low;
@@ -241,9 +237,9 @@ module leaf_search
     if (state_q == StateOffset) begin
       wanted_line_q <= (offset_place >> LineIndexBits) - first_offset_line_q;
       product_q <= offset_t'(low_q) * offset_t'(columns_q.stride);
-    end else if (state_q == StateOffsetLines && take) begin
-      wanted_line_q <= wanted_line_q - 1'b1;
-      if (wanted_line_q == '0) product_q <= offset_t'(line_i[16*offset_index+:16]) << 2;
+    end else begin
+      if (state_q == StateOffsetLines && take) wanted_line_q <= wanted_line_q - 1'b1;
+      if (counts_valid_i) product_q <= offset_t'(counts_i.element[16*offset_index[1:0]+:16]) << 2;
     end
     if (state_q == StateProduct)
       item_offset_q <= (columns_q.stride == '0 ? '0 : columns_q.items_start) + product_q;
@@ -278,6 +274,7 @@ module leaf_search
   `ASSERT(CopyIsOfThisBuffer, !take || state_q != StateFound || lasting(header_q) == lasting(line_i))
   `COVER(HeaderChanged, take && state_q == StateFound && header_q != line_i)
   `ASSERT(CountsOfThisLeaf, !start_i || pending_q == '0)
+  `ASSERT(CountsAreAwaited, !counts_valid_i || rst_i || pending_q != '0)
   `ASSERT(RangeIsOrdered, !found_o || equal_o.first <= equal_o.last)
   `ASSERT(GroupsAreInOrder, !groups_valid_o || groups_o.first < groups_o.last)
   `ASSERT_STAYS(KeyStays, key_valid_i && header_valid_o && !start_i, found_o,

@@ -11,7 +11,10 @@ module log_walker
   import accelerator_pkg::*;
   import search_pkg::*;
   import scan_pkg::*;
-(
+#(
+  // compares entries with the key of a get; otherwise it returns them
+  parameter bit Compares = 1'b1
+) (
   input logic clk_i,
   input logic rst_i,
 
@@ -22,7 +25,6 @@ module log_walker
   output logic walk_ready_o,
   input node_header_t header_i,
   input version_t read_version_i,
-  input logic compares_i,
   // for a get: only entries whose fingerprint matches, or that have none, are compared with its key
   input logic [7:0] fingerprint_i,
   input key_length_t key_length_i,
@@ -88,7 +90,7 @@ module log_walker
       end
       StateEntry: begin
         if (!is_seen_q) state_d = StateDone;
-        else if (compares_i && may_be_of_key) state_d = StateKey;
+        else if (Compares && may_be_of_key) state_d = StateKey;
         else state_d = next_state(index_q);
       end
       StateKey: if (part_ready_i) state_d = next_state(index_q);
@@ -168,7 +170,7 @@ module log_walker
   `COVER(FindsKey, finds)
   `COVER(FindsNewerEntry, finds && found_q)
   `COVER(EntryIsTooNew, state_q == StateEntry && !is_seen_q)
-  `COVER(FingerprintExcludesEntry, state_q == StateEntry && compares_i && !may_be_of_key)
+  `COVER(FingerprintExcludesEntry, state_q == StateEntry && Compares && !may_be_of_key)
   `COVER(EntryHasNoFingerprint, state_q == StateEntry && index_q >= 8'(NodeHeaderTagsCount))
   `COVER(SecondLine, state_q == StateLine && index_q != '0 && !is_over)
 

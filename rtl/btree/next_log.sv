@@ -77,14 +77,15 @@ module next_log
     part.bytes = line_i;
   end
 
-  log_walker u_walker (
+  log_walker #(
+    .Compares(1'b0)
+  ) u_walker (
     .clk_i,
     .rst_i,
     .geometry_i,
     .walk_valid_i(state_q == Walk), .walk_ready_o(walked_o),
     .header_i(leaf_i.header),
     .read_version_i(leaf_i.request.read_version),
-    .compares_i(1'b0),
     .fingerprint_i('0),
     .key_length_i('0),
     .entry_valid_o(entry_valid),

@@ -41,6 +41,12 @@ module scan_slot
   input head_t summary_head_i,
   input logic [7:0] summary_fingerprint_i,
 
+  // see leaf_counter
+  output logic count_valid_o,
+  output column_use_t count_o,
+  input logic counts_valid_i,
+  input column_counts_t counts_i,
+
   output logic grant_valid_o,
   input logic grant_ready_i,
   input logic grant_ends_i,
@@ -220,7 +226,8 @@ module scan_slot
     .suffix_o,
     .summary_done_i,
     .summary_head_i,
-    .summary_fingerprint_i
+    .summary_fingerprint_i,
+    .count_valid_o, .count_o, .counts_valid_i, .counts_i
   );
 
   // ---- its lines

@@ -175,7 +175,9 @@ module scan_slots
 
   // ---- slots ----
 
-  logic [Slots-1:0] opened, store_valid, store_ready;
+  logic [Slots-1:0] opened, store_valid, store_ready, count_valid, counts_valid;
+  column_use_t [Slots-1:0] count;
+  column_counts_t counts;
   logic [Slots-1:0] repeated_valid, repeated_ready, awaits_leaf, leaf_valid;
   logic [Slots-1:0] window_ready, value_ready, value_line_valid;
   descent_t [Slots-1:0] repeated;
@@ -218,15 +220,14 @@ module scan_slots
       .repeated_leaf_ready_o(awaits_leaf[index]),
       .repeated_leaf_i,
       .go_i(goes && has_grant[index]),
-      .go_to_i(go_i),
-      .fences_i,
-      .grant_continues_i,
+      .go_to_i(go_i), .fences_i, .grant_continues_i,
       .window_valid_i((asks_q && has_grant[index]) || (looks_q && is_next[index])),
       .window_ready_o(window_ready[index]),
       .window_i(window_q),
       .store_valid_o(store_valid[index]), .store_ready_i(store_ready[index]),
-      .store_line_o(store_line[index]),
-      .store_data_o(store_data[index]),
+      .store_line_o(store_line[index]), .store_data_o(store_data[index]),
+      .count_valid_o(count_valid[index]), .count_o(count[index]),
+      .counts_valid_i(counts_valid[index]), .counts_i(counts),
       .value_valid_i(value_valid_i && has_grant[index]), .value_ready_o(value_ready[index]),
       .value_address_i,
       .value_count_i,
@@ -273,8 +274,8 @@ module scan_slots
     .clk_i,
     .rst_i,
     .store_valid_i(store_valid), .store_ready_o(store_ready),
-    .store_line_i(store_line),
-    .store_data_i(store_data),
+    .store_line_i(store_line), .store_data_i(store_data),
+    .count_valid_i(count_valid), .count_i(count), .counts_valid_o(counts_valid), .counts_o(counts),
     .read_i(window_ready_o),
     .read_slot_i(holder),
     .read_offset_i(window_q.offset),

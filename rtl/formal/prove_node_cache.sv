@@ -58,7 +58,7 @@ module prove_node_cache
     .burst_lines_i(burst_lines_t'(1)),
     .burst_tag_i,
     .name_i('{
-      cacheable: 1'b1, depth: DepthBelow, lid: lid_of(burst_lid_i), address: buffer_of(burst_buffer_i)
+      cacheable: 1'b1, lid: lid_of(burst_lid_i), address: buffer_of(burst_buffer_i)
     }),
     .host_valid_o(host_valid),
     .host_ready_i,

@@ -22,7 +22,7 @@ module cached_reader
   // channels of on-board memory
   parameter int unsigned Channels = 1,
   // the clients, and the filler of nodes on chip
-  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
+  localparam int unsigned ClientBits = reader_bits(ClientCount),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits,
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
@@ -130,7 +130,7 @@ module cached_reader
   bus_address_t other_address, host_address;
   burst_lines_t other_lines, host_lines;
   logic [TagBits-1:0] other_tag, host_tag, host_line_tag;
-  node_name_t other_name;
+  buffer_name_t other_name;
   burst_line_t host_line;
   logic host_valid, host_ready, redirects;
   logic [Channels-1:0] hit_done;

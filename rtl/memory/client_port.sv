@@ -225,7 +225,7 @@ module client_port
       && (open_q == '0 || (read_i.follows && open_q != open_t'(OpenMax)));
   assign lookup_valid_o = state_q == LooksUp;
   assign lookup_o = '{kept: cacheable_q, columns: columns_q, lid: lid_q};
-  assign name_o = '{cacheable: cacheable_q, depth: depth_q, lid: lid_q, address: address_q};
+  assign name_o = '{depth: depth_q, buffer: '{cacheable: cacheable_q, lid: lid_q, address: address_q}};
   assign burst_valid_o = offers_q;
   assign burst_o = burst_q;
   assign burst_bank_o = bank_q;

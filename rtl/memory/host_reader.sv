@@ -14,7 +14,7 @@ module host_reader
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
   // the clients, and the filler of nodes on chip
-  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
+  localparam int unsigned ClientBits = reader_bits(ClientCount),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits
 ) (

@@ -18,7 +18,7 @@ module line_router
   // streams of nodes on chip
   parameter int unsigned Streams = 1,
   // the clients, and the filler of nodes on chip
-  localparam int unsigned ClientBits = $clog2(ClientCount + 1),
+  localparam int unsigned ClientBits = reader_bits(ClientCount),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ClientBits + BankBits
 ) (

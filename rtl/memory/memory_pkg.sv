@@ -34,10 +34,15 @@ package memory_pkg;
   localparam int unsigned ColumnLines = 32;
   localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
 
-  // Bits of the number of a client. The filler of columns has the number after those of the clients, and that
-  // of nodes on chip the next one.
+  // Bits of the number of a reader of bursts. The filler of nodes on chip has the number after those of the
+  // readers.
+  function automatic int unsigned reader_bits(int unsigned readers);
+    return $clog2(readers + 1);
+  endfunction
+
+  // Bits of the number of a client. The clients are readers, and so is the filler of columns after them.
   function automatic int unsigned client_bits(int unsigned clients);
-    return $clog2(clients + 2);
+    return reader_bits(clients + 1);
   endfunction
 
   // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
@@ -92,13 +97,18 @@ package memory_pkg;
     bus_address_t address;
   } table_word_t;
 
-  // The buffer of a node, for the chip and the cache.
+  // The buffer of a node.
   typedef struct packed {
     // the node may be cached
     logic cacheable;
-    depth_e depth;
     lid_t lid;
     bus_address_t address;
+  } buffer_name_t;
+
+  // A node at a distance from the root, with its buffer.
+  typedef struct packed {
+    depth_e depth;
+    buffer_name_t buffer;
   } node_name_t;
 
   // Activity of a cycle for the counters, except for host memory.

@@ -54,9 +54,7 @@ module node_cache
   input  burst_lines_t       burst_lines_i,
   input  logic [TagBits-1:0] burst_tag_i,
   // the node of the burst; it is not cacheable if the burst ends beyond the size of an entry
-  // verilator lint_off UNUSEDSIGNAL
-  input  node_name_t         name_i,
-  // verilator lint_on UNUSEDSIGNAL
+  input  buffer_name_t       name_i,
 
   // bursts that are read from host memory
   output logic               host_valid_o,

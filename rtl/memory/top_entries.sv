@@ -32,6 +32,8 @@ module top_entries
   // LIDs beyond the table are not compared.
   // verilator lint_off UNUSEDSIGNAL
   input  node_name_t name_i,
+  // the name that was compared
+  input  node_name_t compared_i,
   input  lid_t       drop_lid_i,
   // verilator lint_on UNUSEDSIGNAL
   // the whole buffer is on chip, in this entry
@@ -47,10 +49,9 @@ module top_entries
   input logic makes_i,
   input logic drop_valid_i,
 
-  // a free entry for a root, and one for a child
-  output logic                 root_is_free_o,
-  output logic                 child_is_free_o,
-  output logic [EntryBits-1:0] free_child_o,
+  // an entry for the compared buffer, if one is free
+  output logic                 is_free_o,
+  output logic [EntryBits-1:0] free_entry_o,
 
   // the entry that is being filled has all lines, or has failed
   input logic                 filled_i,
@@ -67,9 +68,8 @@ module top_entries
   line_address_t [Nodes-1:0] address_q;
   // the results of the comparison
   logic [Nodes-1:0] is_lid_q, is_buffer_q, here;
-  table_lid_t compared_lid_q, drop_lid_q;
-  line_address_t compared_address_q;
-  logic is_root_q, drop_q, tick_q, is_void_q, voids, keeps;
+  table_lid_t drop_lid_q;
+  logic drop_q, tick_q, is_void_q, voids, keeps;
   logic [AgeBits-1:0] age_q;
   logic [Nodes-1:0] made, filled, frees, leaves;
 
@@ -84,7 +84,7 @@ module top_entries
     entry_o = '0;
     for (int unsigned at = 0; at < Nodes; at++) begin
       if (here[at]) entry_o |= EntryBits'(at);
-      made[at] = makes_i && (is_root_q ? at == 0 : free_child_o == EntryBits'(at));
+      made[at] = makes_i && free_entry_o == EntryBits'(at);
       filled[at] = filled_i && filled_entry_i == EntryBits'(at);
       frees[at] = (drop_q && lid_q[at] == drop_lid_q) || (passes_i && is_lid_q[at] && !is_buffer_q[at])
           || (tick_q && valid_q[at] && !recent_q[at]);
@@ -111,22 +111,20 @@ module top_entries
 
   always_ff @(posedge clk_i) begin
     for (int unsigned at = 0; at < Nodes; at++) begin
-      if (made[at]) {lid_q[at], address_q[at]} <= {compared_lid_q, compared_address_q};
-      if (compares_i) begin
-        is_lid_q[at] <= used_q[at] && lid_q[at] == table_lid_t'(name_i.lid);
-        is_buffer_q[at] <= address_q[at] == line_address_t'(name_i.address >> LineIndexBits);
+      if (made[at]) begin
+        lid_q[at] <= table_lid_t'(compared_i.buffer.lid);
+        address_q[at] <= line_address_t'(compared_i.buffer.address >> LineIndexBits);
       end
-    end
-    if (compares_i) begin
-      compared_lid_q <= table_lid_t'(name_i.lid);
-      compared_address_q <= line_address_t'(name_i.address >> LineIndexBits);
-      is_root_q <= name_i.depth == DepthRoot;
+      if (compares_i) begin
+        is_lid_q[at] <= used_q[at] && lid_q[at] == table_lid_t'(name_i.buffer.lid);
+        is_buffer_q[at] <= address_q[at] == line_address_t'(name_i.buffer.address >> LineIndexBits);
+      end
     end
   end
 
   // ---- free entries, as of the last cycle: only the filler, which is then busy, takes one
 
-  logic root_is_free_q, child_is_free_q;
+  logic root_is_free_q, child_is_free_q, is_root;
   logic [EntryBits-1:0] free_child_d, free_child_q;
 
   always_comb begin
@@ -140,9 +138,9 @@ module top_entries
     free_child_q <= free_child_d;
   end
 
-  assign root_is_free_o = root_is_free_q;
-  assign child_is_free_o = child_is_free_q;
-  assign free_child_o = free_child_q;
+  assign is_root = compared_i.depth == DepthRoot;
+  assign is_free_o = is_root ? root_is_free_q : child_is_free_q;
+  assign free_entry_o = is_root ? '0 : free_child_q;
 
   `ASSERT(OneEntryPerBuffer, $onehot0(is_lid_q & is_buffer_q & used_q))
   `ASSERT(OneFill, $onehot0(used_q & ~valid_q))

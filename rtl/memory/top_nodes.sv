@@ -57,7 +57,7 @@ module top_nodes
   output bus_address_t       other_address_o,
   output burst_lines_t       other_lines_o,
   output logic [TagBits-1:0] other_tag_o,
-  output node_name_t         other_name_o,
+  output buffer_name_t       other_name_o,
 
   // all lines from host memory
   input logic               line_valid_i,
@@ -90,11 +90,10 @@ module top_nodes
   logic compared_q, is_inside_q, is_near_q, fits_q;
 
   logic accepts, takes, is_top, is_here, is_known, uses, fills, entry_is_free, other_ready, fill_ready;
-  logic root_is_free, child_is_free, is_root;
-  logic [EntryBits-1:0] entry, free_child;
+  logic [EntryBits-1:0] entry, free_entry;
   line_address_t from_start;
 
-  assign from_start = line_address_t'((burst_address_i - name_i.address) >> LineIndexBits);
+  assign from_start = line_address_t'((burst_address_i - name_i.buffer.address) >> LineIndexBits);
   assign accepts = burst_valid_i && burst_ready_o;
   assign burst_ready_o = !compared_q || other_ready;
 
@@ -114,10 +113,8 @@ module top_nodes
   end
 
   assign takes = compared_q && other_ready;
-  assign is_top = name_q.cacheable && is_inside_q && is_near_q;
-  assign is_root = name_q.depth == DepthRoot;
+  assign is_top = name_q.buffer.cacheable && is_inside_q && is_near_q;
   assign uses = takes && is_top && is_here;
-  assign entry_is_free = is_root ? root_is_free : child_is_free;
   assign fills = takes && is_top && fits_q && !is_known && entry_is_free && fill_ready;
 
   logic [Streams-1:0] reads, ends;
@@ -134,16 +131,14 @@ module top_nodes
     .LidCount(LidCount),
     .AgeBits(AgeBits)
   ) u_entries (
-    .compares_i(accepts),
+    .compares_i(accepts), .compared_i(name_q),
     .is_here_o(is_here),
     .entry_o(entry),
     .is_known_o(is_known),
     .uses_i(uses),
     .passes_i(takes && is_top),
     .makes_i(fills),
-    .root_is_free_o(root_is_free),
-    .child_is_free_o(child_is_free),
-    .free_child_o(free_child),
+    .is_free_o(entry_is_free), .free_entry_o(free_entry),
     .filled_i(filled),
     .failed_i(failed),
     .filled_entry_i(filled_entry),
@@ -160,8 +155,8 @@ module top_nodes
     .rst_i,
     .start_i(fills),
     .ready_o(fill_ready),
-    .entry_i(is_root ? '0 : free_child),
-    .first_i(line_address_t'(name_q.address >> LineIndexBits)),
+    .entry_i(free_entry),
+    .first_i(line_address_t'(name_q.buffer.address >> LineIndexBits)),
     .lines_i(node_lines_i),
     .hits_i(hits), .hit_leaves_i(hit_leaves),
     .reads_i(reads), .ends_i(ends),
@@ -197,7 +192,7 @@ module top_nodes
   bus_address_t other_address_q;
   burst_lines_t other_lines_q;
   logic [TagBits-1:0] other_tag_q;
-  node_name_t other_name_q;
+  buffer_name_t other_name_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) other_valid_q <= 1'b0;
@@ -207,8 +202,8 @@ module top_nodes
       other_address_q <= compared_q ? burst_address_q : fill_address;
       other_lines_q <= compared_q ? burst_lines_q : fill_lines;
       other_tag_q <= compared_q ? burst_tag_q : FillTag;
-      other_name_q <= name_q;
-      other_name_q.cacheable <= compared_q && name_q.cacheable && is_inside_q;
+      other_name_q <= name_q.buffer;
+      other_name_q.cacheable <= compared_q && name_q.buffer.cacheable && is_inside_q;
     end
   end
 

@@ -10,7 +10,8 @@ from records import record
 from runner import simulate
 from streams import Lanes, Sink, Source, end_of_reset, start
 
-BURST, NAME, BURST_LINE = record("memory_pkg::burst_t"), record("node_name_t"), record("burst_line_t")
+BURST, BURST_LINE = record("memory_pkg::burst_t"), record("burst_line_t")
+NAME, BUFFER = record("node_name_t"), record("buffer_name_t")
 EVENTS = record("cache_events_t")
 CLIENTS, BANKS = 3, 2
 # Lines of the cache; those of columns follow.
@@ -166,8 +167,8 @@ class Clients:
         for _ in range(rounds):
             first = self.buffers.begin()
             cacheable = int(random.random() < 0.9)
-            name = {"lid": first.lid, "depth": first.lid % 3, "address": first.buffer}
-            self.name.set(client, NAME.pack(cacheable=cacheable, **name))
+            buffer = BUFFER.pack(cacheable=cacheable, lid=first.lid, address=first.buffer)
+            self.name.set(client, NAME.pack(depth=first.lid % 3, buffer=buffer))
             # A client that reads columns reads no cacheable nodes.
             if client == 0:
                 bursts = [Columns() for _ in range(random.randint(1, self.banks))]

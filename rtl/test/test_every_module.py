@@ -9,8 +9,8 @@ PARTS = {
     "key_search_unit": ["column_search", "memory_access_generator"],
     "range_scan_unit": [
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds",
-        "leaf_buffer", "chunk_mover", "leaf_cursor", "leaf_lines", "leaf_navigator", "leaf_opener",
-        "leaf_pairs", "leaf_prefetcher", "leaf_view", "log_walker", "next_log", "pair_emitter",
+        "leaf_buffer", "chunk_mover", "leaf_counter", "leaf_cursor", "leaf_lines", "leaf_navigator",
+        "leaf_opener", "leaf_pairs", "leaf_prefetcher", "leaf_view", "log_walker", "next_log", "pair_emitter",
         "pair_measurer", "part_fetcher", "part_reader", "position_finder", "scan_control",
         "scan_grants", "scan_limits", "scan_slot", "scan_slots", "value_finder",
     ],

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 
 import cocotb
 from cocotb import start_soon
-from cocotb.triggers import FallingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 from honeycomb_layout import Columns, Fences, NodeHeader
 from keys import near, random_keys
 from nodes import SHAPES, Item, Plan, Shape, head
@@ -15,6 +15,9 @@ from runner import simulate
 from streams import STALLS, Source, start
 
 HEADER, COLUMNS, INDEXES = record("node_header_t"), record("leaf_columns_t"), record("indexes_t")
+USE, COUNTS = record("column_use_t"), record("column_counts_t")
+# Cycles from a line to its counts, as of leaf_counter.
+COUNTS_LATER = 3
 
 
 def equal_heads(count: int) -> list[bytes]:
@@ -38,11 +41,32 @@ def random_leaf(shape: Shape) -> tuple[Plan, bytes]:
         keys = sorted(random.sample(keys, random.randrange(len(keys))))
 
 
+def counts(words: int, use: dict[str, int]) -> dict[str, int]:
+    """Returns the counts of the heads of a line, and the element."""
+    elements = [words >> 64 * at & (1 << 64) - 1 for at in range(8)]
+    heads = elements[use["skips_first"]:use["heads"]]
+    less, greater = sum(head < use["head"] for head in heads), sum(head > use["head"] for head in heads)
+    return {"less": less, "not_greater": len(heads) - greater, "element": elements[use["element"]]}
+
+
 class Bench:
     """The search of one leaf after the other."""
 
     def __init__(self, dut, stall: float):
         self.dut, self.source, self.groups = dut, Source(dut, "line", stall=stall), []
+
+    async def count(self):
+        """Counts the heads of lines as leaf_counter does."""
+        dut, later = self.dut, [None] * (COUNTS_LATER - 1)
+        while True:
+            await RisingEdge(dut.clk_i)
+            if dut.count_valid_o.value == 1:
+                later.append(counts(int(dut.line_i.value), USE.unpack(int(dut.count_o.value))))
+            else:
+                later.append(None)
+            found = later.pop(0)
+            dut.counts_valid_i.value = int(found is not None)
+            dut.counts_i.value = random.getrandbits(COUNTS.width) if found is None else COUNTS.pack(**found)
 
     async def watch(self):
         """Sends the lines that the search requests."""
@@ -127,9 +151,11 @@ class Bench:
 
 async def begin(dut, stall: float) -> Bench:
     bench = Bench(dut, stall)
-    await start(dut, start_i=0, line_copied_i=0, key_valid_i=0, has_key_i=1, at_end_i=0, head_i=0)
+    await start(dut, start_i=0, line_copied_i=0, key_valid_i=0, has_key_i=1, at_end_i=0, head_i=0,
+                counts_valid_i=0, counts_i=0)
     await FallingEdge(dut.clk_i)
     start_soon(bench.watch())
+    start_soon(bench.count())
     return bench
 
 

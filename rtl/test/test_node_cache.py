@@ -10,7 +10,7 @@ from records import record
 from runner import simulate
 from streams import Sink, Source, end_of_reset, start
 
-NAME = record("node_name_t")
+NAME = record("buffer_name_t")
 BURST = ["address_o", "lines_o", "tag_o"]
 TAGS = 8
 SETS, WAYS, LINES = 2, 2, 128

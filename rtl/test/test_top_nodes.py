@@ -10,7 +10,7 @@ from records import record
 from runner import simulate
 from streams import Lanes, Sink, Source, end_of_reset, start
 
-NAME, BURST_LINE = record("node_name_t"), record("burst_line_t")
+NAME, BUFFER, BURST_LINE = record("node_name_t"), record("buffer_name_t"), record("burst_line_t")
 OTHER = ["other_address_o", "other_lines_o", "other_tag_o", "other_name_o"]
 TAGS, TAG_BITS, FILL_TAG, STREAMS = 7, 3, 7, 2
 BELOW, ROOT, SECOND = range(3)
@@ -28,8 +28,8 @@ class Memories:
         self.other = Sink(dut, "other", OTHER, stall=stall)
         self.valid, self.ready = Lanes(dut.beat_valid_o), Lanes(dut.beat_ready_i)
         self.tag, self.beat = Lanes(dut.beat_tag_o, TAG_BITS), Lanes(dut.beat_o, BURST_LINE.width)
-        # by tag: the burst and its node; the number of lines that came from the chip; address, lines and
-        # number of lines that host memory has returned
+        # by tag: the burst, its buffer and its depth; the number of lines that came from the chip; address,
+        # lines and number of lines that host memory has returned
         self.in_flight, self.arrived, self.arriving = {}, {}, {}
         # number of lines by source, and the fills
         self.lines, self.fills = {"chip": 0, "host": 0}, 0
@@ -37,10 +37,10 @@ class Memories:
             cocotb.start_soon(task)
 
     def request(self, tag: int, burst: Burst, depth: int, cacheable=1):
-        name = {"cacheable": cacheable, "depth": depth, "lid": burst.lid, "address": burst.buffer}
-        self.in_flight[tag], self.arrived[tag] = (burst, name), 0
+        name = {"cacheable": cacheable, "lid": burst.lid, "address": burst.buffer}
+        self.in_flight[tag], self.arrived[tag] = (burst, name, depth), 0
         self.bursts.put({"burst_address_i": burst.address, "burst_lines_i": burst.lines, "burst_tag_i": tag,
-                         "name_i": NAME.pack(**name)})
+                         "name_i": NAME.pack(depth=depth, buffer=BUFFER.pack(**name))})
 
     async def read(self, burst: Burst, depth: int) -> str:
         """Reads a burst alone and returns its source."""
@@ -70,12 +70,12 @@ class Memories:
             await RisingEdge(self.dut.clk_i)
             while self.other.got:
                 address, lines, tag, other = self.other.got.pop(0).values()
-                named = NAME.unpack(other)
+                named = BUFFER.unpack(other)
                 if tag == FILL_TAG:
                     assert not named["cacheable"]
                     self.fills += 1
                 else:
-                    burst, name = self.in_flight[tag]
+                    burst, name, _ = self.in_flight[tag]
                     assert (address, lines) == (burst.address, burst.lines)
                     assert {**named, "cacheable": 0} == {**name, "cacheable": 0}
                     is_inside = burst.address - burst.buffer + LINE * burst.lines <= LINE * 128
@@ -121,8 +121,8 @@ class Memories:
                     self.take(self.tag.get(stream), BURST_LINE.unpack(self.beat.get(stream)))
 
     def take(self, tag: int, line: dict):
-        (burst, name), at = self.in_flight[tag], self.arrived[tag]
-        assert name["cacheable"] and name["depth"] != BELOW and tag not in self.arriving
+        (burst, name, depth), at = self.in_flight[tag], self.arrived[tag]
+        assert name["cacheable"] and depth != BELOW and tag not in self.arriving
         assert line == {"data": burst.data(at), "last": int(at + 1 == burst.lines), "error": 0}
         self.arrived[tag] += 1
         self.lines["chip"] += 1
