@@ -191,6 +191,12 @@ async def versions_have_64_bits(dut, bits):
         version = random.choice((middle - 1, middle, middle + 1, middle + 20, newest, beyond))
         make = random_get if at % 2 else random_scan
         await bench.check(make(keys, bench.memory.shape.key_bytes_max, version), tree.root)
+    # In the low bits, these read versions are older than an entry and not older than its leaf.
+    plans = map(bench.memory.current, bench.memory.lids)
+    entries = [entry for plan in plans for entry in plan.entries if entry.version > plan.version]
+    assert entries, "no leaf has a log"
+    for entry in random.sample(entries, min(10, len(entries))):
+        await bench.check(Read(entry.version - 1 + middle, entry.key, is_scan=False), tree.root)
 
 
 @cocotb.test()
