@@ -1,5 +1,7 @@
-// Walks over the log of the next scan while the range of another request is answered, so that it is sorted
-// when the scan gets the grant. A get has no sorted log: it reads the entries of its key during the grant.
+// Reads the header of the next leaf, and walks over its log for a scan, while the range of another request is
+// answered, so that the log is sorted when the scan gets the grant. A get has no sorted log: it reads the
+// entries of its key during the grant. The header comes from the lines of the unit, because a choice among
+// those of all slots costs as many multiplexers as the rest of a leaf.
 
 `default_nettype none
 
@@ -19,6 +21,8 @@ module next_log
   // There is a next request, with a leaf that is constant until take_i. ready_o: it can have the grant.
   input logic valid_i,
   output logic ready_o,
+  // with ready_o, unless there is no leaf, or a read of it has failed
+  output node_header_t header_o,
   // verilator lint_off UNUSEDSIGNAL
   input open_leaf_t leaf_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -38,8 +42,11 @@ module next_log
   input line_t line_i
 );
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     Idle,
+    Header,
+    // the header is a register
+    Known,
     Walk,
     Walked
   } state_e;
@@ -50,16 +57,19 @@ module next_log
   part_read_t line;
   // verilator lint_on UNUSEDSIGNAL
   part_t part;
-  logic has_log, arrives_q, entry_valid, asks;
+  node_header_t header_q;
+  logic has_leaf, has_log, arrives_q, entry_valid, asks;
 
-  assign state = leaf_i.header.lock_and_size;
-  assign has_log = leaf_i.request.is_scan && state.log_count != '0 &&
-      !(leaf_i.descent_failed || leaf_i.none || leaf_i.failed);
+  assign state = header_q.lock_and_size;
+  assign has_leaf = !(leaf_i.descent_failed || leaf_i.none);
+  assign has_log = leaf_i.request.is_scan && state.log_count != '0 && !leaf_i.failed;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (valid_i && has_log) state_d = Walk;
+      Idle: if (valid_i) state_d = has_leaf ? Header : Walked;
+      Header: if (arrives_q) state_d = Known;
+      Known: if (has_log) state_d = Walk; else state_d = take_i ? Idle : Walked;
       Walk: if (walked_o) state_d = Walked;
       default: if (take_i) state_d = Idle;
     endcase
@@ -68,9 +78,11 @@ module next_log
   always_ff @(posedge clk_i) begin
     if (rst_i) {state_q, arrives_q} <= {Idle, 1'b0};
     else {state_q, arrives_q} <= {state_d, line_valid_o && line_ready_i};
+    if (state_q == Header) header_q <= node_header_t'(line_i);
   end
 
-  assign ready_o = valid_i && (state_q == Walked || (state_q == Idle && !has_log));
+  assign ready_o = valid_i && (state_q == Walked || (state_q == Known && !has_log));
+  assign header_o = header_q;
 
   always_comb begin
     part = '0;
@@ -84,7 +96,7 @@ module next_log
     .rst_i,
     .geometry_i,
     .walk_valid_i(state_q == Walk), .walk_ready_o(walked_o),
-    .header_i(leaf_i.header),
+    .header_i(header_q),
     .read_version_i(leaf_i.request.read_version),
     .fingerprint_i('0),
     .key_length_i('0),
@@ -100,11 +112,11 @@ module next_log
 
   // After a read that failed the entries are undefined.
   assign entry_valid_o = entry_valid && !leaf_i.failed;
-  assign line_valid_o = asks && !arrives_q;
-  assign line_offset_o = line.offset;
+  assign line_valid_o = (asks || state_q == Header) && !arrives_q;
+  assign line_offset_o = state_q == Header ? '0 : line.offset;
 
   `ASSERT(TakesWhenReady, !take_i || ready_o)
-  `ASSERT_OFFER_STAYS(LeafStays, valid_i, take_i, {leaf_i.request, leaf_i.header})
+  `ASSERT_OFFER_STAYS(LeafStays, valid_i, take_i, {leaf_i.request, has_leaf})
   `COVER(WaitsForTheGrant, state_q == Walked && !take_i)
 
 endmodule

@@ -54,7 +54,12 @@ module scan_grants
   logic chosen, has_next_q, log_ready, granted_q;
   logic [Slots-1:0] is_next_q, has_grant_q, failed;
   place_t place, next_q, holder_q;
-  open_leaf_t next_leaf_q, leaf_q;
+  // Its header is that of next_log.
+  // verilator lint_off UNUSEDSIGNAL
+  open_leaf_t next_leaf_q;
+  // verilator lint_on UNUSEDSIGNAL
+  open_leaf_t next_leaf, leaf_q;
+  node_header_t header;
 
   arbiter #(
     .T(logic),
@@ -80,6 +85,7 @@ module scan_grants
     .rst_i,
     .geometry_i,
     .valid_i(has_next_q), .ready_o(log_ready),
+    .header_o(header),
     .leaf_i(next_leaf_q),
     .take_i(take_o),
     .walked_o,
@@ -93,6 +99,11 @@ module scan_grants
 
   assign take_o = log_ready && !granted_q;
 
+  always_comb begin
+    next_leaf = next_leaf_q;
+    next_leaf.header = header;
+  end
+
   for (genvar index = 0; index < Slots; index++) begin : gen_failed
     assign failed[index] = leaf_i[index].failed;
   end
@@ -100,7 +111,7 @@ module scan_grants
   always_ff @(posedge clk_i) begin
     // A read of the leaf can fail during the grant.
     leaf_q.failed <= |(failed & has_grant_q);
-    if (take_o) {holder_q, leaf_q} <= {next_q, next_leaf_q};
+    if (take_o) {holder_q, leaf_q} <= {next_q, next_leaf};
     if (rst_i || grant_ends_i) {granted_q, has_grant_q} <= '0;
     else if (take_o) {granted_q, has_grant_q} <= {1'b1, is_next_q};
   end
