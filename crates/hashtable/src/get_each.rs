@@ -1,6 +1,6 @@
 //! Batches of gets without requests and answers: keys in, values in a buffer of the caller.
 //!
-//! The gets execute in the order of the keys, one after the other, in the windows of `in_order`.
+//! The gets execute in the order of the keys, one after the other, in the steps of `in_order`.
 
 use std::ops::Deref;
 
@@ -15,6 +15,7 @@ use crate::index::{Index, check_key};
 use crate::operation::Span;
 use crate::read::{Borrowed, Step};
 use crate::table::Table;
+use crate::windows::{self, Windows};
 
 /// The value that a get has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,27 +81,20 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run(mut self, _: impl Vectors) {
-        let (mut previous, mut current, mut next) =
-            (&mut Stage::default(), &mut Stage::default(), &mut Stage::default());
-        self.begin(current);
-        while current.count + previous.count > 0 {
-            self.begin(next);
-            self.search(current);
-            self.execute(previous);
-            (previous, current, next) = (current, next, previous);
-        }
+    fn run(self, _: impl Vectors) {
+        windows::run(self);
     }
 }
 
-impl<'g, 'k: 'g, K, D> GetEach<'g, '_, K, D>
+impl<'g, 'k: 'g, K, D> Windows for GetEach<'g, '_, K, D>
 where
     K: Iterator<Item = &'k [u8]>,
     D: FnMut(&mut Vec<u8>, usize, Option<Value<'_>>),
 {
-    /// Prefetches the buckets of a window.
+    type Stage = Stage<'g>;
+
     #[inline(always)]
-    fn begin(&mut self, stage: &mut Stage<'g>) {
+    fn begin(&mut self, stage: &mut Stage<'g>) -> bool {
         (stage.first, stage.count) = (self.begun, 0);
         while let Some(step) = stage.window.get_mut(stage.count)
             && let Some(key) = self.keys.next()
@@ -111,17 +105,16 @@ where
             stage.count += 1;
         }
         self.begun += stage.count;
+        stage.count > 0
     }
 
-    /// Searches the buckets of a window.
     #[inline(always)]
-    fn search(&self, Stage { count, window, .. }: &mut Stage<'g>) {
+    fn search(&mut self, Stage { count, window, .. }: &mut Stage<'g>) {
         for step in window.iter_mut().take(*count) {
             step.pending = self.index.see(self.access, self.state, step);
         }
     }
 
-    /// Executes the gets of a window.
     #[inline(always)]
     fn execute(&mut self, Stage { first, count, window }: &Stage<'g>) {
         for (place, step) in window.iter().enumerate().take(*count) {

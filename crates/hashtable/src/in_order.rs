@@ -9,6 +9,8 @@
 //! 3. while those of the next window are on their way, execute the operations. What a bucket has shown holds
 //!    if no writer has interfered since, another operation of the batch included.
 
+use std::slice::Chunks;
+
 use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
 
 use crate::access::Access;
@@ -18,6 +20,7 @@ use crate::hash::HashedKey;
 use crate::index::{Index, check_key};
 use crate::operation::{Operation, Outcome, Request};
 use crate::read::Step;
+use crate::windows::{self, Windows};
 
 /// The operations of a window.
 #[derive(Debug, Default)]
@@ -39,7 +42,7 @@ struct OrderedRun<'i, 'r> {
     access: Access<'i>,
     state: u64,
     numbering: Numbering,
-    requests: &'i [Request<'i>],
+    coming: Chunks<'i, Request<'i>>,
     first: usize,
     answers: &'r mut Answers,
 }
@@ -55,7 +58,8 @@ impl Index {
     ) {
         let state = self.directory.state();
         let numbering = Directory::numbering(state);
-        vectorized(OrderedRun { index: self, access, state, numbering, requests, first, answers });
+        let coming = requests.chunks(WINDOW);
+        vectorized(OrderedRun { index: self, access, state, numbering, coming, first, answers });
     }
 }
 
@@ -63,40 +67,31 @@ impl Vectorized for OrderedRun<'_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(mut self, _: impl Vectors) {
-        let (mut previous, mut current, mut next) =
-            (&mut Stage::default(), &mut Stage::default(), &mut Stage::default());
-        let mut coming = self.requests.chunks(WINDOW);
-        self.begin(current, coming.next());
-        while current.requests.len() + previous.requests.len() > 0 {
-            self.begin(next, coming.next());
-            self.search(current);
-            self.execute(previous);
-            (previous, current, next) = (current, next, previous);
-        }
+    fn run(self, _: impl Vectors) {
+        windows::run(self);
     }
 }
 
-impl<'i> OrderedRun<'i, '_> {
-    /// Prefetches the buckets of a window.
+impl<'i> Windows for OrderedRun<'i, '_> {
+    type Stage = Stage<'i>;
+
     #[inline(always)]
-    fn begin(&self, stage: &mut Stage<'i>, requests: Option<&'i [Request<'i>]>) {
-        stage.requests = requests.unwrap_or_default();
+    fn begin(&mut self, stage: &mut Stage<'i>) -> bool {
+        stage.requests = self.coming.next().unwrap_or_default();
         for (step, request) in stage.window.iter_mut().zip(stage.requests) {
             step.key = HashedKey::new(self.index.config.seed, request.key);
             step.bucket = self.index.choose(self.access, self.numbering, step.key.hash);
         }
+        !stage.requests.is_empty()
     }
 
-    /// Searches the buckets of a window.
     #[inline(always)]
-    fn search(&self, Stage { requests, window }: &mut Stage<'i>) {
+    fn search(&mut self, Stage { requests, window }: &mut Stage<'i>) {
         for step in window.iter_mut().take(requests.len()) {
             step.pending = self.index.see(self.access, self.state, step);
         }
     }
 
-    /// Executes the operations of a window.
     #[inline(always)]
     fn execute(&mut self, Stage { requests, window }: &Stage<'i>) {
         for (step, Request { operation, .. }) in window.iter().zip(*requests) {

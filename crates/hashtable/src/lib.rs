@@ -42,6 +42,7 @@ mod verify;
 mod visit;
 mod walk;
 mod watch;
+mod windows;
 mod write;
 
 pub use batch::Answers;

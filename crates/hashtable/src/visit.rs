@@ -4,9 +4,10 @@
 //! comparisons are of words, and there is neither request nor outcome. A short inline value is on the stack;
 //! others go through a buffer.
 //!
-//! The gets of `get_many` execute in windows, in the steps of `batch`.
+//! The gets of `get_many` execute in the steps of `windows`.
 
 use std::ops::Deref;
+use std::slice::Chunks;
 
 use honeycomb_memory::heads::{Vectorized, Vectors, vectorized};
 use honeycomb_memory::{LineWords, Memory};
@@ -22,6 +23,7 @@ use crate::index::{Index, check_key};
 use crate::read::{Pending, short_value};
 use crate::short_value::ShortValue;
 use crate::table::{Session, Table};
+use crate::windows::{self, Windows};
 
 /// A get of a batch after its first step.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,9 +31,6 @@ struct Coming<'a> {
     hash: u64,
     bucket: Option<Bucket<LineWords<'a>>>,
 }
-
-/// A window between its first two steps.
-type Window<'a> = [Coming<'a>; WINDOW];
 
 /// A get that waits for its third step.
 #[derive(Debug, Clone, Copy, Default)]
@@ -103,25 +102,25 @@ impl<M: Deref<Target = Memory>> Table<M> {
         let state = index.directory.state();
         let numbering = Directory::numbering(state);
         let expected = Expected::default();
-        vectorized(GetMany { index, access, state, numbering, keys, visit, buffer, expected });
+        let (keys, begun) = (keys.chunks(WINDOW), 0);
+        vectorized(GetMany { index, access, state, numbering, keys, begun, visit, buffer, expected });
         Ok(())
     }
 }
 
 /// The gets of a window, whose first one has the index `first`.
-struct Stage<'k, 'a, K> {
+struct Stage<'g, K> {
     first: usize,
-    keys: &'k [K],
-    window: Window<'a>,
+    keys: &'g [K],
+    window: [Coming<'g>; WINDOW],
     /// Those that wait after the second step, and their number.
     waiting: [Waiting; WINDOW],
     count: usize,
 }
 
-impl<K: AsRef<[u8]>> Stage<'_, '_, K> {
-    fn new() -> Self {
-        let (window, waiting) = (Window::default(), Default::default());
-        Self { first: 0, keys: &[], window, waiting, count: 0 }
+impl<K> Default for Stage<'_, K> {
+    fn default() -> Self {
+        Self { first: 0, keys: &[], window: Default::default(), waiting: Default::default(), count: 0 }
     }
 }
 
@@ -132,7 +131,9 @@ struct GetMany<'g, K, V> {
     /// The state of the directory at the beginning.
     state: u64,
     numbering: Numbering,
-    keys: &'g [K],
+    /// The keys whose gets have not begun, and the number of those that have.
+    keys: Chunks<'g, K>,
+    begun: usize,
     visit: V,
     buffer: Vec<u8>,
     expected: Expected,
@@ -141,39 +142,28 @@ struct GetMany<'g, K, V> {
 impl<K: AsRef<[u8]>, V: FnMut(usize, Option<&[u8]>)> Vectorized for GetMany<'_, K, V> {
     type Output = ();
 
-    /// While a window is in its second step, the buckets of the next one are on their way, and what the gets
-    /// of the previous one wait for.
     #[inline(always)]
-    fn run(mut self, _: impl Vectors) {
-        let mut coming = self.keys.chunks(WINDOW);
-        let (mut next, mut current, mut previous) = (&mut Stage::new(), &mut Stage::new(), &mut Stage::new());
-        self.begin(current, coming.next());
-        while !current.keys.is_empty() {
-            self.begin(next, coming.next());
-            next.first = current.first + WINDOW;
-            self.search(current);
-            self.finish(previous);
-            (previous, current, next) = (current, next, previous);
-        }
-        self.finish(previous);
+    fn run(self, _: impl Vectors) {
+        windows::run(self);
     }
 }
 
-impl<'g, K: AsRef<[u8]>, V: FnMut(usize, Option<&[u8]>)> GetMany<'g, K, V> {
-    /// The first step of a window.
+impl<'g, K: AsRef<[u8]>, V: FnMut(usize, Option<&[u8]>)> Windows for GetMany<'g, K, V> {
+    type Stage = Stage<'g, K>;
+
     #[inline(always)]
-    fn begin(&self, stage: &mut Stage<'g, 'g, K>, keys: Option<&'g [K]>) {
-        stage.keys = keys.unwrap_or_default();
+    fn begin(&mut self, stage: &mut Stage<'g, K>) -> bool {
+        (stage.first, stage.keys) = (self.begun, self.keys.next().unwrap_or_default());
+        (stage.count, self.begun) = (0, self.begun + stage.keys.len());
         for (coming, key) in stage.window.iter_mut().zip(stage.keys) {
             coming.hash = hash(self.index.config.seed, key.as_ref());
             coming.bucket = self.index.choose(self.access, self.numbering, coming.hash);
         }
+        !stage.keys.is_empty()
     }
 
-    /// The second step of a window.
     #[inline(always)]
-    fn search(&mut self, Stage { first, keys, window, waiting, count }: &mut Stage<'g, 'g, K>) {
-        *count = 0;
+    fn search(&mut self, Stage { first, keys, window, waiting, count }: &mut Stage<'g, K>) {
         for (place, (Coming { hash, bucket }, key)) in window.iter().zip(*keys).enumerate() {
             let (key, mut value) = (HashedKey::with_hash(*hash, key.as_ref()), ShortValue::default());
             let bucket = self.index.first_of(*bucket, self.state, *hash);
@@ -187,9 +177,8 @@ impl<'g, K: AsRef<[u8]>, V: FnMut(usize, Option<&[u8]>)> GetMany<'g, K, V> {
         }
     }
 
-    /// The third step of a window.
     #[inline(always)]
-    fn finish(&mut self, stage: &Stage<'g, 'g, K>) {
+    fn execute(&mut self, stage: &Stage<'g, K>) {
         for Waiting { place, pending } in &stage.waiting[..stage.count.min(WINDOW)] {
             let place = usize::from(*place) % WINDOW;
             let key = HashedKey::with_hash(stage.window[place].hash, stage.keys[place].as_ref());
