@@ -12,7 +12,8 @@ pub struct TableConfig {
     /// Number of buckets at first: a power of two up to 2^24. Default 1024, one page.
     pub buckets: usize,
     /// Maximum length of key and value together of a pair in the slots of a bucket, 0 to 50 bytes; longer
-    /// pairs are in slabs. Default 30: six slots, so that a bucket has room for other pairs.
+    /// pairs are in slabs, and so are shorter ones whose bucket has free slots, but too few of them. Default
+    /// 30: six slots, so that a bucket has room for other pairs.
     pub inline_pair_bytes_max: usize,
     /// Share of the slots in use at which the table adds buckets, in percent: 1 to 100. It determines the
     /// ratio of index to slabs. `None`: the number of buckets never changes. Default 60.
@@ -33,7 +34,7 @@ const PERCENT_MAX: usize = 100;
 
 impl TableConfig {
     /// Bytes that a pair occupies, by the lengths of its key and its value: its slots, its slab, and the
-    /// buffer of an overflow value. Free slots and slabs do not count.
+    /// buffer of an overflow value. Free slots and slabs do not count. A short pair counts as an inline one.
     #[must_use]
     pub fn pair_bytes(&self, key_bytes: usize, value_bytes: usize) -> usize {
         let of_slots = |slots: usize| (slots * bucket::SIZE).div_ceil(BUCKET_SLOTS);

@@ -16,7 +16,7 @@ use honeycomb_layout::BUCKET_SLOTS;
 use honeycomb_memory::sync::{MutexGuard, Ordering};
 
 use crate::access::{Access, BUCKET_CLASS};
-use crate::bucket::{Bucket, Entry, Stored};
+use crate::bucket::{Bucket, Entry, Slab, Stored};
 use crate::directory::{number_of, retired, split_of_next};
 use crate::error::Error;
 use crate::hash::hash;
@@ -94,12 +94,10 @@ impl Index {
                 if address != first {
                     chained.push(address);
                 }
-                for (at, slots) in bucket.pairs().map(|pair| pair.slots()) {
-                    all.push(&bucket.entry(at, slots));
-                }
+                bucket.pairs().for_each(|pair| all.add(self.moving(access, &bucket, pair)));
             }
         }
-        self.store_chains(access, [(firsts[0], all)], chained)?;
+        self.store_chains(access, into, [(firsts[0], all)], chained)?;
         let page = self.directory.remove();
         drop(guard);
         access.memory.retire(page.and_then(retired));
@@ -120,40 +118,46 @@ impl Index {
                 chained.push(address);
             }
             for pair in bucket.pairs() {
-                let (at, slots) = pair.slots();
-                let chain = if self.moves(access, &bucket, pair, next) { &mut leave } else { &mut stay };
-                chain.push(&bucket.entry(at, slots));
+                let pair = self.moving(access, &bucket, pair);
+                let leaves = number_of(pair.hash, next + 1) == next;
+                (if leaves { &mut leave } else { &mut stay }).add(pair);
             }
         }
-        self.store_chains(access, [(low, stay), (high, leave)], chained)?;
+        self.store_chains(access, from, [(low, stay), (high, leave)], chained)?;
         self.directory.add();
         Ok(())
     }
 
-    /// Whether a pair belongs to the next bucket.
-    fn moves(&self, access: Access<'_>, bucket: &Bucket, pair: Stored, next: u64) -> bool {
-        let hash = match pair {
+    /// A pair of a bucket that the table resizes.
+    fn moving(&self, access: Access<'_>, bucket: &Bucket, pair: Stored) -> Moving {
+        let (at, slots) = pair.slots();
+        let entry = bucket.entry(at, slots);
+        match pair {
             Stored::Inline(pair, key_length) => {
                 let bytes = bucket.bytes();
-                hash(self.config.seed, &bytes[pair.value - key_length..pair.value])
+                let hash = hash(self.config.seed, &bytes[pair.value - key_length..pair.value]);
+                Moving { hash, entry, short: None }
             }
             Stored::Slab(slab) => {
                 let record = access.record(slab.slab);
-                let key = record.pair().map_or(&[][..], |pair| pair.key);
-                hash(self.config.seed, key)
+                let hash = hash(self.config.seed, record.pair().map_or(&[][..], |pair| pair.key));
+                let short = self.short_entry(&record).map(|inline| (inline, slab.slab));
+                Moving { hash, entry, short }
             }
-        };
-        number_of(hash, next + 1) == next
+        }
     }
 
-    /// Stores new chains. They use the chained buckets of the old ones, and further ones if necessary.
+    /// Stores new chains of the stripe of a bucket. They use the chained buckets of the old ones, and further
+    /// ones if necessary.
     fn store_chains<const N: usize>(
         &self,
         access: Access<'_>,
-        chains: [(u32, Chain); N],
+        number: u64,
+        mut chains: [(u32, Chain); N],
         mut chained: Vec<u32>,
     ) -> Result<(), Error> {
-        let wanted: usize = chains.iter().map(|(_, chain)| chain.0.len() - 1).sum();
+        let pulled: Vec<_> = chains.iter_mut().flat_map(|(_, chain)| chain.add_shorts()).collect();
+        let wanted: usize = chains.iter().map(|(_, chain)| chain.buckets.len() - 1).sum();
         let old = chained.len();
         while chained.len() < wanted {
             match self.slabs.allocate(access.memory, BUCKET_CLASS) {
@@ -166,8 +170,8 @@ impl Index {
             }
         }
         for (mut address, mut chain) in chains {
-            let count = chain.0.len();
-            for (position, bucket) in chain.0.iter_mut().enumerate() {
+            let count = chain.buckets.len();
+            for (position, bucket) in chain.buckets.iter_mut().enumerate() {
                 let next = if position + 1 < count { chained.pop() } else { None };
                 bucket.set_next(next);
                 access.store_bucket(address, bucket);
@@ -175,27 +179,64 @@ impl Index {
             }
         }
         chained.into_iter().for_each(|address| self.slabs.free(access.memory, BUCKET_CLASS, address));
+        pulled.into_iter().for_each(|(slab, slots)| self.count_pulled(access, number, slab, slots));
         Ok(())
     }
 }
 
-/// The buckets of a new chain.
+/// A pair on its way to a new chain.
 #[derive(Debug)]
-struct Chain(Vec<Bucket>);
+struct Moving {
+    hash: u64,
+    /// Its slots.
+    entry: Entry,
+    /// The slots of a short pair if it were inline, and its slab.
+    short: Option<(Entry, Slab)>,
+}
+
+/// A new chain.
+#[derive(Debug)]
+struct Chain {
+    buckets: Vec<Bucket>,
+    /// Short pairs in slabs that have no place yet: their slots, those of an inline pair, and the slab.
+    shorts: Vec<(Entry, Entry, Slab)>,
+}
 
 impl Default for Chain {
     fn default() -> Self {
-        Self(vec![Bucket::default()])
+        Self { buckets: vec![Bucket::default()], shorts: Vec::new() }
     }
 }
 
 impl Chain {
+    fn add(&mut self, Moving { entry, short, .. }: Moving) {
+        match short {
+            Some((inline, slab)) => self.shorts.push((entry, inline, slab)),
+            None => self.push(&entry),
+        }
+    }
+
+    /// Adds the short pairs after all others, inline as long as the first bucket has room. Returns the slabs
+    /// of the pairs that are inline now, and the numbers of their slots.
+    fn add_shorts(&mut self) -> Vec<(Slab, usize)> {
+        let mut pulled = Vec::new();
+        for (entry, inline, slab) in std::mem::take(&mut self.shorts) {
+            if self.buckets[0].free() >= inline.slots {
+                self.push(&inline);
+                pulled.push((slab, inline.slots));
+            } else {
+                self.push(&entry);
+            }
+        }
+        pulled
+    }
+
     fn push(&mut self, entry: &Entry) {
-        if let Some(bucket) = self.0.iter_mut().find(|bucket| bucket.free() >= entry.slots) {
+        if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.free() >= entry.slots) {
             return bucket.push(entry);
         }
         let mut bucket = Bucket::default();
         bucket.push(entry);
-        self.0.push(bucket);
+        self.buckets.push(bucket);
     }
 }

@@ -33,6 +33,7 @@ mod page_map;
 mod read;
 mod record;
 mod recorder;
+mod short_slabs;
 mod short_value;
 mod slab_words;
 mod slabs;

@@ -103,9 +103,13 @@ impl<'s> LockedKeys<'s> {
 
     /// Makes all prepared changes.
     pub fn commit(mut self) {
-        for (key, change) in std::mem::take(&mut self.changes) {
-            self.make(&self.keys[key], change);
-        }
+        let changes = std::mem::take(&mut self.changes);
+        let is_removal =
+            |(key, change): &(usize, Change<'_>)| matches!(change, Change::Remove).then_some(*key);
+        let removed: Vec<usize> = changes.iter().filter_map(is_removal).collect();
+        changes.into_iter().for_each(|(key, change)| self.make(&self.keys[key], change));
+        // After all changes: a pair that gets a value in its slab must still be there.
+        removed.into_iter().for_each(|key| self.index.pull_in(self.access, &self.keys[key]));
         self.guards.clear();
         for &stripe in &self.stripes {
             self.index.grow_if_full(self.access, stripe);
@@ -139,7 +143,8 @@ impl<'s> LockedKeys<'s> {
     fn new_pair(&self, key: usize, value: &[u8]) -> Result<NewPair<'s>, Error> {
         check_value(value)?;
         let (index, access) = (self.index, self.access);
-        let prepared = index.prepare(access, &self.keys[key], value)?;
+        let first = access.bucket(index.directory.address_of(self.keys[key].hash));
+        let prepared = index.prepare(access, &self.keys[key], value, first.free())?;
         let slab = Some(index.slabs.allocate(access.memory, BUCKET_CLASS)?);
         Ok(NewPair { prepared, chained: Spare { index, access, slab } })
     }

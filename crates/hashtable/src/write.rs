@@ -66,6 +66,7 @@ impl Index {
             Effect::StoreComputed => self.store(access, key, found, computed),
             Effect::Delete => found.map_or(Ok(()), |found| {
                 self.remove(access, key, &found);
+                self.pull_in(access, key);
                 Ok(())
             }),
         };
@@ -127,9 +128,10 @@ impl Index {
     ) -> Result<(), Error> {
         let stripe = self.stripe(key.hash);
         let Some(found) = found else {
-            let prepared = self.prepare(access, key, value)?;
+            let first = self.directory.address_of(key.hash);
+            let prepared = self.prepare(access, key, value, access.bucket(first).free())?;
             let slots = prepared.entry.slots;
-            self.place(access, self.directory.address_of(key.hash), &prepared.entry)?;
+            self.place(access, first, &prepared.entry)?;
             prepared.finish(key.bytes, value);
             add(&stripe.pairs, 1);
             add(&stripe.used_slots, slots as i64);
@@ -138,23 +140,14 @@ impl Index {
         if self.store_in_place(access, key, &found, value)? {
             return Ok(());
         }
-        let prepared = self.prepare(access, key, value)?;
         let (at, slots) = found.stored.slots();
         let mut bucket = found.bucket;
         bucket.remove(at, slots);
+        // The pair had a slot, so there is one for a slab.
+        let prepared = self.prepare(access, key, value, bucket.free())?;
+        bucket.push(&prepared.entry);
+        access.store_bucket(found.address, &bucket);
         add(&stripe.used_slots, prepared.entry.slots as i64 - slots as i64);
-        let placed = if bucket.free() >= prepared.entry.slots {
-            bucket.push(&prepared.entry);
-            access.store_bucket(found.address, &bucket);
-            Ok(())
-        } else {
-            let placed = self.place(access, self.directory.address_of(key.hash), &prepared.entry);
-            placed.map(|()| self.take_out(access, &found))
-        };
-        if let Err(error) = placed {
-            add(&stripe.used_slots, slots as i64 - prepared.entry.slots as i64);
-            return Err(error);
-        }
         prepared.finish(key.bytes, value);
         self.free_stored(access, &found);
         Ok(())
@@ -163,12 +156,9 @@ impl Index {
     /// Whether [`store_in_place`](Self::store_in_place) can store a value without memory. Writes to other
     /// keys do not change that.
     pub(crate) fn has_place(&self, key: &HashedKey<'_>, found: &Found, value: &[u8]) -> bool {
-        let is_inline = key.bytes.len() + value.len() <= self.config.inline_pair_bytes_max;
         match found.stored {
             Stored::Inline(pair, _) => pair.value_length == value.len(),
-            Stored::Slab(slab) => {
-                !is_inline && class_of(key.bytes.len(), value.len()) == Some(slab.slab.class)
-            }
+            Stored::Slab(slab) => class_of(key.bytes.len(), value.len()) == Some(slab.slab.class),
         }
     }
 
@@ -196,9 +186,7 @@ impl Index {
                 access.store_bucket(found.address, &bucket);
                 Ok(true)
             }
-            Stored::Slab(slab)
-                if !is_inline && slab_class(key.bytes.len(), value.len()) == slab.slab.class =>
-            {
+            Stored::Slab(slab) if slab_class(key.bytes.len(), value.len()) == slab.slab.class => {
                 let buffer = overflow_buffer(access, key, value)?;
                 access.store_slab(slab.slab, key.bytes, value, buffer);
                 self.retire_value(access, found);
@@ -221,8 +209,7 @@ impl Index {
     /// chain.
     fn take_out(&self, access: Access<'_>, found: &Found) {
         let (at, slots) = found.stored.slots();
-        // Another entry may have been placed in this bucket, or a bucket after it, since the search.
-        let mut bucket = access.bucket(found.address);
+        let mut bucket = found.bucket;
         bucket.remove(at, slots);
         match found.previous {
             Some(previous) if bucket.used() == 0 => {
@@ -287,14 +274,15 @@ impl Index {
         access.store_bucket(last, &bucket);
     }
 
-    /// Allocates the memory of a new pair.
+    /// Allocates the memory of a new pair, for a bucket with `free` slots.
     pub(crate) fn prepare<'a>(
         &'a self,
         access: Access<'a>,
         key: &HashedKey<'_>,
         value: &[u8],
+        free: usize,
     ) -> Result<Prepared<'a>, Error> {
-        if key.bytes.len() + value.len() <= self.config.inline_pair_bytes_max {
+        if self.is_inline(key.bytes.len() + value.len(), free) {
             let entry = Entry::inline(key.bytes, value);
             return Ok(Prepared { index: self, access, entry, slab: None, buffer: None });
         }
