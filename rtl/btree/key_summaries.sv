@@ -1,4 +1,4 @@
-// Computes heads and fingerprints of key suffixes for the requests of a unit, one at a time.
+// Computes heads and fingerprints of key suffixes for the requests of a unit, one at a time and in order.
 
 `default_nettype none
 
@@ -15,14 +15,14 @@ module key_summaries
   input logic clk_i,
   input logic rst_i,
 
-  // for each slot: a suffix of a key that is loaded
-  input logic [Slots-1:0] suffix_valid_i,
-  output logic [Slots-1:0] suffix_ready_o,
-  input suffix_t [Slots-1:0] suffix_i,
-  // valid for one cycle: head and fingerprint of the suffix that was accepted from this slot
-  output logic [Slots-1:0] done_o,
-  output head_t head_o,
-  output logic [7:0] fingerprint_o,
+  // a suffix of a key that is loaded; each slot awaits at most one
+  input logic suffix_i,
+  input logic [PlaceBits-1:0] suffix_place_i,
+  input suffix_t suffix_bytes_i,
+  // valid for one cycle: head and fingerprint of the suffix of this slot
+  output logic done_o,
+  output logic [PlaceBits-1:0] done_place_o,
+  output summary_t summary_o,
 
   // see head_and_fingerprint
   output logic read_valid_o,
@@ -35,40 +35,38 @@ module key_summaries
   input logic read_head_last_i
 );
 
-  logic is_taken, is_started_q, is_done;
-  suffix_t suffix;
-  logic [PlaceBits-1:0] place;
+  typedef struct packed {
+    logic [PlaceBits-1:0] place;
+    suffix_t bytes;
+  } suffix_of_slot_t;
 
-  arbiter #(
-    .T(suffix_t),
-    .Count(Slots)
-  ) u_grants (
+  logic is_next, is_started_q, summary_done, ready;
+  suffix_of_slot_t suffix;
+
+  fifo #(
+    .T(suffix_of_slot_t),
+    .Depth(Slots)
+  ) u_suffixes (
     .clk_i,
     .rst_i,
-    .in_valid_i(suffix_valid_i),
-    .in_ready_o(suffix_ready_o),
-    .in_i(suffix_i),
-    .in_last_i('1),
-    .out_valid_o(is_taken),
-    .out_ready_i(is_done),
+    .in_valid_i(suffix_i), .in_ready_o(ready),
+    .in_i(suffix_of_slot_t'({suffix_place_i, suffix_bytes_i})),
+    .out_valid_o(is_next), .out_ready_i(done_o),
     .out_o(suffix),
-    .out_last_o(),
-    .out_index_o(place)
+    .count_o()
   );
 
   always_ff @(posedge clk_i) begin
     if (rst_i) is_started_q <= 1'b0;
-    else is_started_q <= is_taken && !is_done;
+    else is_started_q <= is_next && !done_o;
   end
-
-  logic summary_done;
 
   head_and_fingerprint u_summary (
     .clk_i,
     .rst_i,
-    .start_i(is_taken && !is_started_q),
-    .first_i(suffix.first),
-    .last_i(suffix.last),
+    .start_i(is_next && !is_started_q),
+    .first_i(suffix.bytes.first),
+    .last_i(suffix.bytes.last),
     .read_valid_o,
     .read_o,
     .read_last_o,
@@ -76,19 +74,17 @@ module key_summaries
     .head_i(read_head_i),
     .head_last_i(read_head_last_i),
     .done_o(summary_done),
-    .head_o,
-    .fingerprint_o
+    .head_o(summary_o.head),
+    .fingerprint_o(summary_o.fingerprint)
   );
 
-  assign is_done = is_started_q && summary_done;
-  assign read_index_o = place;
-  assign read_upper_o = suffix.by_upper;
+  assign done_o = is_started_q && summary_done;
+  assign done_place_o = suffix.place;
+  assign read_index_o = suffix.place;
+  assign read_upper_o = suffix.bytes.by_upper;
 
-  for (genvar slot = 0; slot < Slots; slot++) begin : gen_done
-    assign done_o[slot] = is_done && place == PlaceBits'(slot);
-  end
-
-  `COVER(SummaryWaits, is_taken && suffix_valid_i != '0)
+  `ASSERT(SuffixHasRoom, !suffix_i || ready)
+  `COVER(SummaryWaits, is_started_q && suffix_i)
 
 endmodule
 

@@ -1,5 +1,6 @@
-// The lines of the leaves of a range scan unit, in one memory. It stores a line in each cycle, counts its
-// heads for the search of its slot, and returns any 64 adjacent bytes of a leaf two cycles after the read.
+// The lines of the leaves of a range scan unit, in one memory. It stores a line in each cycle, and returns
+// any 64 adjacent bytes of a leaf two cycles after the read. It also passes the lines of overflow values
+// through.
 
 `default_nettype none
 
@@ -8,7 +9,7 @@
 module leaf_lines
   import layout_pkg::*;
   import accelerator_pkg::*;
-  import search_pkg::*;
+  import scan_pkg::*;
 #(
   parameter int unsigned Slots = 4,
   // size of the largest node
@@ -19,32 +20,33 @@ module leaf_lines
   input logic clk_i,
   input logic rst_i,
 
-  // For each slot: a line of its leaf, stored in the cycle after it was accepted. A slot waits a cycle for
-  // its turn, and keeps it while no other slot with a line has a lower number.
-  input logic [Slots-1:0] store_valid_i,
-  output logic [Slots-1:0] store_ready_o,
-  input logic [Slots-1:0][LineIndexWidth-1:0] store_line_i,
-  input line_t [Slots-1:0] store_data_i,
+  // For each slot: a beat of a line of its leaf, or of an overflow value, which is taken in the next cycle.
+  // A slot waits a cycle for its turn, and keeps it while no other slot with a beat has a lower number.
+  input logic [Slots-1:0] beat_valid_i,
+  output logic [Slots-1:0] beat_ready_o,
+  input flight_t [Slots-1:0] flight_i,
+  input line_beat_t [Slots-1:0] beat_i,
 
-  // see leaf_counter
-  input logic [Slots-1:0] count_valid_i,
-  input column_use_t [Slots-1:0] count_i,
-  output logic [Slots-1:0] counts_valid_o,
-  output column_counts_t counts_o,
+  // a line is stored: its slot, its place in the leaf, and the address of its buffer
+  output logic stored_o,
+  output logic [PlaceBits-1:0] stored_place_o,
+  output logic [LineIndexWidth-1:0] stored_line_o,
+  output bus_address_t stored_address_o,
 
-  // a read does not return a line that is stored in the same cycle
-  input logic read_i,
-  input logic [PlaceBits-1:0] read_slot_i,
+  // a line of an overflow value; no line is stored until it is accepted
+  output logic value_valid_o,
+  input logic value_ready_i,
+  output line_t value_o,
+
+  // Reads the line at an offset of a leaf in each cycle: line_o, one cycle later; and, with window_i, the
+  // window from the offset on, two cycles later, until the next one. A line that is stored in the same
+  // cycle is undefined.
+  input logic window_i,
+  input logic [PlaceBits-1:0] read_place_i,
   // verilator lint_off UNUSEDSIGNAL
   input offset_t read_offset_i,
   // verilator lint_on UNUSEDSIGNAL
-  // stable until that of another read
   output line_t window_o,
-
-  // Another read, in a cycle without one: the line at read_offset_i of a slot, one cycle later. The window
-  // stays.
-  input logic line_read_i,
-  input logic [PlaceBits-1:0] line_slot_i,
   output line_t line_o
 );
 
@@ -52,40 +54,57 @@ module leaf_lines
 
   typedef logic [$clog2(Lines)-1:0] line_address_t;
 
-  logic [Slots-1:0] turn_q;
-  logic stores_q;
-  line_address_t address_d, address_q;
-  line_t line_d, line_q;
+  // A line that is taken: to be stored, or of a value.
+  typedef struct packed {
+    logic [PlaceBits-1:0] place;
+    // verilator lint_off UNUSEDSIGNAL
+    flight_t flight;
+    // verilator lint_on UNUSEDSIGNAL
+    bus_address_t address;
+    line_t data;
+  } taken_t;
+
+  logic [Slots-1:0] turn_q, errors;
+  logic stores_q, values_q, waits, takes;
+  taken_t taken_d, taken_q;
+  line_address_t stored;
 
   // A slot stores a limited number of lines, so the others need not take turns.
-  assign store_ready_o = turn_q;
+  assign waits = values_q && !value_ready_i;
+  assign beat_ready_o = waits ? '0 : turn_q;
+  assign takes = |(beat_valid_i & beat_ready_o & ~errors);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) turn_q <= Slots'(1);
-    else if (store_valid_i != '0) turn_q <= store_valid_i & (~store_valid_i + 1'b1);
+    else if (beat_valid_i != '0) turn_q <= beat_valid_i & (~beat_valid_i + 1'b1);
+  end
+
+  for (genvar slot = 0; slot < Slots; slot++) begin : gen_errors
+    assign errors[slot] = beat_i[slot].error;
   end
 
   always_comb begin
-    {address_d, line_d} = '0;
+    taken_d = '0;
     for (int unsigned slot = 0; slot < Slots; slot++) begin
       if (turn_q[slot]) begin
-        address_d |= line_address_t'({PlaceBits'(slot), store_line_i[slot]});
-        line_d |= store_data_i[slot];
+        taken_d |= {PlaceBits'(slot), flight_i[slot], beat_i[slot].address, beat_i[slot].data};
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    stores_q <= (store_valid_i & turn_q) != '0 && !rst_i;
-    {address_q, line_q} <= {address_d, line_d};
+    stores_q <= takes && !taken_d.flight.is_value && !rst_i;
+    values_q <= ((takes && taken_d.flight.is_value) || waits) && !rst_i;
+    if (!waits) taken_q <= taken_d;
   end
 
-  leaf_counter #(
-    .Slots(Slots)
-  ) u_counter (
-    .line_i(line_q),
-    .*
-  );
+  assign stored_o = stores_q;
+  assign stored_place_o = taken_q.place;
+  assign stored_line_o = LineIndexWidth'(taken_q.flight.line);
+  assign stored_address_o = taken_q.address;
+  assign stored = line_address_t'({stored_place_o, stored_line_o});
+  assign value_valid_o = values_q;
+  assign value_o = taken_q.data;
 
   line_t even, odd;
   logic is_odd;
@@ -96,11 +115,10 @@ module leaf_lines
     .clk_i,
     .rst_i,
     .write_i(stores_q),
-    .write_line_i(address_q),
-    .write_data_i(line_q),
-    .read_i(read_i || line_read_i),
-    .read_line_i(line_address_t'({line_read_i ? line_slot_i : read_slot_i,
-        read_offset_i[LineIndexBits+:LineIndexWidth]})),
+    .write_line_i(stored),
+    .write_data_i(taken_q.data),
+    .read_i(1'b1),
+    .read_line_i(line_address_t'({read_place_i, read_offset_i[LineIndexBits+:LineIndexWidth]})),
     .even_o(even),
     .odd_o(odd),
     .is_odd_o(is_odd)
@@ -109,7 +127,7 @@ module leaf_lines
   window_cutter u_cutter (
     .clk_i,
     .rst_i,
-    .read_i,
+    .read_i(window_i),
     .skip_i(read_offset_i[LineIndexBits-1:0]),
     .even_i(even),
     .odd_i(odd),
@@ -120,11 +138,11 @@ module leaf_lines
 
   assign line_o = is_odd ? odd : even;
 
-  `ASSERT(OneRead, !(read_i && line_read_i))
-  `COVER(LineAfterWindow, line_read_i && u_cutter.is_read_q)
   `ASSERT(OneStores, $onehot(turn_q))
-  `ASSERT(CountsWhatIsStored, (count_valid_i & ~(store_valid_i & turn_q)) == '0)
-  `COVER(SeveralStore, $countones(store_valid_i) > 1)
+  `ASSERT(LinesFit, !stores_q || 32'(taken_q.flight.line) < NodeBytes / LineBytes)
+  `ASSERT_OFFER_STAYS(ValueStays, value_valid_o, value_ready_i, value_o)
+  `COVER(SeveralStore, $countones(beat_valid_i) > 1)
+  `COVER(LinesWaitForAValue, waits && beat_valid_i != '0)
 
 endmodule
 

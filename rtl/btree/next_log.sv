@@ -18,14 +18,17 @@ module next_log
 
   input geometry_t geometry_i,
 
-  // There is a next request, with a leaf that is constant until take_i. ready_o: it can have the grant.
+  // There is a next request, which is constant until take_i; it has a leaf; a read of that has failed.
+  // ready_o: the request can have the grant.
   input logic valid_i,
   output logic ready_o,
   // with ready_o, unless there is no leaf, or a read of it has failed
   output node_header_t header_o,
   // verilator lint_off UNUSEDSIGNAL
-  input open_leaf_t leaf_i,
+  input task_t request_i,
   // verilator lint_on UNUSEDSIGNAL
+  input logic has_leaf_i,
+  input logic failed_i,
   input logic take_i,
   // the walk ends
   output logic walked_o,
@@ -58,16 +61,15 @@ module next_log
   // verilator lint_on UNUSEDSIGNAL
   part_t part;
   node_header_t header_q;
-  logic has_leaf, has_log, arrives_q, entry_valid, asks;
+  logic has_log, arrives_q, entry_valid, asks;
 
   assign state = header_q.lock_and_size;
-  assign has_leaf = !(leaf_i.descent_failed || leaf_i.none);
-  assign has_log = leaf_i.request.is_scan && state.log_count != '0 && !leaf_i.failed;
+  assign has_log = request_i.is_scan && state.log_count != '0 && !failed_i;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (valid_i) state_d = has_leaf ? Header : Walked;
+      Idle: if (valid_i) state_d = has_leaf_i ? Header : Walked;
       Header: if (arrives_q) state_d = Known;
       Known: if (has_log) state_d = Walk; else state_d = take_i ? Idle : Walked;
       Walk: if (walked_o) state_d = Walked;
@@ -97,7 +99,7 @@ module next_log
     .geometry_i,
     .walk_valid_i(state_q == Walk), .walk_ready_o(walked_o),
     .header_i(header_q),
-    .read_version_i(leaf_i.request.read_version),
+    .read_version_i(request_i.read_version),
     .fingerprint_i('0),
     .key_length_i('0),
     .entry_valid_o(entry_valid),
@@ -111,12 +113,12 @@ module next_log
   );
 
   // After a read that failed the entries are undefined.
-  assign entry_valid_o = entry_valid && !leaf_i.failed;
+  assign entry_valid_o = entry_valid && !failed_i;
   assign line_valid_o = (asks || state_q == Header) && !arrives_q;
   assign line_offset_o = state_q == Header ? '0 : line.offset;
 
   `ASSERT(TakesWhenReady, !take_i || ready_o)
-  `ASSERT_OFFER_STAYS(LeafStays, valid_i, take_i, {leaf_i.request, has_leaf})
+  `ASSERT_OFFER_STAYS(LeafStays, valid_i, take_i, {request_i, has_leaf_i})
   `COVER(WaitsForTheGrant, state_q == Walked && !take_i)
 
 endmodule

@@ -21,11 +21,21 @@ module scan_grants
 
   input geometry_t geometry_i,
 
-  // Requests that wait for the grant, and the leaves of all slots. A leaf that waits or has the grant is
-  // constant, except that a read of it can fail.
+  // For each slot: its request waits for the grant; there is no leaf, its descent or a read of the leaf has
+  // failed.
   input logic [Slots-1:0] grant_valid_i,
   output logic [Slots-1:0] grant_ready_o,
-  input open_leaf_t [Slots-1:0] leaf_i,
+  input logic [Slots-1:0] none_i,
+  input logic [Slots-1:0] descent_failed_i,
+  input logic [Slots-1:0] failed_i,
+  // Request and leaf of a slot, one cycle after they are read. While it waits or has the grant, they are
+  // constant.
+  output logic read_o,
+  output logic [PlaceBits-1:0] read_place_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input slot_request_t request_i,
+  // verilator lint_on UNUSEDSIGNAL
+  input opened_t opened_i,
 
   // the request that is next, and the lines and entries of its log: see next_log
   output logic [Slots-1:0] is_next_o,
@@ -52,12 +62,9 @@ module scan_grants
 
   // The leaf that is next, and the one that has the grant.
   logic chosen, has_next_q, log_ready, granted_q;
-  logic [Slots-1:0] is_next_q, has_grant_q, failed;
+  logic [Slots-1:0] is_next_q, has_grant_q;
+  logic none_q, descent_failed_q, failed_q;
   place_t place, next_q, holder_q;
-  // Its header is that of next_log.
-  // verilator lint_off UNUSEDSIGNAL
-  open_leaf_t next_leaf_q;
-  // verilator lint_on UNUSEDSIGNAL
   open_leaf_t next_leaf, leaf_q;
   node_header_t header;
 
@@ -70,8 +77,12 @@ module scan_grants
     .out_index_o(place)
   );
 
+  assign read_o = chosen;
+  assign read_place_o = place;
+
   always_ff @(posedge clk_i) begin
-    {next_q, next_leaf_q} <= {place, leaf_i[place]};
+    next_q <= place;
+    {none_q, descent_failed_q, failed_q} <= {none_i[place], descent_failed_i[place], failed_i[place]};
     if (rst_i) {has_next_q, is_next_q} <= '0;
     else begin
       has_next_q <= chosen && !take_o;
@@ -86,7 +97,9 @@ module scan_grants
     .geometry_i,
     .valid_i(has_next_q), .ready_o(log_ready),
     .header_o(header),
-    .leaf_i(next_leaf_q),
+    .request_i(request_i.request),
+    .has_leaf_i(!(descent_failed_q || none_q)),
+    .failed_i(failed_q),
     .take_i(take_o),
     .walked_o,
     .entry_valid_o,
@@ -100,17 +113,18 @@ module scan_grants
   assign take_o = log_ready && !granted_q;
 
   always_comb begin
-    next_leaf = next_leaf_q;
+    next_leaf.request = request_i.request;
+    next_leaf.is_first = request_i.is_first;
+    {next_leaf.none, next_leaf.descent_failed, next_leaf.failed} = {none_q, descent_failed_q, failed_q};
     next_leaf.header = header;
-  end
-
-  for (genvar index = 0; index < Slots; index++) begin : gen_failed
-    assign failed[index] = leaf_i[index].failed;
+    {next_leaf.fingerprint, next_leaf.log_may_have} = {opened_i.fingerprint, opened_i.log_may_have};
+    {next_leaf.columns, next_leaf.equal} = {opened_i.columns, opened_i.equal};
+    next_leaf.item_offset = opened_i.item_offset;
   end
 
   always_ff @(posedge clk_i) begin
     // A read of the leaf can fail during the grant.
-    leaf_q.failed <= |(failed & has_grant_q);
+    leaf_q.failed <= |(failed_i & has_grant_q);
     if (take_o) {holder_q, leaf_q} <= {next_q, next_leaf};
     if (rst_i || grant_ends_i) {granted_q, has_grant_q} <= '0;
     else if (take_o) {granted_q, has_grant_q} <= {1'b1, is_next_q};

@@ -112,7 +112,42 @@ package scan_pkg;
     logic seeks_floor;
     // number of pairs that a scan is likely to read
     number_t pairs;
+    // The leaf is a sibling of the one before: if it is too new, its descent is repeated.
+    logic is_sibling;
   } open_t;
+
+  // A slot: idle, or the step that its request is in. The lines that a step needs are awaited before it. The
+  // steps from Begin to Header are those of leaf_starter, the next ones those of leaf_opener.
+  typedef enum logic [3:0] {
+    SlotIdle,
+    SlotBegin,
+    SlotHeader,
+    SlotSamples,
+    SlotHeads,
+    SlotCurrent,
+    // the leaf is open, and awaits the lines that were requested last
+    SlotFetch,
+    SlotReady,
+    SlotGranted,
+    // another descent; its leaf
+    SlotRepeat,
+    SlotAwait
+  } slot_state_e;
+
+  // Lines of a leaf to fetch. wakes: the next step of the slot needs them. columns: they are columns.
+  typedef struct packed {
+    logic wakes;
+    logic columns;
+    line_count_t first;
+    line_count_t limit;
+  } fetch_t;
+
+  // A read in flight: an overflow value, or lines of the leaf from this one on.
+  typedef struct packed {
+    logic is_value;
+    logic wakes;
+    line_count_t line;
+  } flight_t;
 
   // A scan continues with a sibling of its leaf: the sibling, the limits that are left, and whether the floor
   // is still to be found, which is in a sibling to the left then.
@@ -131,6 +166,42 @@ package scan_pkg;
     key_length_t first;
     key_length_t last;
   } suffix_t;
+
+  // The request of a slot, and the leaf that it has reached.
+  typedef struct packed {
+    // with the limits that are left
+    task_t request;
+    // the leaf is the first one of the request
+    logic is_first;
+    // the side on which the scan left the leaf before, and the length of the fence key there
+    logic went_left;
+    key_length_t fence_length;
+  } slot_request_t;
+
+  // The search of a leaf between two steps: the groups of heads that may have the head, if they were
+  // requested; the header was that of a copy then.
+  typedef struct packed {
+    logic has_groups;
+    logic from_copy;
+    indexes_t groups;
+    indexes_t equal;
+    offset_t item_offset;
+  } search_t;
+
+  // Head and fingerprint of a key suffix.
+  typedef struct packed {
+    head_t head;
+    logic [7:0] fingerprint;
+  } summary_t;
+
+  // An open leaf, as its search has found it: see open_leaf_t.
+  typedef struct packed {
+    logic [7:0] fingerprint;
+    logic log_may_have;
+    leaf_columns_t columns;
+    indexes_t equal;
+    offset_t item_offset;
+  } opened_t;
 
   // The state of a slot: its request, and its open leaf. It is constant during a grant until the scan goes
   // on.
@@ -220,6 +291,27 @@ package scan_pkg;
   localparam int unsigned PairsAhead = 255;
   // Pairs that a scan prefetches in addition.
   localparam int unsigned PairsMore = 2;
+
+  // Returns how a request opens a leaf, which is the first one of a request, or a sibling that the scan
+  // enters from one side. The floor of a scan and the following pairs are usually in the first leaf.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic open_t opening(task_t request, logic is_first, lid_t lid, bus_address_t address);
+  // verilator lint_on UNUSEDSIGNAL
+    open_t way = '0;
+    way.lid = lid;
+    way.address = address;
+    way.read_version = request.read_version;
+    way.is_get = !request.is_scan;
+    way.by_upper = request.backward;
+    if (is_first) way.key_length = request.backward ? request.upper_length : request.lower_length;
+    way.seeks_floor = seeks_floor(request) && !request.backward;
+    way.at_end = request.backward || way.seeks_floor;
+    way.backward = request.backward;
+    way.pairs = number_t'(PairsAhead + PairsMore);
+    if (request.pairs_max < 32'(PairsAhead))
+      way.pairs = number_t'(request.pairs_max[7:0]) + number_t'(PairsMore);
+    return way;
+  endfunction
 
   // Returns whether the scan steps back to the floor before it begins.
   // verilator lint_off UNUSEDSIGNAL

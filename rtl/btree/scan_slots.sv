@@ -1,6 +1,11 @@
-// The requests of a range scan unit: while one has the grant, the leaves of the others arrive. Ports
-// without an index belong to the request that has the grant; see scan_slot. Its state, the requests to it and
-// the answers to them go through registers. Repeated descents are those of any slot.
+// The requests of a range scan unit: while one has the grant, the leaves of the others arrive. A slot has
+// only a state and its reads in flight; the parts that open leaves serve all slots, and the rest of a slot
+// is in memories. A scan that continues with a sibling gives the grant back, and requests it again when the
+// lines of the sibling have arrived. Ports without an index belong to the request that has the grant,
+// except for those of repeated descents.
+//
+//   leaf_i | leaf_starter | leaf_opener | scan_grants: next, grant | grant_ends_i
+//            leaf_fetcher reads, leaf_windows stores and returns lines
 
 `default_nettype none
 
@@ -15,8 +20,7 @@ module scan_slots
   parameter int unsigned Slots = 4,
   // size of the largest node
   parameter int unsigned NodeBytes = NodeBytesDefault,
-  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1,
-  localparam int unsigned LineIndexWidth = $clog2(NodeBytes / LineBytes)
+  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -97,13 +101,19 @@ module scan_slots
 
   typedef logic [PlaceBits-1:0] place_t;
 
-  // ---- assignment ----
+  // ---- states
 
-  // The idle slot with the lowest number.
-  place_t place;
-  logic begins;
-  logic [Slots-1:0] keys_ready;
+  slot_state_e [Slots-1:0] state;
+  logic [Slots-1:0] works, starter_works, opener_works, settled, failed, woken, copied, keys_ready;
+  logic [Slots-1:0] grant_valid, grant_ready, has_grant, is_next, none, descent_failed;
+  logic [Slots-1:0] begins, headers, steps, repeat_asks, repeats, returns, may_start;
+  logic [1:0] end_step;
+  place_t [1:0] end_place;
+  slot_state_e [1:0] end_state;
+  logic starts_request, end_none, walked;
+  place_t place, holder, next;
 
+  // A request begins in the idle slot with the lowest number.
   always_comb begin
     place = '0;
     for (int unsigned after = 1; after <= Slots; after++) begin
@@ -111,184 +121,179 @@ module scan_slots
     end
   end
 
-  assign leaf_ready_o = busy_o != '1 && keys_ready == '1;
-  assign begins = leaf_valid_i && leaf_ready_o;
+  assign leaf_ready_o = busy_o != '1 && keys_ready == '1 && !go_valid_i;
+  assign starts_request = leaf_valid_i && leaf_ready_o;
+  assign works = starter_works | opener_works;
 
-  // ---- grants ----
-
-  logic [Slots-1:0] grant_valid, grant_ready, has_grant, is_next;
-  place_t holder, next;
-  open_leaf_t [Slots-1:0] leaf;
-  logic walked, log_line_valid, log_line_ready;
-  offset_t log_line_offset;
-  line_t log_line;
-
-  scan_grants #(
+  slot_states #(
     .Slots(Slots)
-  ) u_grants (
-    .clk_i, .rst_i, .geometry_i,
-    .grant_valid_i(grant_valid), .grant_ready_o(grant_ready),
-    .leaf_i(leaf),
-    .is_next_o(is_next), .next_o(next), .walked_o(walked),
-    .line_valid_o(log_line_valid), .line_ready_i(log_line_ready),
-    .line_offset_o(log_line_offset), .line_i(log_line),
-    .entry_valid_o, .entry_o, .rank_o, .take_o,
-    .granted_o, .has_grant_o(has_grant), .holder_o(holder), .leaf_o,
-    .grant_ends_i
+  ) u_states (
+    .clk_i, .rst_i, .begin_i(starts_request), .begin_place_i(place), .begin_failed_i(leaf_i.failed),
+    .keys_ready_i(keys_ready), .woken_i(woken), .works_i(works), .settled_i(settled), .failed_i(failed),
+    .end_i(end_step), .end_place_i(end_place), .end_state_i(end_state), .end_none_i(end_none),
+    .grant_i(grant_valid & grant_ready), .grant_ends_i({Slots{grant_ends_i}} & has_grant),
+    .continues_i(grant_continues_i), .repeats_i(repeats), .returns_i(returns),
+    .return_failed_i(repeated_leaf_i.failed), .state_o(state), .busy_o,
+    .begins_o(begins), .headers_o(headers), .steps_o(steps), .ready_o(grant_valid), .repeats_o(repeat_asks),
+    .none_o(none), .descent_failed_o(descent_failed)
   );
 
-  // ---- keys ----
+  // ---- requests
 
-  logic [Slots-1:0] suffix_valid, suffix_ready, summary_done;
-  suffix_t [Slots-1:0] suffix;
-  head_t summary_head;
-  logic [7:0] summary_fingerprint;
-  logic summary_read_valid, summary_upper, summary_last, summary_head_valid, summary_head_last;
-  place_t summary_index;
-  head_read_t summary_read;
-  head_t summary_bytes;
+  logic goes, go_ready_q, starter_reads, opener_reads, grants_read, repeats_read, return_valid, return_ready;
+  logic previous_valid, previous_ready;
+  place_t starter_place, opener_place, grants_place, repeats_place;
+  open_t [1:0] open;
+  open_t previous;
+  slot_request_t [1:0] request;
 
-  key_copies #(
-    .Slots(Slots)
-  ) u_keys (
-    .clk_i, .rst_i, .begin_i(begins), .place_i(place), .slot_i(leaf_i.request.slot),
-    .lower_length_i(leaf_i.request.lower_length), .upper_length_i(leaf_i.request.upper_length),
-    .ready_o(keys_ready), .summary_read_valid_i(summary_read_valid),
-    .summary_index_i(summary_index), .summary_upper_i(summary_upper), .summary_read_i(summary_read),
-    .summary_last_i(summary_last), .summary_head_valid_o(summary_head_valid),
-    .summary_head_o(summary_bytes), .summary_head_last_o(summary_head_last), .compare_read_i,
-    .compare_index_i(holder), .compare_upper_i, .compare_byte_i, .compare_window_o,
-    .key_valid_o, .key_ready_i, .key_o, .key_line_valid_i,
-    .key_line_i
-  );
-
-  key_summaries #(
-    .Slots(Slots)
-  ) u_summaries (
-    .clk_i, .rst_i, .suffix_valid_i(suffix_valid), .suffix_ready_o(suffix_ready), .suffix_i(suffix),
-    .done_o(summary_done), .head_o(summary_head), .fingerprint_o(summary_fingerprint),
-    .read_valid_o(summary_read_valid), .read_index_o(summary_index), .read_upper_o(summary_upper),
-    .read_o(summary_read), .read_last_o(summary_last), .read_head_valid_i(summary_head_valid),
-    .read_head_i(summary_bytes),
-    .read_head_last_i(summary_head_last)
-  );
-
-  // ---- slots ----
-
-  logic [Slots-1:0] opened, store_valid, store_ready, count_valid, counts_valid;
-  column_use_t [Slots-1:0] count;
-  column_counts_t counts;
-  logic [Slots-1:0] repeated_valid, repeated_ready, awaits_leaf, leaf_valid;
-  logic [Slots-1:0] window_ready, value_ready, value_line_valid;
-  descent_t [Slots-1:0] repeated;
-  line_t [Slots-1:0] value_line, store_data;
-  logic [Slots-1:0][LineIndexWidth-1:0] store_line;
-  logic go_ready_q, goes, asks_q;
-  // the window is a line of the log of the next request
-  logic looks_q;
-  window_read_t window_q;
-
+  // The fence key is written first.
   assign goes = fence_valid_o && fence_ready_i;
   assign fence_valid_o = go_valid_i && !go_ready_q;
+  assign go_ready_o = go_ready_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {go_ready_q, asks_q, looks_q} <= '0;
-    else begin
-      go_ready_q <= goes;
-      asks_q <= window_valid_i && !window_ready_o;
-      looks_q <= log_line_valid && !log_line_ready && !window_valid_i;
-    end
-    window_q <= window_read(window_ahead_i, window_offset_i, window_limit_i);
-    if (!window_valid_i) window_q <= line_window(log_line_offset);
+    if (rst_i) go_ready_q <= 1'b0;
+    else go_ready_q <= goes;
   end
 
-  for (genvar index = 0; index < Slots; index++) begin : gen_slots
-    scan_slot #(
-      .NodeBytes(NodeBytes)
-    ) u_slot (
-      .clk_i, .rst_i, .geometry_i, .begin_i(begins && place == place_t'(index)), .leaf_i,
-      .busy_o(busy_o[index]), .leaf_o(leaf[index]), .opened_o(opened[index]),
-      .keys_ready_i(keys_ready[index]),
-      .suffix_valid_o(suffix_valid[index]), .suffix_ready_i(suffix_ready[index]),
-      .suffix_o(suffix[index]), .summary_done_i(summary_done[index]), .summary_head_i(summary_head),
-      .summary_fingerprint_i(summary_fingerprint),
-      .grant_valid_o(grant_valid[index]), .grant_ready_i(grant_ready[index]),
-      .grant_ends_i(grant_ends_i && has_grant[index]),
-      .repeated_valid_o(repeated_valid[index]), .repeated_ready_i(repeated_ready[index]),
-      .repeated_o(repeated[index]),
-      .repeated_leaf_valid_i(leaf_valid[index]),
-      .repeated_leaf_ready_o(awaits_leaf[index]),
-      .repeated_leaf_i,
-      .go_i(goes && has_grant[index]),
-      .go_to_i(go_i), .fences_i, .grant_continues_i,
-      .window_valid_i((asks_q && has_grant[index]) || (looks_q && is_next[index])),
-      .window_ready_o(window_ready[index]),
-      .window_i(window_q),
-      .store_valid_o(store_valid[index]), .store_ready_i(store_ready[index]),
-      .store_line_o(store_line[index]), .store_data_o(store_data[index]),
-      .count_valid_o(count_valid[index]), .count_o(count[index]),
-      .counts_valid_i(counts_valid[index]), .counts_i(counts),
-      .value_valid_i(value_valid_i && has_grant[index]), .value_ready_o(value_ready[index]),
-      .value_address_i,
-      .value_count_i,
-      .value_line_valid_o(value_line_valid[index]),
-      .value_line_ready_i(value_line_ready_i && has_grant[index]),
-      .value_line_o(value_line[index]),
-      .read_valid_o(read_valid_o[index]), .read_ready_i(read_ready_i[index]),
-      .read_o(read_o[index]),
-      .beat_valid_i(beat_valid_i[index]), .beat_ready_o(beat_ready_o[index]),
-      .beat_i(beat_i[index])
-    );
-
-    slot_events u_events (
-      .begins_i(begins && place == place_t'(index)),
-      .leaf_i,
-      .opened_i(opened[index]),
-      .open_leaf_i(leaf[index]),
-      .walked_i(walked && is_next[index]),
-      .has_grant_i(has_grant[index]),
-      .event_i,
-      .event_o(events_o[index])
-    );
-  end
-
-  assign go_ready_o = go_ready_q;
-  assign window_ready_o = asks_q && |(window_ready & has_grant);
-  assign log_line_ready = looks_q && |(window_ready & is_next);
-  assign value_ready_o = |(value_ready & has_grant);
-  assign value_line_valid_o = |(value_line_valid & has_grant);
-  assign value_line_o = value_line[holder];
+  slot_requests #(
+    .Slots(Slots)
+  ) u_requests (
+    .clk_i, .rst_i, .begin_i(starts_request), .begin_place_i(place), .leaf_i,
+    .go_i(goes), .holder_i(holder), .request_i(leaf_o.request), .go_to_i(go_i), .fences_i,
+    .return_valid_i(return_valid), .return_ready_o(return_ready),
+    .return_place_i(repeats_place), .return_leaf_i(repeated_leaf_i),
+    .previous_valid_i(previous_valid), .previous_ready_o(previous_ready),
+    .previous_place_i(end_place[0]), .previous_i(previous), .open_read_i({opener_reads, starter_reads}),
+    .open_place_i({opener_place, starter_place}), .open_o(open),
+    .request_read_i({repeats_read, grants_read}), .request_place_i({repeats_place, grants_place}),
+    .request_o(request)
+  );
 
   repeated_descents #(
     .Slots(Slots)
   ) u_repeated (
-    .clk_i, .rst_i, .in_valid_i(repeated_valid), .in_ready_o(repeated_ready), .in_i(repeated),
-    .awaits_i(awaits_leaf), .leaf_valid_o(leaf_valid), .repeated_valid_o, .repeated_ready_i, .repeated_o,
-    .repeated_leaf_valid_i, .repeated_leaf_ready_o
+    .clk_i, .rst_i, .asks_i(repeat_asks), .repeats_o(repeats), .returns_o(returns),
+    .request_read_o(repeats_read), .place_o(repeats_place), .request_i(request[1]),
+    .return_valid_o(return_valid), .return_ready_i(return_ready), .repeated_valid_o, .repeated_ready_i,
+    .repeated_o, .repeated_leaf_valid_i, .repeated_leaf_ready_o,
+    .repeated_leaf_i
   );
 
-  leaf_lines #(
+  // ---- keys
+
+  logic suffix_valid, summary_done;
+  suffix_t suffix;
+  summary_t summary;
+  place_t summary_place;
+
+  slot_keys #(
+    .Slots(Slots)
+  ) u_keys (
+    .clk_i, .rst_i, .begin_i(starts_request), .begin_place_i(place), .request_i(leaf_i.request),
+    .ready_o(keys_ready), .suffix_i(suffix_valid), .suffix_place_i(end_place[0]), .suffix_bytes_i(suffix),
+    .done_o(summary_done), .done_place_o(summary_place), .summary_o(summary),
+    .compare_read_i, .compare_place_i(holder), .compare_upper_i, .compare_byte_i, .compare_window_o,
+    .key_valid_o, .key_ready_i, .key_o, .key_line_valid_i, .key_line_i
+  );
+
+  // ---- leaves
+
+  logic start_valid, start_ready, starter_fails, starter_wakes, opened, opener_fails, opener_fetches;
+  logic [Slots-1:0] starter_begins, opener_begins, fails, wake;
+  logic [1:0] line_valid, line_ready;
+  line_count_t opener_line;
+  line_t line;
+  fetch_t opener_fetch;
+  node_header_t opened_header;
+  opened_t opened_leaf;
+
+  leaf_starter #(
+    .Slots(Slots),
+    .NodeBytes(NodeBytes)
+  ) u_starter (
+    .clk_i, .rst_i, .geometry_i, .begins_i(begins & may_start), .headers_i(headers),
+    .works_o(starter_works), .wakes_o(starter_begins),
+    .open_read_o(starter_reads), .open_place_o(starter_place), .open_i(open[0]),
+    .previous_valid_o(previous_valid), .previous_ready_i(previous_ready), .previous_o(previous),
+    .start_valid_o(start_valid), .start_ready_i(start_ready),
+    .line_valid_o(line_valid[0]), .line_ready_i(line_ready[0]), .line_i(line),
+    .suffix_o(suffix_valid), .suffix_bytes_o(suffix), .end_o(end_step[0]), .end_state_o(end_state[0]),
+    .end_none_o(end_none), .fails_o(starter_fails), .wake_o(starter_wakes), .place_o(end_place[0])
+  );
+
+  leaf_opener #(
+    .Slots(Slots)
+  ) u_opener (
+    .clk_i, .rst_i, .geometry_i, .steps_i(steps), .state_i(state), .copied_i(copied),
+    .works_o(opener_works), .wakes_o(opener_begins),
+    .open_read_o(opener_reads), .open_place_o(opener_place), .open_i(open[1]),
+    .summary_i(summary_done), .summary_place_i(summary_place), .summary_key_i(summary),
+    .line_valid_o(line_valid[1]), .line_ready_i(line_ready[1]), .line_number_o(opener_line), .line_i(line),
+    .fetch_o(opener_fetches), .fetch_lines_o(opener_fetch), .end_o(end_step[1]), .end_state_o(end_state[1]),
+    .opened_o(opened), .header_o(opened_header), .fails_o(opener_fails), .place_o(end_place[1]),
+    .opened_read_i(grants_read), .opened_place_i(grants_place), .opened_leaf_o(opened_leaf)
+  );
+
+  for (genvar slot = 0; slot < Slots; slot++) begin : gen_ends
+    assign fails[slot] = (starter_fails && end_place[0] == place_t'(slot)) ||
+        (opener_fails && end_place[1] == place_t'(slot));
+    assign wake[slot] = (starter_wakes && end_place[0] == place_t'(slot)) ||
+        (summary_done && summary_place == place_t'(slot));
+  end
+
+  // ---- lines
+
+  logic log_line_valid, log_line_ready;
+  offset_t log_line_offset;
+
+  slot_lines #(
     .Slots(Slots),
     .NodeBytes(NodeBytes)
   ) u_lines (
-    .clk_i,
-    .rst_i,
-    .store_valid_i(store_valid), .store_ready_o(store_ready),
-    .store_line_i(store_line), .store_data_i(store_data),
-    .count_valid_i(count_valid), .count_i(count), .counts_valid_o(counts_valid), .counts_o(counts),
-    .read_i(window_ready_o),
-    .read_slot_i(holder),
-    .read_offset_i(window_q.offset),
-    .window_o,
-    .line_read_i(log_line_ready),
-    .line_slot_i(next),
-    .line_o(log_line)
+    .clk_i, .rst_i, .begin_i(starts_request), .begin_place_i(place),
+    .start_valid_i(start_valid), .start_ready_o(start_ready),
+    .start_place_i(end_place[0]), .start_i(open[0]), .may_start_o(may_start), .waits_i(begins & ~works),
+    .fetch_i(opener_fetches), .fetch_place_i(end_place[1]), .fetch_lines_i(opener_fetch), .fails_i(fails),
+    .leaves_i({Slots{grant_ends_i}} & has_grant), .wake_i(wake), .wakes_i(starter_begins | opener_begins),
+    .woken_o(woken), .settled_o(settled), .failed_o(failed), .copied_o(copied), .holder_i(holder),
+    .window_valid_i, .window_ready_o,
+    .window_i(window_read(window_ahead_i, window_offset_i, window_limit_i)), .window_o,
+    .value_valid_i, .value_ready_o, .value_address_i, .value_count_i,
+    .value_line_valid_o, .value_line_ready_i, .value_line_o, .next_i(next),
+    .log_valid_i(log_line_valid), .log_ready_o(log_line_ready), .log_offset_i(log_line_offset),
+    .line_valid_i(line_valid), .line_ready_o(line_ready),
+    .line_place_i(end_place), .line_number_i({opener_line, line_count_t'(0)}), .line_o(line),
+    .read_valid_o, .read_ready_i, .read_o,
+    .beat_valid_i, .beat_ready_o, .beat_i
   );
 
-  `ASSERT(OneWindow, !(asks_q && looks_q))
+  // ---- grants
+
+  scan_grants #(
+    .Slots(Slots)
+  ) u_grants (
+    .clk_i, .rst_i, .geometry_i, .grant_valid_i(grant_valid), .grant_ready_o(grant_ready),
+    .none_i(none), .descent_failed_i(descent_failed), .failed_i(failed),
+    .read_o(grants_read), .read_place_o(grants_place), .request_i(request[0]), .opened_i(opened_leaf),
+    .is_next_o(is_next), .next_o(next), .walked_o(walked),
+    .line_valid_o(log_line_valid), .line_ready_i(log_line_ready),
+    .line_offset_o(log_line_offset), .line_i(line), .entry_valid_o, .entry_o, .rank_o, .take_o,
+    .granted_o, .has_grant_o(has_grant), .holder_o(holder), .leaf_o,
+    .grant_ends_i
+  );
+
+  slot_events #(
+    .Slots(Slots)
+  ) u_events (
+    .clk_i, .begin_i(starts_request), .begin_place_i(place), .leaf_i,
+    .opened_i(opened), .opened_place_i(end_place[1]), .header_i(opened_header),
+    .walked_i(walked), .is_next_i(is_next), .has_grant_i(has_grant), .event_i, .events_o
+  );
+
   `ASSERT(RequestsWithGrant,
       granted_o || !(go_valid_i || window_valid_i || value_valid_i))
-  `COVER(LogWaitsForAWindow, log_line_valid && window_valid_i)
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 
 endmodule

@@ -1,5 +1,5 @@
-// A memory of lines that returns two adjacent lines, one cycle after the read. Even and odd lines are in
-// separate memories, so both lines are read at the same time.
+// A memory of lines, or of a few bits for each line, that returns two adjacent lines, one cycle after the
+// read. Even and odd lines are in separate memories, so both lines are read at the same time.
 
 `default_nettype none
 
@@ -10,6 +10,7 @@ module line_pairs
 #(
   // capacity in lines: a power of two
   parameter int unsigned Lines = 16,
+  parameter int unsigned Width = LineBits,
   localparam int unsigned LineIndexWidth = $clog2(Lines)
 ) (
   input logic clk_i,
@@ -17,15 +18,15 @@ module line_pairs
 
   input logic write_i,
   input logic [LineIndexWidth-1:0] write_line_i,
-  input line_t write_data_i,
+  input logic [Width-1:0] write_data_i,
 
   // A read does not return a line that is written in the same cycle.
   input logic read_i,
   // the first of the two lines; line 0 follows the last line
   input logic [LineIndexWidth-1:0] read_line_i,
   // stable until the next read; is_odd_o: the odd line is the first of the two
-  output line_t even_o,
-  output line_t odd_o,
+  output logic [Width-1:0] even_o,
+  output logic [Width-1:0] odd_o,
   output logic is_odd_o
 );
 
@@ -40,7 +41,7 @@ module line_pairs
   assign even_row = odd_row + RowWidth'(read_line_i[0]);
 
   ram #(
-    .Width(LineBits),
+    .Width(Width),
     .Depth(Lines / 2)
   ) u_even (
     .clk_i,
@@ -54,7 +55,7 @@ module line_pairs
   );
 
   ram #(
-    .Width(LineBits),
+    .Width(Width),
     .Depth(Lines / 2)
   ) u_odd (
     .clk_i,

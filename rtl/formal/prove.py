@@ -75,11 +75,12 @@ PROOFS = [
         ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
     Proof("leaf_prefetcher", 17, 0, [
-        # A fetch that waits is replaced by the next one, or lost; a fetch beyond the node.
-        ("if (advances) {watched_q, offset_q, limit_q}", "{watched_q, offset_q, limit_q}"),
-        ("StateWords: if (advances) state_d = StateEntries;", "StateWords: state_d = StateEntries;"),
-        ("limit_d = geometry_i.node_bytes;", "limit_d = geometry_i.node_bytes + 1;"),
-        ("StateCurrent: if (!header_copied_i) state_d", "StateCurrent: state_d"),
+        # A part is lost; a fetch beyond the node; the log of a copy; log entries as columns.
+        ("wants : left_q & ~part;", "wants : left_q & (left_q - 2'd3);"),
+        ("log_bytes, geometry_i.node_bytes}", "log_bytes, geometry_i.node_bytes + 1'b1}"),
+        ("(step_i == SlotSamples && !search_i.from_copy)", "step_i == SlotSamples"),
+        ("fetch_o.columns = searched_q && fetch_o.limit <= line_count_t'(sorted_end >> LineIndexBits);",
+         "fetch_o.columns = searched_q;"),
     ]),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),

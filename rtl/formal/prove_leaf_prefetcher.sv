@@ -1,7 +1,7 @@
-// Proves for a prefetcher with an arbitrary leaf and arbitrary stalls: every request is a range of bytes of
-// the node, it stays until it is accepted, and when the prefetcher is done it has requested the groups of
-// heads, the log words, the entries and the first item, if the read needs them. If it starts with the
-// header of a copy, it requests the current one, and the log only when that has arrived.
+// Proves for a prefetcher with an arbitrary leaf, an arbitrary step, and an arbitrary search: every request
+// is of lines of the node, and at the end of the step it has requested the groups of heads, the log words,
+// the entries and the first item, if the step has to request them and the read needs them. If the leaf was
+// searched with the header of a copy, it requests the current one, and the log only in the step after that.
 
 `default_nettype none
 
@@ -12,15 +12,11 @@ module prove_leaf_prefetcher
   import scan_pkg::*;
 (
   input logic clk_i,
-  input logic start_i,
-  input logic groups_valid_i,
-  input logic found_i,
-  input logic header_copied_i,
-  input logic fetch_ready_i
+  input logic start_i
 );
 
-  logic rst, done, valid, watched;
-  offset_t first, limit;
+  logic rst, done, valid;
+  fetch_t fetch;
 
   neighbours u_neighbours (
     .clk_i,
@@ -35,8 +31,10 @@ module prove_leaf_prefetcher
 
   logic [4:0] count_q, groups_first_q, groups_last_q, equal_first_q, equal_last_q;
   logic [3:0] entries_q, pairs_q;
-  logic [11:0] item_q, log_q;
-  logic has_stride_q, is_get_q, backward_q, seeks_floor_q, may_have_q;
+  logic [11:0] item_q, items_q, log_q;
+  logic has_stride_q, is_get_q, backward_q, seeks_floor_q, may_have_q, has_groups_q, from_copy_q;
+  logic [1:0] step_q;
+  slot_state_e step;
   leaf_columns_t columns;
   node_header_t header;
   open_t open;
@@ -45,8 +43,9 @@ module prove_leaf_prefetcher
   always_ff @(posedge clk_i) begin
     {count_q, groups_first_q, groups_last_q, equal_first_q, equal_last_q, entries_q, pairs_q} <=
         {count_q, groups_first_q, groups_last_q, equal_first_q, equal_last_q, entries_q, pairs_q};
-    {item_q, log_q, has_stride_q, is_get_q, backward_q, seeks_floor_q, may_have_q} <=
-        {item_q, log_q, has_stride_q, is_get_q, backward_q, seeks_floor_q, may_have_q};
+    {item_q, items_q, log_q, has_stride_q, is_get_q, backward_q, seeks_floor_q, may_have_q} <=
+        {item_q, items_q, log_q, has_stride_q, is_get_q, backward_q, seeks_floor_q, may_have_q};
+    {has_groups_q, from_copy_q, step_q} <= {has_groups_q, from_copy_q, step_q};
   end
 
   always_comb begin
@@ -61,7 +60,7 @@ module prove_leaf_prefetcher
     state.size = 16'(header.sorted_end) + 16'(log_q);
     header = '0;
     header.sorted_count = 16'(count_q);
-    header.sorted_end = 16'(columns.items_start) + 16'd1024;
+    header.sorted_end = 16'(columns.items_start) + 16'(items_q);
     header.lock_and_size = state;
     open = '0;
     open.is_get = is_get_q;
@@ -70,39 +69,34 @@ module prove_leaf_prefetcher
     open.pairs = number_t'(pairs_q);
   end
 
-  // ---- the search: groups once at most, then its result until the next leaf
+  assign step = step_q == 2'd0 ? SlotSamples : step_q == 2'd1 ? SlotHeads : SlotCurrent;
 
-  logic had_groups_q, found_q, works_q, copied_q, was_copied_q, has_header_q;
-  offset_t item;
+  // ---- the steps of the search
 
-  assign item = columns.items_start + offset_t'(item_q);
+  search_t search;
+  logic works_q;
+
+  always_comb begin
+    search.has_groups = has_groups_q;
+    search.from_copy = from_copy_q;
+    search.groups = '{first: number_t'(groups_first_q), last: number_t'(groups_last_q)};
+    search.equal = '{first: number_t'(equal_first_q), last: number_t'(equal_last_q)};
+    search.item_offset = columns.items_start + offset_t'(item_q);
+  end
 
   always_ff @(posedge clk_i) begin
-    if (rst || start_i) begin
-      had_groups_q <= 1'b0;
-      found_q <= 1'b0;
-      works_q <= start_i;
-      // The header arrives before the search works.
-      copied_q <= 1'b1;
-      was_copied_q <= 1'b0;
-    end else begin
-      had_groups_q <= had_groups_q || groups_valid_i;
-      found_q <= found_i;
-      copied_q <= header_copied_i;
-      was_copied_q <= was_copied_q || header_copied_i;
-    end
+    if (rst || done) works_q <= 1'b0;
+    else if (start_i) works_q <= 1'b1;
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      GroupsOnce : assume (!groups_valid_i || (works_q && !had_groups_q && !found_i && !start_i));
-      StaysFound : assume (!found_i || (works_q && !groups_valid_i));
-      IsFoundUntilTheNextLeaf : assume (!found_q || found_i);
+      StartsWhenIdle : assume (!start_i || !works_q);
       GroupsExist : assume (groups_first_q < groups_last_q && groups_last_q <= count_q);
-      CurrentHeaderStays : assume (copied_q || !header_copied_i);
-      CurrentHeaderIsRead : assume (!was_copied_q || header_copied_i || has_header_q);
+      HeadsHaveGroups : assume (step != SlotHeads || has_groups_q);
       RangeExists : assume (equal_first_q <= equal_last_q && equal_last_q <= count_q);
-      ItemExists : assume (item_q < 12'd1024 && (equal_first_q == '0) == (item_q == '0));
+      ItemExists : assume (item_q < items_q && (equal_first_q == '0) == (item_q == '0));
+      ItemsFit : assume (items_q <= 12'd1024);
       LogFits : assume (log_q < 12'd2048 && (entries_q == '0) == (log_q == '0));
       ReadsAPair : assume (pairs_q >= 4'd2);
     end
@@ -113,57 +107,67 @@ module prove_leaf_prefetcher
     .rst_i(rst),
     .geometry_i('{node_bytes: offset_t'(NodeBytes), default: '0}),
     .start_i,
+    .step_i(step),
     .open_i(open),
     .header_i(header),
     .columns_i(columns),
+    .search_i(search),
     .log_may_have_i(may_have_q),
-    .header_copied_i,
-    .groups_valid_i,
-    .groups_i('{first: number_t'(groups_first_q), last: number_t'(groups_last_q)}),
-    .found_i,
-    .equal_i('{first: number_t'(equal_first_q), last: number_t'(equal_last_q)}),
-    .item_offset_i(item),
     .done_o(done),
     .fetch_valid_o(valid),
-    .fetch_ready_i,
-    .fetch_watched_o(watched),
-    .fetch_offset_o(first),
-    .fetch_limit_o(limit)
+    .fetch_o(fetch)
   );
 
-  // ---- the requests of this leaf
+  // ---- the requests of this step
 
-  logic accepts, has_heads_q, has_words_q, has_entries_q, has_item_q, wants_log, wants_item;
+  logic has_heads_q, has_header_q, has_words_q, has_entries_q, has_item_q;
+  logic searches, wants_header, wants_log, wants_item;
   offset_t sorted_end, words;
 
-  assign accepts = valid && fetch_ready_i && !start_i;
   assign sorted_end = offset_t'(header.sorted_end);
   assign words = offset_t'(NodeBytes) - (offset_t'(entries_q) << 3);
-  assign wants_log = entries_q != '0 && (!is_get_q || may_have_q);
-  assign wants_item = is_get_q ? equal_first_q != equal_last_q && !may_have_q : !backward_q;
+  assign searches = step == SlotSamples && has_groups_q;
+  assign wants_header = step == SlotSamples && from_copy_q;
+  assign wants_log = entries_q != '0 && (!is_get_q || may_have_q) &&
+      (step == SlotCurrent || (step == SlotSamples && !from_copy_q));
+  assign wants_item = (step == SlotHeads || (step == SlotSamples && !has_groups_q)) &&
+      (is_get_q ? equal_first_q != equal_last_q && !may_have_q : !backward_q);
+
+  // Returns whether the lines of the request contain these bytes.
+  function automatic logic has(offset_t first, offset_t limit);
+    return fetch.first <= line_count_t'(first >> LineIndexBits) &&
+        fetch.limit >= line_count_t'((limit + offset_t'(LineBytes - 1)) >> LineIndexBits);
+  endfunction
+
+  // The last request comes with the end of the step.
+  logic heads, head_line, has_words, entries, item;
+
+  assign heads = has_heads_q ||
+      (valid && has(head_offset(number_t'(groups_first_q)), head_offset(number_t'(groups_last_q))));
+  assign head_line = has_header_q || (valid && fetch.wakes && fetch.first == '0);
+  assign has_words = has_words_q || (valid && has(words, offset_t'(NodeBytes)));
+  assign entries = has_entries_q || (valid && has(sorted_end, sorted_end + offset_t'(log_q)));
+  assign item = has_item_q || (valid && has(search.item_offset, search.item_offset + 1'b1));
 
   always_ff @(posedge clk_i) begin
-    if (rst || start_i) begin
-      {has_header_q, has_heads_q, has_words_q, has_entries_q, has_item_q} <= '0;
-    end else if (accepts) begin
-      if (watched && first == head_offset(number_t'(groups_first_q)) &&
-          limit == head_offset(number_t'(groups_last_q))) has_heads_q <= 1'b1;
-      if (watched && first == '0 && limit == offset_t'(LineBytes)) has_header_q <= 1'b1;
-      if (first == words && limit == offset_t'(NodeBytes)) has_words_q <= 1'b1;
-      if (first == sorted_end && limit == sorted_end + offset_t'(log_q)) has_entries_q <= 1'b1;
-      if (!watched && first <= item && item < limit) has_item_q <= 1'b1;
-    end
+    if (rst || start_i) {has_heads_q, has_header_q, has_words_q, has_entries_q, has_item_q} <= '0;
+    else {has_heads_q, has_header_q, has_words_q, has_entries_q, has_item_q} <=
+        {heads, head_line, has_words, entries, item};
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      IsInTheNode : assert (!valid || (first < limit && limit <= offset_t'(NodeBytes)));
-      HeaderIsCurrent : assert (!done || !header_copied_i);
-      LogIsCurrent : assert (!valid || !header_copied_i || limit <= sorted_end);
-      HeadsAreRequested : assert (!done || !had_groups_q || has_heads_q);
-      WordsAreRequested : assert (!done || !wants_log || has_words_q);
-      EntriesAreRequested : assert (!done || !wants_log || has_entries_q);
-      ItemIsRequested : assert (!done || !wants_item || has_item_q);
+      IsInTheNode : assert (!valid || (fetch.first < fetch.limit &&
+          fetch.limit <= line_count_t'(NodeBytes / LineBytes)));
+      LogIsCurrent : assert (!valid || step == SlotCurrent || !from_copy_q ||
+          fetch.limit <= line_count_t'((sorted_end + offset_t'(LineBytes - 1)) >> LineIndexBits));
+      ColumnsHaveNoLog : assert (!valid || !fetch.columns ||
+          fetch.limit <= line_count_t'(sorted_end >> LineIndexBits));
+      HeadsAreRequested : assert (!done || !searches || heads);
+      HeaderIsRequested : assert (!done || !wants_header || head_line);
+      WordsAreRequested : assert (!done || !wants_log || has_words);
+      EntriesAreRequested : assert (!done || !wants_log || entries);
+      ItemIsRequested : assert (!done || !wants_item || item);
     end
   end
 

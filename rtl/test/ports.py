@@ -59,10 +59,12 @@ class MemoryPorts:
     """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read arrives
     after `latency` cycles plus at most `jitter` cycles. A read fails with the probability `failures` at a
     random beat, and so do the reads of the port that were accepted after it. A read by LID of columns gets
-    the header of a copy with the probability `copies`."""
+    the header of a copy with the probability `copies`; the current one may come later than the columns."""
 
     # Maximum number of reads of a port in flight.
     OPEN_MAX = 3
+    # Maximum number of cycles for which a current header is late.
+    LATE_MAX = 40
 
     def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0,
                  copies=0.0):
@@ -71,6 +73,8 @@ class MemoryPorts:
         self.failures, self.copies = failures, copies
         # by port: the read by LID got the header of a copy
         self.copied = [False] * ports
+        # by port: cycles for which the current header is late
+        self.late = [0] * ports
         # For tests: the reads, the number of failed reads, the number of reads that were accepted before
         # another one had ended, and the cycles from reads to their first beats.
         self.reads, self.failed, self.followed, self.waited = [], 0, 0, 0
@@ -105,8 +109,11 @@ class MemoryPorts:
         for at, data in enumerate(lines[:bad + 1]):
             last = at in (bad, len(lines) - 1)
             word = random.getrandbits(LINE_BITS) if at == bad else line(data)
+            number = read["first"] + at
             fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
-            self.beats[index].append(fields | {"copied": self.copied[index]})
+            self.beats[index].append(fields | {"copied": self.copied[index], "line": number})
+        if read["follows"] and not read["first"] and self.copied[index]:
+            self.late[index] = random.randint(0, self.LATE_MAX)
 
     def column(self, index: int, read: dict[str, int], address: int, data: bytes) -> bytes:
         """Checks a read of columns. Returns its first line, which may be the header of a copy."""
@@ -131,13 +138,21 @@ class MemoryPorts:
         while any(self.beats):
             await RisingEdge(self.dut.clk_i)
 
+    def is_late(self, index: int) -> bool:
+        """Returns whether the next beat is a current header that is late."""
+        beats, late = self.beats[index], self.late[index]
+        return bool(late and not self.offers[index] and beats and beats[0]["line"] == 0)
+
     def offer(self, index: int):
         """Offers the next beat, or stalls."""
         self.wait[index] -= self.wait[index] > 0
-        if not self.offers[index] and self.beats[index] and not self.wait[index]:
+        if self.is_late(index):
+            self.late[index] -= 1
+        elif not self.offers[index] and self.beats[index] and not self.wait[index]:
             self.offers[index] = random.random() >= self.stall
             if self.offers[index]:
-                self.beat.set(index, BEAT.pack(**self.beats[index][0]))
+                fields = {name: field for name, field in self.beats[index][0].items() if name != "line"}
+                self.beat.set(index, BEAT.pack(**fields))
         self.valid.set(index, int(self.offers[index]))
 
     async def run(self):

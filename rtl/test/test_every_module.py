@@ -8,11 +8,13 @@ from runner import RTL, modules
 PARTS = {
     "key_search_unit": ["column_search", "memory_access_generator"],
     "range_scan_unit": [
-        "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds",
-        "leaf_buffer", "chunk_mover", "leaf_counter", "leaf_cursor", "leaf_lines", "leaf_navigator",
-        "leaf_opener", "leaf_pairs", "leaf_prefetcher", "leaf_view", "log_walker", "next_log", "pair_emitter",
-        "pair_measurer", "part_fetcher", "part_reader", "position_finder", "scan_control",
-        "scan_grants", "scan_limits", "scan_slot", "scan_slots", "value_finder",
+        "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "chunk_mover",
+        "leaf_cursor", "leaf_fetcher", "leaf_lines", "leaf_opener", "leaf_pairs", "leaf_prefetcher",
+        "leaf_starter", "leaf_view", "leaf_windows", "log_walker", "next_log", "pair_emitter",
+        "pair_measurer", "part_fetcher", "part_reader", "picker", "position_finder", "scan_control",
+        "scan_grants", "scan_limits", "scan_slots", "slot_keys",
+        "slot_lines", "slot_reads", "slot_requests", "slot_states",
+        "stored_lines", "value_finder",
     ],
     "log_sorter": ["sorted_log"],
     "window_ram": ["line_pairs", "window_cutter"],

@@ -1,23 +1,23 @@
-"""A leaf search finds the items with the head of the search key, and requests the lines that it needs."""
+"""A leaf search finds the items with the head of the search key, in steps for which only some lines have
+arrived."""
 
 import random
 from bisect import bisect_left, bisect_right
 
 import cocotb
 from cocotb import start_soon
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge
 from honeycomb_layout import Columns, Fences, NodeHeader
 from keys import near, random_keys
 from nodes import SHAPES, Item, Plan, Shape, head
 from ports import earlier, line
 from records import record
 from runner import simulate
-from streams import STALLS, Source, start
+from streams import STALLS, start
 
-HEADER, COLUMNS, INDEXES = record("node_header_t"), record("leaf_columns_t"), record("indexes_t")
-USE, COUNTS = record("column_use_t"), record("column_counts_t")
-# Cycles from a line to its counts, as of leaf_counter.
-COUNTS_LATER = 3
+COLUMNS, INDEXES, SEARCH = record("leaf_columns_t"), record("indexes_t"), record("search_t")
+# Steps, as in slot_state_e.
+SAMPLES, HEADS, CURRENT = 3, 4, 5
 
 
 def equal_heads(count: int) -> list[bytes]:
@@ -41,103 +41,82 @@ def random_leaf(shape: Shape) -> tuple[Plan, bytes]:
         keys = sorted(random.sample(keys, random.randrange(len(keys))))
 
 
-def counts(words: int, use: dict[str, int]) -> dict[str, int]:
-    """Returns the counts of the heads of a line, and the element."""
-    elements = [words >> 64 * at & (1 << 64) - 1 for at in range(8)]
-    heads = elements[use["skips_first"]:use["heads"]]
-    less, greater = sum(head < use["head"] for head in heads), sum(head > use["head"] for head in heads)
-    return {"less": less, "not_greater": len(heads) - greater, "element": elements[use["element"]]}
-
-
 class Bench:
     """The search of one leaf after the other."""
 
     def __init__(self, dut, stall: float):
-        self.dut, self.source, self.groups = dut, Source(dut, "line", stall=stall), []
+        self.dut, self.stall = dut, stall
 
-    async def count(self):
-        """Counts the heads of lines as leaf_counter does."""
-        dut, later = self.dut, [None] * (COUNTS_LATER - 1)
+    async def serve(self):
+        """Returns the lines that the search requests, those that have arrived; the others are undefined."""
+        dut, requested = self.dut, None
         while True:
-            await RisingEdge(dut.clk_i)
-            if dut.count_valid_o.value == 1:
-                later.append(counts(int(dut.line_i.value), USE.unpack(int(dut.count_o.value))))
-            else:
-                later.append(None)
-            found = later.pop(0)
-            dut.counts_valid_i.value = int(found is not None)
-            dut.counts_i.value = random.getrandbits(COUNTS.width) if found is None else COUNTS.pack(**found)
+            await FallingEdge(dut.clk_i)
+            ready = random.random() >= self.stall
+            dut.line_ready_i.value = int(ready)
+            dut.line_i.value = random.getrandbits(512)
+            if requested is not None:
+                assert requested in self.arrived, f"line {requested} is not requested"
+                dut.line_i.value = line(self.data[64 * requested:64 * requested + 64])
+            # The request depends on no input of the same cycle.
+            valid = dut.line_valid_o.value == 1
+            requested = int(dut.line_number_o.value) if ready and valid else None
 
-    async def watch(self):
-        """Sends the lines that the search requests."""
-        while True:
-            await FallingEdge(self.dut.clk_i)
-            if self.dut.groups_valid_o.value == 1:
-                groups = INDEXES.unpack(int(self.dut.groups_o.value))
-                self.groups.append(groups)
-                self.send(192 + 8 * groups["first"], 192 + 8 * groups["last"])
-                if not self.columns.stride:
-                    after = groups["last"] + (groups["last"] < self.count)
-                    start = 192 + 8 * self.count
-                    self.send(start + 2 * groups["first"], start + 2 * after)
+    def arrive(self, begin: int, end: int):
+        """The lines with these bytes of the leaf have arrived."""
+        self.arrived |= set(range(begin // 64, (end + 63) // 64))
 
-    def send(self, begin: int, end: int):
-        """Sends the lines with these bytes of the leaf."""
-        self.source.put(*(line(self.data[at:at + 64]) for at in range(begin // 64 * 64, end, 64)))
-
-    async def until(self, signal):
-        """Waits for an output."""
-        for _ in range(10_000):
-            if signal.value == 1:
-                return
-            await FallingEdge(self.dut.clk_i)
-        raise AssertionError(f"{signal._name} never came")
-
-    async def search(self, data: bytes, key: dict[str, int]):
-        """Begins another leaf and waits for the result."""
-        dut, self.data, self.groups = self.dut, data, []
-        header = NodeHeader.unpack(data[:64])
-        self.columns, self.count = Columns.unpack(data[64:192]), header.sorted_count
-        dut.start_i.value = 1
+    async def step(self, step: int, key: dict[str, int], before: int):
+        """Executes a step and returns its result."""
+        dut = self.dut
+        for name, value in {**key, "step_i": step, "before_i": before, "start_i": 1}.items():
+            getattr(dut, name).value = value
         await FallingEdge(dut.clk_i)
         dut.start_i.value = 0
-        copied, first = random.random() < 0.5, data[:64]
-        if copied:
-            first = earlier(first)
-        dut.line_copied_i.value = int(copied)
-        self.source.put(line(first))
-        self.send(64, 192)
-        await self.until(dut.header_valid_o)
-        assert int(dut.header_o.value) == line(first) and dut.header_copied_o.value == copied
-        for name, value in key.items():
-            getattr(dut, name).value = value
-        dut.key_valid_i.value = 1
-        await self.until(dut.found_o)
-        dut.key_valid_i.value = 0
-        assert not self.source.queue, "a line was not expected"
-        if copied:
-            await self.check_current_header()
-        assert int(dut.header_o.value) == line(data[:64])
+        for _ in range(10_000):
+            if dut.done_o.value == 1:
+                break
+            await FallingEdge(dut.clk_i)
+        else:
+            raise AssertionError("the step does not end")
+        assert int(dut.header_o.value) == line(self.data[:64])
+        result = dict(has_groups=int(dut.has_groups_o.value), from_copy=0, groups=int(dut.groups_o.value),
+                      equal=int(dut.equal_o.value), item_offset=int(dut.item_offset_o.value))
+        await FallingEdge(dut.clk_i)
+        return result
 
-    async def check_current_header(self):
-        """Sends the current header, which replaces that of the copy."""
-        assert self.dut.header_copied_o.value == 1
-        self.send(0, 64)
-        while self.dut.header_copied_o.value == 1:
-            await FallingEdge(self.dut.clk_i)
-        assert self.dut.found_o.value == 1
+    async def search(self, data: bytes, key: dict[str, int]):
+        """Searches another leaf. Its header changes before the last step, as that of a copy does."""
+        self.data, self.arrived, self.groups = earlier(data[:64]) + data[64:], set(), None
+        header = NodeHeader.unpack(data[:64])
+        self.columns, self.count = Columns.unpack(data[64:192]), header.sorted_count
+        self.arrive(0, 192)
+        result = await self.step(SAMPLES, key, random.getrandbits(SEARCH.width))
+        if result["has_groups"]:
+            self.groups = INDEXES.unpack(result["groups"])
+            self.arrive(192 + 8 * self.groups["first"], 192 + 8 * self.groups["last"])
+            if not self.columns.stride:
+                after = self.groups["last"] + (self.groups["last"] < self.count)
+                start = 192 + 8 * self.count
+                self.arrive(start + 2 * self.groups["first"], start + 2 * after)
+            result = await self.step(HEADS, key, SEARCH.pack(**result))
+        self.data = data
+        assert await self.step(CURRENT, key, SEARCH.pack(**result)) == result
+        self.result = result
 
     def check(self, first: int, last: int):
         """Checks the result: the range of the items, and the offset of the first one."""
-        equal = INDEXES.unpack(int(self.dut.equal_o.value))
+        equal = INDEXES.unpack(self.result["equal"])
         assert (equal["first"], equal["last"]) == (first, last)
         offset = self.columns.items_start + first * self.columns.stride
         if not self.columns.stride and self.count:
             stored = 192 + 8 * self.count + 2 * first
             offset = 4 * int.from_bytes(self.data[stored:stored + 2], "little")
+        if first == 0:
+            offset = self.columns.items_start
         if first == self.count:
             offset = NodeHeader.unpack(self.data[:64]).sorted_end
-        assert int(self.dut.item_offset_o.value) == offset
+        assert self.result["item_offset"] == offset
 
     def check_columns(self, plan: Plan):
         """Checks the fields of the columns, and the offset of the fence keys."""
@@ -151,11 +130,10 @@ class Bench:
 
 async def begin(dut, stall: float) -> Bench:
     bench = Bench(dut, stall)
-    await start(dut, start_i=0, line_copied_i=0, key_valid_i=0, has_key_i=1, at_end_i=0, head_i=0,
-                counts_valid_i=0, counts_i=0)
+    keys = dict(has_key_i=1, at_end_i=0, head_i=0)
+    await start(dut, start_i=0, step_i=SAMPLES, before_i=0, line_ready_i=0, line_i=0, **keys)
     await FallingEdge(dut.clk_i)
-    start_soon(bench.watch())
-    start_soon(bench.count())
+    start_soon(bench.serve())
     return bench
 
 
@@ -170,10 +148,10 @@ async def finds_items_with_the_head_of_a_key(dut, shape, stall):
         for _ in range(3):
             some = random.choice((random.choice(known), known[-1], b"\xff" * 8))
             searched = head(near(some, 8))
-            await bench.search(data, {"has_key_i": 1, "head_i": searched})
+            await bench.search(data, {"has_key_i": 1, "at_end_i": random.getrandbits(1), "head_i": searched})
             bench.check(bisect_left(heads, searched), bisect_right(heads, searched))
             bench.check_columns(plan)
-            assert len(bench.groups) == bool(heads)
+            assert (bench.groups is not None) == bool(heads)
 
 
 @cocotb.test()
@@ -184,7 +162,7 @@ async def begins_at_an_end_without_a_key(dut, at_end):
         plan, data = random_leaf(SHAPES["default"])
         await bench.search(data, {"has_key_i": 0, "at_end_i": at_end})
         bench.check(*[len(plan.items) if at_end else 0] * 2)
-        assert not bench.groups
+        assert bench.groups is None
 
 
 def test_leaf_search():
