@@ -90,11 +90,16 @@ impl Memory {
         Some(())
     }
 
-    /// Loads bytes of a published header or of published log words.
-    fn load_words(&self, offset: usize, into: &mut [u8]) {
-        for (at, byte) in (offset..).zip(into) {
-            let word = self.word_at(at - at % WORD).load(Ordering::Acquire);
-            *byte = word.to_le_bytes()[at % WORD];
+    /// Loads bytes of a published header or of published log words, each word only once: a word that is
+    /// loaded twice can change between the two loads.
+    fn load_words(&self, mut offset: usize, mut into: &mut [u8]) {
+        while !into.is_empty() {
+            let from = offset % WORD;
+            let word = self.word_at(offset - from).load(Ordering::Acquire).to_le_bytes();
+            let (part, rest) = split(into, WORD - from);
+            part.copy_from_slice(&word[from..from + part.len()]);
+            offset += part.len();
+            into = rest;
         }
     }
 

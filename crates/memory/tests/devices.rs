@@ -1,7 +1,9 @@
 //! Devices with their own page table: their notifications and their reads.
 #![cfg(not(loom))]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use honeycomb_memory::{BusAddress, Control, Device, Lid, LockAndSize, Memory, MemoryConfig, MemoryError};
 use honeycomb_testing::nodes::{UNIT, map_node, memory, new_node, node_at};
@@ -118,6 +120,29 @@ fn a_device_reads_the_log_words_of_published_entries() {
         locked.publish(72 + 4 * entry, entry + 1);
     }
     words(&[0x1122_3344_5566_7788, 0x99aa]);
+}
+
+/// A size half from before an append and half from after it made a device use bytes past the end of a node.
+#[test]
+fn each_word_of_a_header_is_read_whole() {
+    let (memory, device) = in_flight();
+    let lid = new_node(&memory, b"node");
+    let address = node_at(&memory, lid).get() + 24;
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let pin = memory.pin();
+            let node = memory.node(&pin, lid);
+            let locked = node.try_lock(node.lock_and_size()).unwrap();
+            while !is_done.load(Ordering::Relaxed) {
+                [u64::MAX, 0].into_iter().for_each(|word| locked.set_word(24, word));
+            }
+        });
+        let words = (0..1_000_000).map(|_| read(&memory, &device, address, 8).unwrap());
+        let torn = words.filter(|word| !word.iter().all(|byte| *byte == word[0])).count();
+        is_done.store(true, Ordering::Relaxed);
+        assert_eq!(torn, 0);
+    });
 }
 
 #[test]
