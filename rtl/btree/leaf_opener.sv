@@ -78,9 +78,9 @@ module leaf_opener
   } state_e;
 
   state_e state_q, state_d;
-  logic picked, takes, searched, prefetched, has_groups;
-  logic [PlaceBits-1:0] pick, place_q;
-  logic [Slots-1:0] is_pick, works_q;
+  logic takes, searched, prefetched, has_groups;
+  logic [PlaceBits-1:0] pick;
+  logic [Slots-1:0] is_pick;
   slot_state_e step_q;
   logic copied_q, log_may_have_q, is_too_long_q;
   search_t former, search;
@@ -90,24 +90,22 @@ module leaf_opener
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
 
-  picker #(
-    .Count(Slots)
-  ) u_picker (
+  slot_turns #(
+    .Slots(Slots)
+  ) u_turns (
     .clk_i,
     .rst_i,
-    .asks_i(steps_i & ~works_q),
-    .valid_o(picked),
-    .index_o(pick),
-    .is_index_o(is_pick),
-    .take_i(takes)
+    .asks_i(steps_i),
+    .is_idle_i(state_q == Choose), .ends_i(end_o),
+    .begins_o(takes),
+    .begin_place_o(pick), .is_begin_place_o(is_pick),
+    .place_o,
+    .works_o
   );
 
-  assign takes = picked && state_q == Choose;
-  assign works_o = is_pick | works_q;
   assign wakes_o = is_pick & {Slots{takes}};
   assign open_read_o = takes;
   assign open_place_o = pick;
-  assign place_o = place_q;
 
   always_comb begin
     state_d = state_q;
@@ -121,14 +119,10 @@ module leaf_opener
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {state_q, works_q} <= {Choose, Slots'(0)};
-    else begin
-      state_q <= state_d;
-      if (takes) works_q <= is_pick;
-      else if (end_o) works_q <= '0;
-    end
-    if (takes) {place_q, step_q} <= {pick, state_i[pick]};
-    if (state_q == Start) copied_q <= copied_i[place_q];
+    if (rst_i) state_q <= Choose;
+    else state_q <= state_d;
+    if (takes) step_q <= state_i[pick];
+    if (state_q == Start) copied_q <= copied_i[place_o];
   end
 
   // ---- between the steps: the search of each slot, and the summary of its key
@@ -140,7 +134,7 @@ module leaf_opener
     .clk_i,
     .rst_i,
     .write_i(end_o),
-    .write_address_i(place_q),
+    .write_address_i(place_o),
     .write_data_i(search),
     .read_i(takes),
     .read_address_i(pick),
@@ -201,7 +195,7 @@ module leaf_opener
   // The search goes on in between.
   always_ff @(posedge clk_i) begin
     log_may_have_q <= log_may_have;
-    is_too_long_q <= state.size > 16'(geometry_i.node_bytes);
+    is_too_long_q <= exceeds_node(header_o, geometry_i);
   end
 
   leaf_prefetcher u_prefetcher (
@@ -243,7 +237,7 @@ module leaf_opener
     .clk_i,
     .rst_i,
     .write_i(opened_o),
-    .write_address_i(place_q),
+    .write_address_i(place_o),
     .write_data_i(opened),
     .read_i(opened_read_i),
     .read_address_i(opened_place_i),

@@ -151,7 +151,7 @@ module leaf_search
 
   // ---- counts of samples, heads, and an element of the offsets
 
-  assign counts_line = arrives_q inside {Samples, Heads, Number, Offset} ||
+  assign counts_line = arrives_q inside {Samples, Heads, Offset} ||
       (arrives_q == Columns && step_i == SlotSamples && searches);
 
   always_comb begin

@@ -74,31 +74,29 @@ module leaf_starter
   } state_e;
 
   state_e state_q, state_d;
-  logic picked, takes;
-  logic [PlaceBits-1:0] pick, place_q;
-  logic [Slots-1:0] is_pick, works_q;
+  logic takes;
+  logic [PlaceBits-1:0] pick;
+  logic [Slots-1:0] is_pick;
   // verilator lint_off UNUSEDSIGNAL
   node_header_t header_q;
-  lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
   logic is_newer_q, is_too_long_q, has_previous_q, previous_done;
 
-  picker #(
-    .Count(Slots)
-  ) u_picker (
+  slot_turns #(
+    .Slots(Slots)
+  ) u_turns (
     .clk_i,
     .rst_i,
-    .asks_i((begins_i | headers_i) & ~works_q),
-    .valid_o(picked),
-    .index_o(pick),
-    .is_index_o(is_pick),
-    .take_i(takes)
+    .asks_i(begins_i | headers_i),
+    .is_idle_i(state_q == Choose), .ends_i(end_o),
+    .begins_o(takes),
+    .begin_place_o(pick), .is_begin_place_o(is_pick),
+    .place_o,
+    .works_o
   );
 
-  assign takes = picked && state_q == Choose;
   assign open_read_o = takes;
   assign open_place_o = pick;
-  assign works_o = is_pick | works_q;
   assign wakes_o = is_pick & headers_i & {Slots{takes}};
 
   always_comb begin
@@ -114,23 +112,16 @@ module leaf_starter
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {state_q, works_q} <= {Choose, Slots'(0)};
-    else begin
-      state_q <= state_d;
-      if (takes) works_q <= is_pick;
-      else if (end_o) works_q <= '0;
-    end
-    if (takes) place_q <= pick;
+    if (rst_i) state_q <= Choose;
+    else state_q <= state_d;
     if (state_q == Header) header_q <= node_header_t'(line_i);
   end
 
   // ---- the header
 
-  assign state = header_q.lock_and_size;
-
   always_ff @(posedge clk_i) begin
     is_newer_q <= header_q.node_version > open_i.read_version;
-    is_too_long_q <= 32'(geometry_i.node_bytes) > NodeBytes || state.size > 16'(geometry_i.node_bytes);
+    is_too_long_q <= 32'(geometry_i.node_bytes) > NodeBytes || exceeds_node(header_q, geometry_i);
     has_previous_q <= header_q.previous_version != '0;
   end
 
@@ -160,7 +151,6 @@ module leaf_starter
   assign fails_o = state_q == Decide && is_too_long_q;
   assign start_valid_o = state_q == Begin;
   assign line_valid_o = state_q == Line;
-  assign place_o = place_q;
 
   always_comb begin
     end_o = (start_valid_o && start_ready_i) || (state_q == Decide && (!previous_valid_o || previous_done));

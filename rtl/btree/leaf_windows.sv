@@ -57,16 +57,9 @@ module leaf_windows
   output line_t line_o,
 
   // see leaf_lines
-  input logic [Slots-1:0] beat_valid_i,
-  output logic [Slots-1:0] beat_ready_o,
-  input flight_t [Slots-1:0] flight_i,
-  input line_beat_t [Slots-1:0] beat_i,
-  output logic stored_o,
-  output logic [PlaceBits-1:0] stored_place_o,
-  output bus_address_t stored_address_o,
-  output logic value_valid_o,
-  input logic value_ready_i,
-  output line_t value_o
+  input logic memory_valid_i,
+  input place_line_t memory_i,
+  input line_count_t memory_line_i
 );
 
   localparam int unsigned LinesAhead = 4;
@@ -76,9 +69,9 @@ module leaf_windows
   // ---- the window or line of the log that was offered in the cycle before. If a line is not there, the next
   // cycle is for other reads.
 
-  logic asks_q, looks_q, has_first, has_second, is_there, failed, is_free, lacks, part;
+  logic asks_q, looks_q, has_first, has_second, is_there, failed, is_free, lacks, part, stored;
   window_read_t requested, requested_q;
-  place_t requested_place, requested_place_q, read_place;
+  place_t requested_place, requested_place_q, read_place, stored_place;
   offset_t read_offset;
   logic [LineIndexWidth-1:0] stored_line;
 
@@ -102,7 +95,7 @@ module leaf_windows
     .rst_i,
     .starts_i, .start_place_i,
     .may_start_o, .waits_i,
-    .store_i(stored_o), .store_place_i(stored_place_o),
+    .store_i(stored), .store_place_i(stored_place),
     .store_line_i(stored_line),
     .check_place_i(requested_place),
     .check_line_i(requested.offset[LineIndexBits+:LineIndexWidth]),
@@ -137,13 +130,9 @@ module leaf_windows
   ) u_lines (
     .clk_i,
     .rst_i,
-    .beat_valid_i, .beat_ready_o,
-    .flight_i, .beat_i,
-    .stored_o, .stored_place_o,
+    .line_valid_i(memory_valid_i), .line_i(memory_i), .line_number_i(memory_line_i),
+    .stored_o(stored), .stored_place_o(stored_place),
     .stored_line_o(stored_line),
-    .stored_address_o,
-    .value_valid_o, .value_ready_i,
-    .value_o,
     .window_i(window_ready_o),
     .read_place_i(read_place),
     .read_offset_i(read_offset),
@@ -155,6 +144,8 @@ module leaf_windows
 
   logic fetches_q, lacks_before_q, is_missing;
   line_count_t first, limit;
+  place_t fetch_place_q;
+  fetch_t fetch_q;
 
   assign lacks = (asks_q || looks_q) && !is_there;
   assign is_missing = lacks && !requested_q.ahead && settled_i[requested_place_q] && !fetches_q;
@@ -170,13 +161,15 @@ module leaf_windows
       fetches_q <= (is_missing && lacks_before_q) || (fetches_q && !fetch_ready_i);
     end
     if (is_missing) begin
-      fetch_place_o <= requested_place_q;
-      fetch_o <= '{wakes: 1'b0, columns: 1'b0, first: first, limit: limit};
-      if (limit - first > line_count_t'(LinesAhead)) fetch_o.limit <= first + line_count_t'(LinesAhead);
+      fetch_place_q <= requested_place_q;
+      fetch_q <= '{wakes: 1'b0, columns: 1'b0, first: first, limit: limit};
+      if (limit - first > line_count_t'(LinesAhead)) fetch_q.limit <= first + line_count_t'(LinesAhead);
     end
   end
 
   assign fetch_valid_o = fetches_q;
+  assign fetch_place_o = fetch_place_q;
+  assign fetch_o = fetch_q;
 
   `ASSERT(OneReads, !(asks_q && looks_q))
   `ASSERT(WindowsFit, !window_valid_i || failed_i[holder_i] || 32'(window_i.offset) < NodeBytes)

@@ -238,7 +238,6 @@ module memory_access_generator
       cacheable: !is_past_q,
       depth: depth_q,
       follows: column_read_q.follows,
-      columns: 1'b0,
       lid: lid_q,
       address: by_lid_q ? '0 : address_q,
       first: column_read_q.first,

@@ -53,13 +53,18 @@ module range_scan_unit
   input logic key_write_ready_i,
   output key_write_t key_write_o,
 
-  // for each slot
-  output logic [Slots-1:0] read_valid_o,
-  input logic [Slots-1:0] read_ready_i,
-  output line_read_t [Slots-1:0] read_o,
-  input logic [Slots-1:0] beat_valid_i,
-  output logic [Slots-1:0] beat_ready_o,
-  input line_beat_t [Slots-1:0] beat_i,
+  // memory: the reads of the slots, each in its place, and their lines; the reads of overflow values
+  output logic read_valid_o,
+  input logic read_ready_i,
+  output place_read_t read_o,
+  input logic memory_valid_i,
+  input place_line_t memory_i,
+  output logic value_read_valid_o,
+  input logic value_read_ready_i,
+  output line_read_t value_read_o,
+  input logic beat_valid_i,
+  output logic beat_ready_o,
+  input line_beat_t beat_i,
 
   output logic answer_valid_o,
   input logic answer_ready_i,
@@ -141,6 +146,9 @@ module range_scan_unit
     .key_line_i,
     .read_valid_o, .read_ready_i,
     .read_o,
+    .memory_valid_i, .memory_i,
+    .value_read_valid_o, .value_read_ready_i,
+    .value_read_o,
     .beat_valid_i, .beat_ready_o,
     .beat_i
   );

@@ -142,9 +142,8 @@ package scan_pkg;
     line_count_t limit;
   } fetch_t;
 
-  // A read in flight: an overflow value, or lines of the leaf from this one on.
+  // A read in flight: lines of the leaf from this one on.
   typedef struct packed {
-    logic is_value;
     logic wakes;
     line_count_t line;
   } flight_t;
@@ -291,6 +290,14 @@ package scan_pkg;
   localparam int unsigned PairsAhead = 255;
   // Pairs that a scan prefetches in addition.
   localparam int unsigned PairsMore = 2;
+
+  // Whether a header has a size beyond that of nodes.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic exceeds_node(node_header_t header, geometry_t geometry);
+    lock_and_size_t state = header.lock_and_size;
+    // verilator lint_on UNUSEDSIGNAL
+    return state.size > 16'(geometry.node_bytes);
+  endfunction
 
   // Returns how a request opens a leaf, which is the first one of a request, or a sibling that the scan
   // enters from one side. The floor of a scan and the following pairs are usually in the first leaf.

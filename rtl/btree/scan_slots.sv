@@ -88,13 +88,18 @@ module scan_slots
   input logic key_line_valid_i,
   input line_t key_line_i,
 
-  // for each slot
-  output logic [Slots-1:0] read_valid_o,
-  input logic [Slots-1:0] read_ready_i,
-  output line_read_t [Slots-1:0] read_o,
-  input logic [Slots-1:0] beat_valid_i,
-  output logic [Slots-1:0] beat_ready_o,
-  input line_beat_t [Slots-1:0] beat_i
+  // see slot_lines
+  output logic read_valid_o,
+  input logic read_ready_i,
+  output place_read_t read_o,
+  input logic memory_valid_i,
+  input place_line_t memory_i,
+  output logic value_read_valid_o,
+  input logic value_read_ready_i,
+  output line_read_t value_read_o,
+  input logic beat_valid_i,
+  output logic beat_ready_o,
+  input line_beat_t beat_i
 );
 
   if (Slots < 1) $fatal(1, "Slots must be at least 1");
@@ -110,18 +115,10 @@ module scan_slots
   logic [1:0] end_step;
   place_t [1:0] end_place;
   slot_state_e [1:0] end_state;
-  logic starts_request, end_none, walked;
+  logic has_place, starts_request, end_none, walked;
   place_t place, holder, next;
 
-  // A request begins in the idle slot with the lowest number.
-  always_comb begin
-    place = '0;
-    for (int unsigned after = 1; after <= Slots; after++) begin
-      if (!busy_o[Slots-after]) place = place_t'(Slots - after);
-    end
-  end
-
-  assign leaf_ready_o = busy_o != '1 && keys_ready == '1 && !go_valid_i;
+  assign leaf_ready_o = has_place && keys_ready == '1 && !go_valid_i;
   assign starts_request = leaf_valid_i && leaf_ready_o;
   assign works = starter_works | opener_works;
 
@@ -131,6 +128,7 @@ module scan_slots
     .clk_i, .rst_i, .begin_i(starts_request), .begin_place_i(place), .begin_failed_i(leaf_i.failed),
     .keys_ready_i(keys_ready), .woken_i(woken), .works_i(works), .settled_i(settled), .failed_i(failed),
     .end_i(end_step), .end_place_i(end_place), .end_state_i(end_state), .end_none_i(end_none),
+    .has_place_o(has_place), .place_o(place),
     .grant_i(grant_valid & grant_ready), .grant_ends_i({Slots{grant_ends_i}} & has_grant),
     .continues_i(grant_continues_i), .repeats_i(repeats), .returns_i(returns),
     .return_failed_i(repeated_leaf_i.failed), .state_o(state), .busy_o,
@@ -265,7 +263,8 @@ module scan_slots
     .log_valid_i(log_line_valid), .log_ready_o(log_line_ready), .log_offset_i(log_line_offset),
     .line_valid_i(line_valid), .line_ready_o(line_ready),
     .line_place_i(end_place), .line_number_i({opener_line, line_count_t'(0)}), .line_o(line),
-    .read_valid_o, .read_ready_i, .read_o,
+    .read_valid_o, .read_ready_i, .read_o, .memory_valid_i, .memory_i,
+    .value_read_valid_o, .value_read_ready_i, .value_read_o,
     .beat_valid_i, .beat_ready_o, .beat_i
   );
 

@@ -1,5 +1,5 @@
 // The lines of the leaves of a range scan unit: leaf_fetcher reads them, leaf_windows stores and returns
-// them. Lines of overflow values pass through.
+// them; value_reader reads lines of overflow values.
 
 `default_nettype none
 
@@ -67,22 +67,25 @@ module slot_lines
   input line_count_t [1:0] line_number_i,
   output line_t line_o,
 
-  // for each slot
-  output logic [Slots-1:0] read_valid_o,
-  input logic [Slots-1:0] read_ready_i,
-  output line_read_t [Slots-1:0] read_o,
-  input logic [Slots-1:0] beat_valid_i,
-  output logic [Slots-1:0] beat_ready_o,
-  input line_beat_t [Slots-1:0] beat_i
+  // memory: the reads of the slots and their lines; the reads of values
+  output logic read_valid_o,
+  input logic read_ready_i,
+  output place_read_t read_o,
+  input logic memory_valid_i,
+  input place_line_t memory_i,
+  output logic value_read_valid_o,
+  input logic value_read_ready_i,
+  output line_read_t value_read_o,
+  input logic beat_valid_i,
+  output logic beat_ready_o,
+  input line_beat_t beat_i
 );
 
-  logic [Slots-1:0] settled, flies;
-  flight_t [Slots-1:0] oldest;
-  logic stored, lacks_valid, value_ready, value_valid;
-  logic [PlaceBits-1:0] stored_place, lacks_place;
-  bus_address_t stored_address;
+  logic [Slots-1:0] settled, fails;
+  logic lacks_valid, value_fails;
+  logic [PlaceBits-1:0] lacks_place;
+  line_count_t memory_line;
   fetch_t lacks;
-  line_read_t read;
 
   // A line that a window lacks waits for the fetches of the opener.
   leaf_fetcher #(
@@ -96,24 +99,19 @@ module slot_lines
     .fetch_i(fetch_i || lacks_valid),
     .fetch_place_i(fetch_i ? fetch_place_i : lacks_place),
     .fetch_lines_i(fetch_i ? fetch_lines_i : lacks),
-    .value_valid_i(value_valid_i && !failed_o[holder_i]), .value_ready_o(value_ready),
-    .value_place_i(holder_i),
-    .value_address_i, .value_count_i,
-    .stored_i(stored), .stored_place_i(stored_place), .stored_address_i(stored_address),
-    .fails_i, .leaves_i,
+    .line_valid_i(memory_valid_i), .line_i(memory_i),
+    .line_o(memory_line),
+    .fails_i(fails), .leaves_i,
     .wake_i, .wakes_i,
-    .takes_i(beat_valid_i & beat_ready_o),
-    .flies_o(flies), .oldest_o(oldest),
     .woken_o,
     .settled_o(settled),
     .failed_o, .copied_o,
     .read_valid_o, .read_ready_i,
-    .read_o(read),
-    .beat_i
+    .read_o
   );
 
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_slots
-    assign read_o[slot] = read;
+    assign fails[slot] = fails_i[slot] || (value_fails && holder_i == PlaceBits'(slot));
     assign settled_o[slot] = settled[slot] && !(lacks_valid && lacks_place == PlaceBits'(slot));
   end
 
@@ -137,17 +135,25 @@ module slot_lines
     .line_valid_i, .line_ready_o,
     .line_place_i, .line_number_i,
     .line_o,
-    .beat_valid_i(beat_valid_i & flies), .beat_ready_o,
-    .flight_i(oldest), .beat_i,
-    .stored_o(stored), .stored_place_o(stored_place), .stored_address_o(stored_address),
-    .value_valid_o(value_valid), .value_ready_i(value_line_ready_i),
-    .value_o(value_line_o)
+    .memory_valid_i, .memory_i,
+    .memory_line_i(memory_line)
   );
 
-  assign value_ready_o = value_ready || failed_o[holder_i];
-  assign value_line_valid_o = value_valid || failed_o[holder_i];
+  value_reader u_values (
+    .clk_i,
+    .rst_i,
+    .failed_i(failed_o[holder_i]),
+    .value_valid_i, .value_ready_o,
+    .address_i(value_address_i), .count_i(value_count_i),
+    .line_valid_o(value_line_valid_o), .line_ready_i(value_line_ready_i),
+    .line_o(value_line_o),
+    .fails_o(value_fails),
+    .read_valid_o(value_read_valid_o), .read_ready_i(value_read_ready_i),
+    .read_o(value_read_o),
+    .beat_valid_i, .beat_ready_o,
+    .beat_i
+  );
 
-  `ASSERT(BeatsWereRequested, (beat_valid_i & ~flies) == '0)
   `COVER(OpenerBeforeAWindow, fetch_i && lacks_valid)
 
 endmodule

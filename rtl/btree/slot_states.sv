@@ -21,6 +21,9 @@ module slot_states
   input logic begin_i,
   input logic [PlaceBits-1:0] begin_place_i,
   input logic begin_failed_i,
+  // a slot is idle, and one of them: the one with the lowest number in the cycle before
+  output logic has_place_o,
+  output logic [PlaceBits-1:0] place_o,
 
   // For each slot: its keys are complete; it has awaited the lines of its next step; a step has begun, or is
   // about to; all lines that were requested have arrived; a read of the leaf has failed.
@@ -60,6 +63,27 @@ module slot_states
 
   // the lines that a step awaits will not come
   logic [Slots-1:0] fails;
+
+  logic [Slots-1:0] is_idle;
+  logic has_place_q;
+  logic [PlaceBits-1:0] idle_place, place_q;
+
+  always_comb begin
+    is_idle = ~busy_o;
+    if (begin_i) is_idle[begin_place_i] = 1'b0;
+    idle_place = '0;
+    for (int unsigned after = 1; after <= Slots; after++) begin
+      if (is_idle[Slots-after]) idle_place = PlaceBits'(Slots - after);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    has_place_q <= is_idle != '0 && !rst_i;
+    place_q <= idle_place;
+  end
+
+  assign has_place_o = has_place_q;
+  assign place_o = place_q;
 
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_slots
     slot_state_e state_q, state_d;

@@ -79,9 +79,6 @@ package accelerator_pkg;
     // A read by address of the same buffer as the read before. Memory may accept it before that read has
     // ended; an error of that read ends this one, too.
     logic follows;
-    // The lines are columns of a leaf: they never change while the buffer is in use, so they may be read from
-    // a copy in on-board memory. A read by LID may begin with the header: see line_beat_t.
-    logic columns;
     lid_t lid;
     bus_address_t address;
     // the first line, counted from the start of the buffer
@@ -95,12 +92,47 @@ package accelerator_pkg;
     // beat is the last one of the read.
     logic error;
     logic last;
-    // The header that the read by LID has returned is that of the copy: only what never changes is current.
-    logic copied;
     // address of the buffer, for further reads of it
     bus_address_t address;
     line_t data;
   } line_beat_t;
+
+  // The place of a unit that executes many requests, for one of them.
+  typedef logic [5:0] port_place_t;
+  localparam int unsigned PlacesMax = 2 ** $bits(port_place_t);
+
+  // A read of adjacent lines of a leaf for a place, within a page. Two reads of a place may be in flight.
+  typedef struct packed {
+    port_place_t place;
+    // tells the reads of the place apart
+    logic number;
+    // 1: reads the current buffer of the leaf `lid`; 0: reads the buffer at `address`, unless it follows
+    logic by_lid;
+    // reads the buffer of the last read of the place that did not follow
+    logic follows;
+    // The lines are columns: they never change while the buffer is in use, so they may be read from a copy in
+    // on-board memory. A read by LID may begin with the header: see place_line_t.
+    logic columns;
+    lid_t lid;
+    bus_address_t address;
+    // the first line, counted from the start of the buffer; number of lines, at least 1
+    line_count_t first;
+    line_count_t count;
+  } place_read_t;
+
+  // A line of a read of a place, which the unit takes at once. The lines of a read arrive in order, those of
+  // different reads in any order.
+  typedef struct packed {
+    port_place_t place;
+    logic number;
+    // the last line of the read
+    logic last;
+    // The read has failed: data is undefined. A LID that is not mapped has one such line.
+    logic error;
+    // the line comes from a copy in on-board memory: of the header, only what never changes is current
+    logic copied;
+    line_t data;
+  } place_line_t;
 
   // A request that the engines execute.
   typedef struct packed {

@@ -1,5 +1,6 @@
 // Chooses one of several numbers that ask, in turn. The choice is a register: it stays until it is taken, and
-// the number should ask until then. A number that was taken may not ask in the next cycle.
+// the number should ask until then. A number can be chosen from the cycle on after it began to ask. A number
+// that was taken may not ask in the next cycle.
 
 `default_nettype none
 
@@ -23,9 +24,9 @@ module picker #(
   logic valid_q;
   logic [IndexBits-1:0] index_d, index_q;
   // the number that was chosen last
-  logic [Count-1:0] chosen_d, chosen_q, asks, later;
+  logic [Count-1:0] chosen_d, chosen_q, asks_q, asks, later;
 
-  assign asks = asks_i & ~is_index_o;
+  assign asks = asks_q & ~is_index_o;
   assign later = asks & ~(chosen_q | (chosen_q - 1'b1));
   assign chosen_d = later != '0 ? later & (~later + 1'b1) : asks & (~asks + 1'b1);
 
@@ -35,6 +36,7 @@ module picker #(
   end
 
   always_ff @(posedge clk_i) begin
+    asks_q <= rst_i ? '0 : asks_i & ~is_index_o;
     if (rst_i) {valid_q, chosen_q} <= {1'b0, Count'(1)};
     else if (!valid_q || take_i) begin
       valid_q <= asks != '0;

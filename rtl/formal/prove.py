@@ -64,7 +64,7 @@ PROOFS = [
     Proof("page_table", 17, 0, [
         # A word that was read during a mapping is cached; a word is cached in the first cycle of a mapping. A
         # mapping that drops no word needs longer runs: a planted bug.
-        ("if (map_valid_i) flights_q[index].lookup.kept <= 1'b0;", ""),
+        ("else if (map_valid_i) kept_q[index] <= 1'b0;", ""),
         ("fills = fills_q && !map_valid_i", "fills = fills_q"),
     ]),
     Proof("node_cache", 18, 0, [

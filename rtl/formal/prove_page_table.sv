@@ -61,7 +61,9 @@ module prove_page_table
   end
 
   page_table #(
-    .ClientCount(1),
+    .Ports(1),
+    .ReaderBits(1),
+    .CachedReaders(1),
     .LidCount(512),
     .KeptLids(2)
   ) u_page_table (
@@ -70,10 +72,12 @@ module prove_page_table
     .lookup_valid_i,
     .lookup_ready_o(lookup_ready),
     .lookup_i(lookup),
+    .lookup_reader_i('0),
     .map_valid_i(map_q),
     .drop_i(drop),
     .map_lid_i(lid_t'(Watched)),
     .found_valid_o(found_valid),
+    .found_reader_o(),
     .found_o(found),
     .found_columns_o(),
     .lacks_valid_o(),

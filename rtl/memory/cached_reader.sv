@@ -1,5 +1,6 @@
 // Reads bursts from host memory, from the cache of nodes in on-board memory, from columns of leaves behind
-// it, or from nodes on chip. A client that reads columns reads no cacheable nodes.
+// it, or from nodes on chip. Only clients read cacheable nodes: the bursts of places, whose tags are the
+// greatest, pass the cache and the nodes on chip.
 
 `default_nettype none
 
@@ -10,8 +11,11 @@ module cached_reader
   import axi_pkg::*;
   import memory_pkg::*;
 #(
+  // see client_ports
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
+  parameter int unsigned Units = 1,
+  parameter int unsigned Places = 4,
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
@@ -21,10 +25,9 @@ module cached_reader
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  // the clients, and the filler of nodes on chip
-  localparam int unsigned ClientBits = reader_bits(ClientCount),
+  localparam int unsigned Ports = ClientCount + 1 + Units,
   localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = ClientBits + BankBits,
+  localparam int unsigned TagBits = reader_bits(ClientCount, Units * Places) + BankBits,
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
   localparam int unsigned CachePlaceBits = $clog2(CacheLines),
   // lines of the cache, and after them those of columns
@@ -39,20 +42,20 @@ module cached_reader
   input logic [1:0] levels_on_chip_i,
   input line_count_t node_lines_i,
 
-  input  logic       [ClientCount-1:0]               burst_valid_i,
-  output logic       [ClientCount-1:0]               burst_ready_o,
-  input  burst_t     [ClientCount-1:0]               burst_i,
-  input  logic       [ClientCount-1:0][BankBits-1:0] burst_bank_i,
-  input  node_name_t [ClientCount-1:0]               name_i,
+  input  logic       [Ports-1:0]              burst_valid_i,
+  output logic       [Ports-1:0]              burst_ready_o,
+  input  burst_t     [Ports-1:0]              burst_i,
+  input  logic       [Ports-1:0][TagBits-1:0] burst_tag_i,
+  input  node_name_t [Ports-1:0]              name_i,
 
   input  logic drop_valid_i,
   output logic drop_ready_o,
   input  lid_t drop_lid_i,
 
-  // the line for each client
-  output logic        [ClientCount-1:0]               line_valid_o,
-  output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
-  output burst_line_t [ClientCount-1:0]               line_o,
+  // the line for each port
+  output logic        [Ports-1:0]              line_valid_o,
+  output logic        [Ports-1:0][TagBits-1:0] line_tag_o,
+  output burst_line_t [Ports-1:0]              line_o,
 
   // see host_reader
   output axi_read_request_t  host_o,
@@ -80,23 +83,24 @@ module cached_reader
   output cache_events_t events_o
 );
 
+  // The tags of all readers before the places, and perhaps of some of these.
+  localparam int unsigned CacheTagBits = $clog2(first_place(ClientCount)) + BankBits;
+
   typedef struct packed {
-    logic [BankBits-1:0] bank;
+    logic [TagBits-1:0] tag;
     logic on_board;
     bus_address_t address;
     burst_lines_t lines;
     node_name_t name;
   } element_t;
 
-  element_t [ClientCount-1:0] elements;
+  element_t [Ports-1:0] elements;
   element_t element;
-  logic [ClientBits-1:0] client;
-  logic [(ClientCount > 1 ? $clog2(ClientCount) : 1)-1:0] arbitrated;
   logic valid, ready;
 
-  for (genvar index = 0; index < ClientCount; index++) begin : gen_elements
+  for (genvar index = 0; index < Ports; index++) begin : gen_elements
     assign elements[index] = '{
-      bank: burst_bank_i[index],
+      tag: burst_tag_i[index],
       on_board: burst_i[index].on_board,
       address: burst_i[index].address,
       lines: burst_i[index].lines,
@@ -106,7 +110,7 @@ module cached_reader
 
   arbiter_tree #(
     .T(element_t),
-    .Count(ClientCount)
+    .Count(Ports)
   ) u_arbiter (
     .clk_i, .rst_i,
     .in_valid_i(burst_valid_i),
@@ -115,33 +119,31 @@ module cached_reader
     .out_valid_o(valid),
     .out_ready_i(ready),
     .out_o(element),
-    .out_index_o(arbitrated)
+    .out_index_o()
   );
 
-  assign client = ClientBits'(arbitrated);
-
-  // ---- nodes on chip, then the cache ----
+  // ---- columns, and nodes that are kept ----
 
   localparam int unsigned Streams = 2;
-  logic other_valid, other_ready, dropped;
+  logic is_place, node_burst_valid, node_burst_ready, place_valid, place_ready;
   logic [Streams-1:0] chip_valid, chip_ready;
-  logic [Streams-1:0][TagBits-1:0] chip_tag;
+  logic [Streams-1:0][CacheTagBits-1:0] chip_tag;
+  logic [Streams-1:0][TagBits-1:0] chip_line_tag;
   burst_line_t [Streams-1:0] chip_line;
-  bus_address_t other_address, host_address;
-  burst_lines_t other_lines, host_lines;
-  logic [TagBits-1:0] other_tag, host_tag, host_line_tag;
-  buffer_name_t other_name;
+  bus_address_t node_address, host_address;
+  burst_lines_t node_lines, host_lines;
+  logic [CacheTagBits-1:0] node_tag;
+  logic [TagBits-1:0] host_tag, host_line_tag;
   burst_line_t host_line;
-  logic host_valid, host_ready, redirects;
-  logic [Channels-1:0] hit_done;
+  logic node_valid, node_ready, host_valid, host_ready, redirects;
+  logic [Channels-1:0] hit_done, node_hit_done;
+  logic [Channels-1:0][CacheTagBits-1:0] node_hit_tag, node_written_tag;
   logic host_line_valid;
-  logic fill_start, filled_valid, filled_ready, filled_failed;
-  logic [TagBits-1:0] fill_tag, filled_tag;
-  logic [CachePlaceBits-1:0] fill_place;
+  logic [CacheTagBits-1:0] write_tag;
   logic hit_valid, hit_ready, any_valid, any_ready;
   logic [CachePlaceBits-1:0] hit_place;
   burst_lines_t hit_lines;
-  logic [TagBits-1:0] hit_tag;
+  logic [CacheTagBits-1:0] hit_tag;
 
   column_router #(
     .TagBits(TagBits),
@@ -153,100 +155,47 @@ module cached_reader
     .on_board_i(element.on_board),
     .burst_address_i(element.address),
     .burst_lines_i(element.lines),
-    .burst_tag_i({client, element.bank}),
+    .burst_tag_i(element.tag),
     .other_valid_o(any_valid), .other_ready_i(any_ready),
     .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
-    .hit_place_i(hit_place), .hit_lines_i(hit_lines), .hit_tag_i(hit_tag),
+    .hit_place_i(hit_place), .hit_lines_i(hit_lines), .hit_tag_i(TagBits'(hit_tag)),
     .read_valid_o(hit_valid_o), .read_ready_i(hit_ready_i),
     .read_place_o(hit_place_o), .read_lines_o(hit_lines_o), .read_tag_o(hit_tag_o),
     .column_lines_o(events_o.column_lines)
   );
 
-  assign dropped = drop_valid_i && drop_ready_o;
+  assign is_place = 32'(element.tag) >> BankBits >= first_place(ClientCount);
+  assign node_burst_valid = any_valid && !is_place;
+  assign place_valid = any_valid && is_place;
+  assign any_ready = is_place ? place_ready : node_burst_ready;
 
-  top_nodes #(
-    .TagBits(TagBits),
-    .FillTag({ClientBits'(ClientCount), BankBits'(0)}),
-    .Nodes(NodesOnChip),
-    .EntryLines(CacheEntryLines),
-    .LidCount(LidCount)
-  ) u_top_nodes (
-    .clk_i, .rst_i,
-    .levels_i(levels_on_chip_i),
-    .node_lines_i,
-    .drop_valid_i(dropped),
-    .drop_lid_i,
-    .burst_valid_i(any_valid), .burst_ready_o(any_ready),
-    .burst_address_i(element.address),
-    .burst_lines_i(element.lines),
-    .burst_tag_i({client, element.bank}),
-    .name_i(element.name),
-    .other_valid_o(other_valid), .other_ready_i(other_ready),
-    .other_address_o(other_address), .other_lines_o(other_lines),
-    .other_tag_o(other_tag), .other_name_o(other_name),
-    .line_valid_i(host_line_valid),
-    .line_tag_i(host_line_tag),
-    .line_i(host_line),
-    .beat_valid_o(chip_valid), .beat_ready_i(chip_ready),
-    .beat_tag_o(chip_tag), .beat_o(chip_line)
-  );
-
-  node_cache #(
-    .TagBits(TagBits),
-    .Channels(Channels),
+  cached_nodes #(
+    .TagBits(CacheTagBits),
+    .FillTag(CacheTagBits'(chip_filler_number(ClientCount) << BankBits)),
+    .NodesOnChip(NodesOnChip),
     .Sets(CacheSets),
     .Ways(CacheWays),
-    .EntryLines(CacheEntryLines)
-  ) u_node_cache (
-    .clk_i, .rst_i,
-    .enable_i(cache_i),
+    .EntryLines(CacheEntryLines),
+    .LidCount(LidCount),
+    .Channels(Channels)
+  ) u_nodes (
     .redirects_i(redirects),
-    .halvings_i(cache_halvings_i),
-    .burst_valid_i(other_valid), .burst_ready_o(other_ready),
-    .burst_address_i(other_address),
-    .burst_lines_i(other_lines),
-    .burst_tag_i(other_tag),
-    .name_i(other_name),
-    .host_valid_o(host_valid), .host_ready_i(host_ready),
-    .host_address_o(host_address),
-    .host_lines_o(host_lines),
-    .host_tag_o(host_tag),
+    .burst_valid_i(node_burst_valid), .burst_ready_o(node_burst_ready),
+    .burst_address_i(element.address), .burst_lines_i(element.lines),
+    .burst_tag_i(CacheTagBits'(element.tag)), .name_i(element.name),
+    .host_valid_o(node_valid), .host_ready_i(node_ready),
+    .host_address_o(node_address), .host_lines_o(node_lines), .host_tag_o(node_tag),
+    .line_valid_i(host_line_valid && host_line_tag >> CacheTagBits == '0),
+    .line_tag_i(CacheTagBits'(host_line_tag)), .line_i(host_line),
     .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
     .hit_place_o(hit_place), .hit_lines_o(hit_lines), .hit_tag_o(hit_tag),
-    .hit_done_i(hit_done),
-    .hit_done_tag_i(hit_line_tag_i),
-    .fill_start_o(fill_start),
-    .fill_tag_o(fill_tag), .fill_place_o(fill_place),
-    .filled_valid_i(filled_valid), .filled_ready_o(filled_ready),
-    .filled_tag_i(filled_tag), .filled_failed_i(filled_failed),
-    .drop_valid_i,
-    .drop_ready_o,
-    .drop_lid_i,
-    .counts_hit_o(events_o.hit),
-    .counts_miss_o(events_o.miss)
-  );
-
-  cache_filler #(
-    .TagBits(TagBits),
-    .PlaceBits(CachePlaceBits),
-    .Channels(Channels)
-  ) u_cache_filler (
-    .clk_i, .rst_i,
-    .start_i(fill_start),
-    .start_tag_i(fill_tag), .start_place_i(fill_place),
-    .line_valid_i(host_line_valid),
-    .line_tag_i(host_line_tag),
-    .line_i(host_line),
-    .write_valid_o,
-    .write_ready_i,
-    .write_tag_o,
-    .write_place_o,
-    .write_o,
-    .written_i,
-    .written_tag_i,
-    .written_error_i,
-    .filled_valid_o(filled_valid), .filled_ready_i(filled_ready),
-    .filled_tag_o(filled_tag), .filled_failed_o(filled_failed)
+    .hit_done_i(node_hit_done), .hit_done_tag_i(node_hit_tag),
+    .write_tag_o(write_tag),
+    .written_tag_i(node_written_tag),
+    .beat_valid_o(chip_valid), .beat_ready_i(chip_ready),
+    .beat_tag_o(chip_tag), .beat_o(chip_line),
+    .counts_hit_o(events_o.hit), .counts_miss_o(events_o.miss),
+    .*
   );
 
   load_balancer #(
@@ -262,11 +211,25 @@ module cached_reader
     .redirects_o(redirects)
   );
 
-  // ---- lines ----
+  // ---- host memory, and lines ----
+
+  arbiter #(
+    .T(logic [$bits(bus_address_t)+$bits(burst_lines_t)+TagBits-1:0]),
+    .Count(2)
+  ) u_to_host (
+    .clk_i, .rst_i,
+    .in_valid_i({place_valid, node_valid}),
+    .in_ready_o({place_ready, node_ready}),
+    .in_i({element.address, element.lines, element.tag, node_address, node_lines, TagBits'(node_tag)}),
+    .in_last_i('1),
+    .out_valid_o(host_valid),
+    .out_ready_i(host_ready),
+    .out_o({host_address, host_lines, host_tag}),
+    .out_last_o(), .out_index_o()
+  );
 
   host_reader #(
-    .ClientCount(ClientCount),
-    .Banks(Banks)
+    .TagBits(TagBits)
   ) u_host_reader (
     .burst_valid_i(host_valid), .burst_ready_o(host_ready),
     .burst_address_i(host_address),
@@ -281,6 +244,8 @@ module cached_reader
   line_router #(
     .ClientCount(ClientCount),
     .Banks(Banks),
+    .Units(Units),
+    .Places(Places),
     .Channels(Channels),
     .Streams(Streams)
   ) u_line_router (
@@ -290,16 +255,23 @@ module cached_reader
     .cache_valid_i(hit_line_valid_i), .cache_ready_o(hit_line_ready_o),
     .cache_tag_i(hit_line_tag_i), .cache_i(hit_line_i),
     .chip_valid_i(chip_valid), .chip_ready_o(chip_ready),
-    .chip_tag_i(chip_tag), .chip_i(chip_line),
+    .chip_tag_i(chip_line_tag), .chip_i(chip_line),
     .line_valid_o,
-    .line_bank_o,
+    .line_tag_o,
     .line_o
   );
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_done
     assign hit_done[channel] =
         hit_line_valid_i[channel] && hit_line_ready_o[channel] && hit_line_i[channel].last;
+    assign node_hit_done[channel] = hit_done[channel] && hit_line_tag_i[channel] >> CacheTagBits == '0;
+    assign node_hit_tag[channel] = CacheTagBits'(hit_line_tag_i[channel]);
+    assign node_written_tag[channel] = CacheTagBits'(written_tag_i[channel]);
   end
+  for (genvar stream = 0; stream < Streams; stream++) begin : gen_streams
+    assign chip_line_tag[stream] = TagBits'(chip_tag[stream]);
+  end
+  assign write_tag_o = TagBits'(write_tag);
   assign events_o.dram_lines = 4'($countones(hit_line_valid_i & hit_line_ready_o));
   assign events_o.chip_lines = chip_valid & chip_ready;
 

@@ -2,10 +2,6 @@
 // bursts, and returns their lines in order. A read with `follows` begins when all bursts of the previous
 // read have been requested. An error ends all reads that were accepted. A burst has its bank when it is
 // offered, so an offer waits for nothing but its acceptance.
-//
-// Columns of a leaf are read from on-board memory if the word of its LID says that they are there, until the
-// LID is mapped again: after that the place may get the columns of another buffer. A read by LID gets the
-// header from there, too, and says so.
 
 `default_nettype none
 
@@ -17,10 +13,7 @@ module client_port
 #(
   // maximum number of bursts in flight
   parameter int unsigned Banks = 2,
-  // number of LIDs that can be mapped
-  parameter int unsigned LidCount = 65536,
-  localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned LidBits = $clog2(LidCount)
+  localparam int unsigned BankBits = $clog2(Banks)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -39,16 +32,6 @@ module client_port
   output lookup_t      lookup_o,
   input  logic         found_valid_i,
   input  bus_address_t found_i,
-  input  logic         found_columns_i,
-
-  // Columns may be read from on-board memory. A mapping is being written.
-  input  logic columns_i,
-  input  logic map_valid_i,
-  // verilator lint_off UNUSEDSIGNAL
-  input  lid_t map_lid_i,
-  // verilator lint_on UNUSEDSIGNAL
-  // bursts of columns are in flight from on-board memory
-  output logic reads_columns_o,
 
   output logic                burst_valid_o,
   input  logic                burst_ready_i,
@@ -77,7 +60,7 @@ module client_port
   typedef logic [$clog2(OpenMax + 1)-1:0] open_t;
 
   state_e state_d, state_q;
-  logic cacheable_q, columns_q;
+  logic cacheable_q;
   depth_e depth_q;
   lid_t lid_q;
   bus_address_t address_q;
@@ -126,7 +109,6 @@ module client_port
     starts_q <= state_q != Requests && state_d == Requests;
     if (takes) begin
       {cacheable_q, depth_q} <= {read_i.cacheable, read_i.depth};
-      columns_q <= read_i.columns && columns_i;
       if (!read_i.follows) lid_q <= read_i.lid;
       address_q <= read_i.address;
       first_q <= read_i.first;
@@ -134,45 +116,6 @@ module client_port
     end
     if (state_q == Waits) address_q <= found_i;
   end
-
-  // ---- columns in on-board memory
-
-  // The LID was not mapped since the read by LID began, and its columns are in on-board memory.
-  logic is_current_q, is_mapped_q, has_columns_q;
-  logic is_on_board;
-  // the first line of the read by LID came from there
-  logic copied_q;
-  // the next line to request
-  line_count_t line_q;
-  column_place_t place;
-  logic [Banks-1:0] flies_q;
-
-  always_ff @(posedge clk_i) begin
-    is_mapped_q <= map_valid_i && map_lid_i[LidBits-1:0] == lid_q[LidBits-1:0];
-    if (takes && !read_i.follows) is_current_q <= read_i.by_lid;
-    else if (is_mapped_q) is_current_q <= 1'b0;
-    if (state_q == Waits) has_columns_q <= found_columns_i;
-    if (starts_q) line_q <= first_q;
-    else if (reserves) line_q <= line_q + line_count_t'(split.lines);
-    if (takes && !read_i.follows) copied_q <= 1'b0;
-    else if (reserves && is_on_board && line_q == '0) copied_q <= 1'b1;
-    if (rst_i) is_current_q <= 1'b0;
-  end
-
-  assign is_on_board = columns_q && has_columns_q && is_current_q && !is_mapped_q
-      && line_q + line_count_t'(split.lines) <= line_count_t'(ColumnLines);
-  assign place = '{lid: lid_q, line: line_q[ColumnLineBits-1:0]};
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      flies_q <= '0;
-    end else begin
-      if (line_valid_i && line_i.last) flies_q[line_bank_i] <= 1'b0;
-      if (reserves && is_on_board) flies_q[bank] <= 1'b1;
-    end
-  end
-
-  assign reads_columns_o = flies_q != '0;
 
   // ---- bursts
 
@@ -192,11 +135,7 @@ module client_port
   always_ff @(posedge clk_i) begin
     if (rst_i) offers_q <= 1'b0;
     else offers_q <= reserves || (offers_q && !burst_ready_i);
-    if (reserves) begin
-      {burst_q, bank_q} <= {split, bank};
-      burst_q.on_board <= is_on_board;
-      if (is_on_board) burst_q.address <= bus_address_t'({place, LineIndexBits'(0)});
-    end
+    if (reserves) {burst_q, bank_q} <= {split, bank};
   end
 
   burst_buffer #(
@@ -224,7 +163,7 @@ module client_port
   assign read_ready_o = state_q == Idle && !fails
       && (open_q == '0 || (read_i.follows && open_q != open_t'(OpenMax)));
   assign lookup_valid_o = state_q == LooksUp;
-  assign lookup_o = '{kept: cacheable_q, columns: columns_q, lid: lid_q};
+  assign lookup_o = '{kept: cacheable_q, columns: 1'b0, lid: lid_q};
   assign name_o = '{depth: depth_q, buffer: '{cacheable: cacheable_q, lid: lid_q, address: address_q}};
   assign burst_valid_o = offers_q;
   assign burst_o = burst_q;
@@ -232,7 +171,6 @@ module client_port
   assign beat_valid_o = state_q == Fails || buffer_valid;
   assign beat_o.last = state_q == Fails || buffer_last;
   assign beat_o.error = state_q == Fails || buffer_error;
-  assign beat_o.copied = copied_q;
   assign beat_o.address = address_q;
 
   `ASSERT(ReadIsAllowed, !read_valid_i || read_i.count != '0)
@@ -244,11 +182,6 @@ module client_port
   `ASSERT(NoBurstIsLeft, open_q != '0 || drains || !(buffer_valid || split_valid || offers_q))
   `ASSERT(NothingFollowsAnError, !(takes && ends && beat_o.error))
   `ASSERT(FollowingReadHasTheLid, !takes || !read_i.follows || !read_i.cacheable || read_i.lid == lid_q)
-  `ASSERT(ColumnsAreNotCacheable, !read_valid_i || !(read_i.columns && read_i.cacheable))
-  `ASSERT(CurrentHeaderIsNotAColumn, !read_valid_i ||
-      !(read_i.columns && read_i.follows && read_i.first == '0))
-  `COVER(ColumnsOnBoard, reserves && is_on_board)
-  `COVER(IsMappedMeanwhile, is_mapped_q && is_current_q && has_columns_q)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, lookup_o)
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_o, burst_bank_o})

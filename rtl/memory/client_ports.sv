@@ -1,4 +1,5 @@
-// The ports of all clients of the memory system, and after them that of the filler of columns.
+// The ports of the memory system: those of all clients, that of the filler of columns, and those of units
+// with places. Each burst gets a tag, and each lookup the number of its reader.
 
 `default_nettype none
 
@@ -13,8 +14,15 @@ module client_ports
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  localparam int unsigned Ports = ClientCount + 1,
-  localparam int unsigned BankBits = $clog2(Banks)
+  // units, and the places of each
+  parameter int unsigned Units = 1,
+  parameter int unsigned Places = 4,
+  // the clients, and the filler of columns
+  localparam int unsigned Readers = ClientCount + 1,
+  localparam int unsigned Ports = Readers + Units,
+  localparam int unsigned BankBits = $clog2(Banks),
+  localparam int unsigned ReaderBits = reader_bits(ClientCount, Units * Places),
+  localparam int unsigned TagBits = ReaderBits + BankBits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -26,6 +34,13 @@ module client_ports
   input  logic       [ClientCount-1:0] beat_ready_i,
   output line_beat_t [ClientCount-1:0] beat_o,
 
+  // see place_port
+  input  logic        [Units-1:0] place_read_valid_i,
+  output logic        [Units-1:0] place_read_ready_o,
+  input  place_read_t [Units-1:0] place_read_i,
+  output logic        [Units-1:0] place_line_valid_o,
+  output place_line_t [Units-1:0] place_line_o,
+
   // columns of leaves are kept in on-board memory, and read from there; lines of a node
   input logic        columns_i,
   input line_count_t node_lines_i,
@@ -34,20 +49,22 @@ module client_ports
   input lid_t map_lid_i,
 
   // of each port: see client_port
-  output logic       [Ports-1:0]               lookup_valid_o,
-  input  logic       [Ports-1:0]               lookup_ready_i,
-  output lookup_t    [Ports-1:0]               lookup_o,
-  input  logic       [Ports-1:0]               found_valid_i,
-  input  bus_address_t                         found_i,
-  input  logic                                 found_columns_i,
-  output logic       [Ports-1:0]               burst_valid_o,
-  input  logic       [Ports-1:0]               burst_ready_i,
-  output burst_t     [Ports-1:0]               burst_o,
-  output logic       [Ports-1:0][BankBits-1:0] burst_bank_o,
-  output node_name_t [Ports-1:0]               name_o,
-  input  logic       [Ports-1:0]               line_valid_i,
-  input  logic       [Ports-1:0][BankBits-1:0] line_bank_i,
-  input  burst_line_t [Ports-1:0]              line_i,
+  output logic       [Ports-1:0]                 lookup_valid_o,
+  input  logic       [Ports-1:0]                 lookup_ready_i,
+  output lookup_t    [Ports-1:0]                 lookup_o,
+  output logic       [Ports-1:0][ReaderBits-1:0] lookup_reader_o,
+  input  logic                                   found_valid_i,
+  input  logic       [ReaderBits-1:0]            found_reader_i,
+  input  bus_address_t                           found_i,
+  input  logic                                   found_columns_i,
+  output logic       [Ports-1:0]                 burst_valid_o,
+  input  logic       [Ports-1:0]                 burst_ready_i,
+  output burst_t     [Ports-1:0]                 burst_o,
+  output logic       [Ports-1:0][TagBits-1:0]    burst_tag_o,
+  output node_name_t [Ports-1:0]                 name_o,
+  input  logic       [Ports-1:0]                 line_valid_i,
+  input  logic       [Ports-1:0][TagBits-1:0]    line_tag_i,
+  input  burst_line_t [Ports-1:0]                line_i,
 
   // of the filler: see column_filler
   input  logic          lacks_valid_i,
@@ -64,9 +81,10 @@ module client_ports
   output bus_address_t  mark_address_o
 );
 
-  logic [Ports-1:0] read_valid, read_ready, beat_valid, beat_ready, reads_columns;
-  line_read_t [Ports-1:0] read;
-  line_beat_t [Ports-1:0] beat;
+  logic [Readers-1:0] read_valid, read_ready, beat_valid, beat_ready;
+  logic [Units-1:0][2*Places-1:0] reads_columns;
+  line_read_t [Readers-1:0] read;
+  line_beat_t [Readers-1:0] beat;
 
   assign read_valid[ClientCount-1:0] = read_valid_i;
   assign read_ready_o = read_ready[ClientCount-1:0];
@@ -75,10 +93,14 @@ module client_ports
   assign beat_ready[ClientCount-1:0] = beat_ready_i;
   assign beat_o = beat[ClientCount-1:0];
 
-  for (genvar index = 0; index < Ports; index++) begin : gen_ports
+  for (genvar index = 0; index < Readers; index++) begin : gen_ports
+    logic [BankBits-1:0] bank;
+
+    assign lookup_reader_o[index] = ReaderBits'(index);
+    assign burst_tag_o[index] = {ReaderBits'(index), bank};
+
     client_port #(
-      .Banks(Banks),
-      .LidCount(LidCount)
+      .Banks(Banks)
     ) u_client_port (
       .clk_i,
       .rst_i,
@@ -91,26 +113,69 @@ module client_ports
       .lookup_valid_o(lookup_valid_o[index]),
       .lookup_ready_i(lookup_ready_i[index]),
       .lookup_o(lookup_o[index]),
-      .found_valid_i(found_valid_i[index]),
+      .found_valid_i(found_valid_i && found_reader_i == ReaderBits'(index)),
+      .found_i,
+      .burst_valid_o(burst_valid_o[index]),
+      .burst_ready_i(burst_ready_i[index]),
+      .burst_o(burst_o[index]),
+      .burst_bank_o(bank),
+      .name_o(name_o[index]),
+      .line_valid_i(line_valid_i[index]),
+      .line_bank_i(line_tag_i[index][BankBits-1:0]),
+      .line_i(line_i[index])
+    );
+  end
+
+  for (genvar unit = 0; unit < Units; unit++) begin : gen_units
+    localparam int unsigned Port = Readers + unit;
+    localparam int unsigned First = first_place(ClientCount) + unit * Places;
+
+    logic is_found, number;
+    logic [ReaderBits-1:0] line_reader;
+    // verilator lint_off UNUSEDSIGNAL
+    port_place_t lookup_place, burst_place;
+    // verilator lint_on UNUSEDSIGNAL
+
+    assign is_found = 32'(found_reader_i) >= First && 32'(found_reader_i) < First + Places;
+    assign line_reader = line_tag_i[Port][TagBits-1:BankBits];
+    assign lookup_reader_o[Port] = ReaderBits'(First) + ReaderBits'(lookup_place);
+    assign burst_tag_o[Port] = {ReaderBits'(First) + ReaderBits'(burst_place), BankBits'(number)};
+    assign name_o[Port] = '0;
+
+    place_port #(
+      .Places(Places),
+      .LidCount(LidCount)
+    ) u_place_port (
+      .clk_i,
+      .rst_i,
+      .read_valid_i(place_read_valid_i[unit]), .read_ready_o(place_read_ready_o[unit]),
+      .read_i(place_read_i[unit]),
+      .line_valid_o(place_line_valid_o[unit]),
+      .line_o(place_line_o[unit]),
+      .lookup_valid_o(lookup_valid_o[Port]), .lookup_ready_i(lookup_ready_i[Port]),
+      .lookup_o(lookup_o[Port]),
+      .lookup_place_o(lookup_place),
+      .found_valid_i(found_valid_i && is_found),
+      .found_place_i(port_place_t'(32'(found_reader_i) - First)),
       .found_i,
       .found_columns_i,
       .columns_i,
       .map_valid_i,
       .map_lid_i,
-      .reads_columns_o(reads_columns[index]),
-      .burst_valid_o(burst_valid_o[index]),
-      .burst_ready_i(burst_ready_i[index]),
-      .burst_o(burst_o[index]),
-      .burst_bank_o(burst_bank_o[index]),
-      .name_o(name_o[index]),
-      .line_valid_i(line_valid_i[index]),
-      .line_bank_i(line_bank_i[index]),
-      .line_i(line_i[index])
+      .reads_columns_o(reads_columns[unit]),
+      .burst_valid_o(burst_valid_o[Port]), .burst_ready_i(burst_ready_i[Port]),
+      .burst_o(burst_o[Port]),
+      .burst_place_o(burst_place),
+      .burst_number_o(number),
+      .line_valid_i(line_valid_i[Port]),
+      .line_place_i(port_place_t'(32'(line_reader) - First)),
+      .line_number_i(line_tag_i[Port][0]),
+      .line_i(line_i[Port])
     );
   end
 
   column_filler #(
-    .Readers(Ports),
+    .Readers(2 * Units * Places),
     .Channels(Channels)
   ) u_column_filler (
     .enable_i(columns_i),

@@ -3,7 +3,7 @@
 //
 // - The place of the columns depends only on the LID. Nothing is written while bursts are in flight from
 //   on-board memory that began before: they may read the columns of an earlier buffer from the same place. A
-//   client that reads later has the current word of the page table.
+//   read that begins later has the current word of the page table.
 // - The columns are marked when memory has acknowledged all lines, and only if the LID was not mapped since
 //   the fill began. So the mark is true as long as the word names this buffer.
 
@@ -15,7 +15,7 @@ module column_filler
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  // clients that read columns
+  // reads of places
   parameter int unsigned Readers = 4,
   // channels of on-board memory
   parameter int unsigned Channels = 1
@@ -32,7 +32,7 @@ module column_filler
   // a mapping is being written
   input logic map_valid_i,
   input lid_t map_lid_i,
-  // bursts of columns are in flight for these clients
+  // for each read: its burst reads columns from on-board memory
   input logic [Readers-1:0] reads_columns_i,
 
   output logic       read_valid_o,

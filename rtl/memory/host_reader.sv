@@ -1,6 +1,6 @@
-// Reads the bursts of all clients from host memory over AXI4. The id is the tag of a burst: a client and one
-// of its banks. A tag has at most one read in flight, and its client has reserved room for the lines, so the
-// reader always accepts them. A read that fails ends with an error when its last beat has arrived.
+// Reads the bursts of all ports from host memory over AXI4. The id is the tag of a burst. A tag has at most
+// one read in flight, and its port has room for the lines, so the reader always accepts them. A read that
+// fails ends with an error when its last beat has arrived.
 
 `default_nettype none
 
@@ -11,12 +11,7 @@ module host_reader
   import axi_pkg::*;
   import memory_pkg::*;
 #(
-  parameter int unsigned ClientCount = 4,
-  parameter int unsigned Banks = 2,
-  // the clients, and the filler of nodes on chip
-  localparam int unsigned ClientBits = reader_bits(ClientCount),
-  localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = ClientBits + BankBits
+  parameter int unsigned TagBits = 3
 ) (
   input logic clk_i,
   input logic rst_i,

@@ -1,8 +1,9 @@
-// Routes lines to the clients that requested them: from host memory, from the cache in each channel of
-// on-board memory, and from each stream of the nodes on chip. Four clients are a group, which receives a line
-// a cycle, so sources deliver lines in the same cycle if their groups differ. For the same group, host memory
-// has priority, then the channels in ascending order, then the streams. Lines for no client are discarded. A
-// line arrives in the cycle after it was routed. Lines of host memory and channels come from registers.
+// Routes lines to the ports that requested them: from host memory, from the cache in each channel of on-board
+// memory, and from each stream of the nodes on chip. A unit with places, or four other readers, are a group,
+// which receives a line a cycle, so sources deliver lines in the same cycle if their groups differ. For the
+// same group, host memory has priority, then the channels in ascending order, then the streams. Lines for no
+// port are discarded. A line arrives in the cycle after it was routed. Lines of host memory and channels come
+// from registers.
 
 `default_nettype none
 
@@ -11,16 +12,19 @@
 module line_router
   import memory_pkg::*;
 #(
+  // see client_ports
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
+  parameter int unsigned Units = 1,
+  parameter int unsigned Places = 4,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
   // streams of nodes on chip
   parameter int unsigned Streams = 1,
-  // the clients, and the filler of nodes on chip
-  localparam int unsigned ClientBits = reader_bits(ClientCount),
+  localparam int unsigned Readers = ClientCount + 1,
+  localparam int unsigned Ports = Readers + Units,
   localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = ClientBits + BankBits
+  localparam int unsigned TagBits = reader_bits(ClientCount, Units * Places) + BankBits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -40,25 +44,27 @@ module line_router
   input  logic        [Streams-1:0][TagBits-1:0] chip_tag_i,
   input  burst_line_t [Streams-1:0]              chip_i,
 
-  output logic        [ClientCount-1:0]               line_valid_o,
-  output logic        [ClientCount-1:0][BankBits-1:0] line_bank_o,
-  output burst_line_t [ClientCount-1:0]               line_o
+  output logic        [Ports-1:0]              line_valid_o,
+  output logic        [Ports-1:0][TagBits-1:0] line_tag_o,
+  output burst_line_t [Ports-1:0]              line_o
 );
 
-  localparam int unsigned GroupClients = 4;
-  localparam int unsigned Groups = (ClientCount + GroupClients - 1) / GroupClients;
+  // The groups of readers, then the units.
+  localparam int unsigned GroupReaders = 4;
+  localparam int unsigned ReaderGroups = (Readers + GroupReaders - 1) / GroupReaders;
+  localparam int unsigned Groups = ReaderGroups + Units;
   // host memory, the channels, the streams
   localparam int unsigned Sources = 1 + Channels + Streams;
 
-  typedef logic [ClientBits-1:0] client_t;
+  typedef logic [$clog2(Groups+1)-1:0] group_t;
   typedef struct packed {
-    client_t client;
-    logic [BankBits-1:0] bank;
+    logic [TagBits-1:0] tag;
     burst_line_t line;
   } element_t;
 
   logic [Sources-1:0] valid, blocked;
   element_t [Sources-1:0] element;
+  group_t [Sources-1:0] group_of;
 
   assign valid[0] = host_valid_i;
   assign element[0] = {host_tag_i, host_i};
@@ -84,17 +90,27 @@ module line_router
     );
   end
 
-  function automatic client_t group_of(client_t client);
-    return client_t'(32'(client) / GroupClients);
+  // The filler of nodes on chip has no group.
+  function automatic group_t group_of_tag(logic [TagBits-1:0] tag);
+    int unsigned reader = 32'(tag) >> BankBits;
+    group_of_tag = group_t'(Groups);
+    if (reader < Readers) group_of_tag = group_t'(reader / GroupReaders);
+    for (int unsigned unit = 0; unit < Units; unit++) begin
+      if (reader >= first_place(ClientCount) + unit * Places)
+        group_of_tag = group_t'(ReaderGroups + unit);
+    end
   endfunction
+
+  for (genvar source = 0; source < Sources; source++) begin : gen_of
+    assign group_of[source] = group_of_tag(element[source].tag);
+  end
 
   // A source waits while a source before it has a line for the same group: the first of them gives it.
   always_comb begin
     blocked = '0;
     for (int unsigned at = 1; at < Sources; at++) begin
       for (int unsigned earlier = 0; earlier < at; earlier++) begin
-        if (valid[earlier] && group_of(element[earlier].client) == group_of(element[at].client))
-          blocked[at] = 1'b1;
+        if (valid[earlier] && group_of[earlier] == group_of[at]) blocked[at] = 1'b1;
       end
     end
   end
@@ -107,7 +123,7 @@ module line_router
     always_comb begin
       out_d = '0;
       for (int unsigned at = 0; at < Sources; at++) begin
-        gives[at] = valid[at] && !blocked[at] && group_of(element[at].client) == client_t'(group);
+        gives[at] = valid[at] && !blocked[at] && group_of[at] == group_t'(group);
         if (gives[at]) out_d |= element[at];
       end
     end
@@ -121,12 +137,14 @@ module line_router
     `ASSERT(OneLine, $onehot0(gives))
   end
 
-  for (genvar index = 0; index < ClientCount; index++) begin : gen_clients
+  for (genvar port = 0; port < Ports; port++) begin : gen_ports
+    localparam int unsigned Group = port < Readers ? port / GroupReaders : ReaderGroups + port - Readers;
+
     element_t out;
-    assign out = gen_groups[index/GroupClients].out_q;
-    assign line_valid_o[index] = gen_groups[index/GroupClients].valid_q && out.client == client_t'(index);
-    assign line_bank_o[index] = out.bank;
-    assign line_o[index] = out.line;
+    assign out = gen_groups[Group].out_q;
+    assign line_valid_o[port] = gen_groups[Group].valid_q &&
+        (port >= Readers || 32'(out.tag) >> BankBits == port);
+    assign {line_tag_o[port], line_o[port]} = out;
   end
 
   `COVER(LinesMeet, |(valid & blocked))

@@ -8,15 +8,14 @@ module line_writes
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  parameter int unsigned ClientCount = 4,
-  parameter int unsigned BankBits = 1,
+  parameter int unsigned TagBits = 3,
+  // the tag of copies
+  parameter logic [TagBits-1:0] CopyTag = '1,
   // lines of the cache; lines of cache and columns
   parameter int unsigned CacheLines = 65536,
   parameter int unsigned PlaceBits = 22,
   // channels of on-board memory
-  parameter int unsigned Channels = 1,
-  localparam int unsigned ClientBits = client_bits(ClientCount),
-  localparam int unsigned TagBits = ClientBits + BankBits
+  parameter int unsigned Channels = 1
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -44,9 +43,7 @@ module line_writes
   output logic [PlaceBits-1:0]             line_place_o,
   output line_t                            line_o,
   input  logic [Channels-1:0]              line_written_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  logic [Channels-1:0][TagBits-1:0] line_written_tag_i
-  // verilator lint_on UNUSEDSIGNAL
 );
 
   typedef struct packed {
@@ -55,13 +52,11 @@ module line_writes
     line_t data;
   } write_t;
 
-  localparam logic [ClientBits-1:0] Filler = ClientBits'(ClientCount);
-
   write_t fill, copy, write;
 
   assign fill = '{tag: fill_tag_i, place: PlaceBits'(fill_place_i), data: fill_i};
   assign copy = '{
-    tag: {Filler, BankBits'(0)},
+    tag: CopyTag,
     place: PlaceBits'(place_of_columns(CacheLines, line_address_t'(copy_place_i))),
     data: copy_i
   };
@@ -86,7 +81,7 @@ module line_writes
   assign {line_tag_o, line_place_o, line_o} = write;
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_written
     logic is_copy;
-    assign is_copy = line_written_tag_i[channel][TagBits-1:BankBits] == Filler;
+    assign is_copy = line_written_tag_i[channel] == CopyTag;
     assign copied_o[channel] = line_written_i[channel] && is_copy;
     assign filled_o[channel] = line_written_i[channel] && !is_copy;
   end

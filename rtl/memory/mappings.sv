@@ -9,26 +9,30 @@ module mappings
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  parameter int unsigned ClientCount = 4,
+  // see page_table
+  parameter int unsigned Ports = 4,
+  parameter int unsigned ReaderBits = 2,
+  parameter int unsigned CachedReaders = 4,
   // number of LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
   // first page of the page table, in pages of 4 KiB
   parameter int unsigned BasePage = 0,
-  parameter int unsigned AddressBits = 34,
-  localparam int unsigned ClientBits = ClientCount > 1 ? $clog2(ClientCount) : 1
+  parameter int unsigned AddressBits = 34
 ) (
   input logic clk_i,
   input logic rst_i,
 
   // see page_table
-  input  logic         [ClientCount-1:0] lookup_valid_i,
-  output logic         [ClientCount-1:0] lookup_ready_o,
-  input  lookup_t      [ClientCount-1:0] lookup_i,
-  output logic         [ClientCount-1:0] found_valid_o,
-  output bus_address_t                   found_o,
-  output logic                           found_columns_o,
-  output logic                           lacks_valid_o,
-  output lid_t                           lacks_lid_o,
+  input  logic         [Ports-1:0]                 lookup_valid_i,
+  output logic         [Ports-1:0]                 lookup_ready_o,
+  input  lookup_t      [Ports-1:0]                 lookup_i,
+  input  logic         [Ports-1:0][ReaderBits-1:0] lookup_reader_i,
+  output logic                                     found_valid_o,
+  output logic         [ReaderBits-1:0]            found_reader_o,
+  output bus_address_t                             found_o,
+  output logic                                     found_columns_o,
+  output logic                                     lacks_valid_o,
+  output lid_t                                     lacks_lid_o,
 
   // see page_table_writer
   input  logic         map_valid_i,
@@ -45,10 +49,10 @@ module mappings
   // reads and writes of on-board memory: see dram_port
   output logic                   read_valid_o,
   input  logic                   read_ready_i,
-  output logic [ClientBits-1:0]  read_id_o,
+  output logic [ReaderBits-1:0]  read_id_o,
   output logic [AddressBits-1:0] read_address_o,
   input  logic                   line_valid_i,
-  input  logic [ClientBits-1:0]  line_id_i,
+  input  logic [ReaderBits-1:0]  line_id_i,
   input  line_t                  line_i,
   input  logic                   line_error_i,
   output logic                   burst_valid_o,
@@ -66,7 +70,9 @@ module mappings
   logic is_clear, read_valid;
 
   page_table #(
-    .ClientCount(ClientCount),
+    .Ports(Ports),
+    .ReaderBits(ReaderBits),
+    .CachedReaders(CachedReaders),
     .LidCount(LidCount),
     .BasePage(BasePage),
     .AddressBits(AddressBits)

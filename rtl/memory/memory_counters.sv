@@ -5,16 +5,17 @@
 module memory_counters
   import memory_pkg::*;
 #(
-  parameter int unsigned ClientCount = 4,
+  // clients, and units with places
+  parameter int unsigned Ports = 4,
   // channels of on-board memory
   parameter int unsigned Channels = 1
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // accepted reads and lookups of each client
-  input logic [ClientCount-1:0] reads_i,
-  input logic [ClientCount-1:0] lookups_i,
+  // accepted reads and lookups of each port
+  input logic [Ports-1:0] reads_i,
+  input logic [Ports-1:0] lookups_i,
   input logic                   host_read_i,
   input logic                   host_line_i,
   input logic                   host_stall_i,
@@ -26,8 +27,8 @@ module memory_counters
   output memory_counters_t counters_o
 );
 
-  // The transfers of clients in the last cycle; the sums of a cycle, and those of all cycles before it.
-  logic [ClientCount-1:0] reads_q, lookups_q;
+  // The transfers of ports in the last cycle; the sums of a cycle, and those of all cycles before it.
+  logic [Ports-1:0] reads_q, lookups_q;
   memory_counters_t sums_q, counters_q;
 
   always_ff @(posedge clk_i) {reads_q, lookups_q} <= rst_i ? '0 : {reads_i, lookups_i};

@@ -34,15 +34,23 @@ package memory_pkg;
   localparam int unsigned ColumnLines = 32;
   localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
 
-  // Bits of the number of a reader of bursts. The filler of nodes on chip has the number after those of the
-  // readers.
-  function automatic int unsigned reader_bits(int unsigned readers);
-    return $clog2(readers + 1);
+  // Readers of bursts have numbers: first the clients, which have ports of their own, then the filler of
+  // columns, the filler of nodes on chip, and the places of all units.
+  function automatic int unsigned column_filler_number(int unsigned clients);
+    return clients;
   endfunction
 
-  // Bits of the number of a client. The clients are readers, and so is the filler of columns after them.
-  function automatic int unsigned client_bits(int unsigned clients);
-    return reader_bits(clients + 1);
+  function automatic int unsigned chip_filler_number(int unsigned clients);
+    return clients + 1;
+  endfunction
+
+  function automatic int unsigned first_place(int unsigned clients);
+    return clients + 2;
+  endfunction
+
+  // Bits of such a number.
+  function automatic int unsigned reader_bits(int unsigned clients, int unsigned places);
+    return $clog2(first_place(clients) + places);
   endfunction
 
   // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
@@ -78,7 +86,7 @@ package memory_pkg;
   typedef struct packed {
     // the node may be cached
     logic kept;
-    // the client can read columns from on-board memory
+    // the reader can read columns from on-board memory
     logic columns;
     lid_t lid;
   } lookup_t;

@@ -12,6 +12,9 @@ module memory_system
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
+  // units with many places that read, and the places of each
+  parameter int unsigned Units = 1,
+  parameter int unsigned Places = 4,
   // maximum number of bursts of a client in flight
   parameter int unsigned Banks = 2,
   // number of LIDs that can be mapped, a multiple of 512; first page of the page table, in pages of 4 KiB
@@ -24,10 +27,11 @@ module memory_system
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
-  // the clients, and the filler of columns
-  localparam int unsigned Ports = ClientCount + 1,
-  localparam int unsigned ClientBits = client_bits(ClientCount),
-  localparam int unsigned TagBits = ClientBits + $clog2(Banks)
+  // the clients, the filler of columns, and the units
+  localparam int unsigned Ports = ClientCount + 1 + Units,
+  localparam int unsigned ReaderBits = reader_bits(ClientCount, Units * Places),
+  localparam int unsigned BankBits = $clog2(Banks),
+  localparam int unsigned TagBits = ReaderBits + BankBits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -38,6 +42,13 @@ module memory_system
   output logic       [ClientCount-1:0] beat_valid_o,
   input  logic       [ClientCount-1:0] beat_ready_i,
   output line_beat_t [ClientCount-1:0] beat_o,
+
+  // see place_port
+  input  logic        [Units-1:0] place_read_valid_i,
+  output logic        [Units-1:0] place_read_ready_o,
+  input  place_read_t [Units-1:0] place_read_i,
+  output logic        [Units-1:0] place_line_valid_o,
+  output place_line_t [Units-1:0] place_line_o,
 
   // A mapping; address 0 removes it. It is accepted when it is in force for every read that begins later.
   input  logic         map_valid_i,
@@ -70,21 +81,22 @@ module memory_system
   output memory_counters_t counters_o
 );
 
-  localparam int unsigned BankBits = $clog2(Banks);
-  localparam int unsigned TableIdBits = $clog2(Ports);
   localparam int unsigned CachePage = PageTablePage + LidCount / (PageBytes / 8);
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines;
   localparam int unsigned PlaceBits = place_bits(CacheLines, LidCount);
 
-  logic [Ports-1:0] lookup_valid, lookup_ready, found_valid;
+  logic [Ports-1:0] lookup_valid, lookup_ready;
+  logic found_valid;
   lookup_t [Ports-1:0] lookup;
+  logic [Ports-1:0][ReaderBits-1:0] lookup_reader;
+  logic [ReaderBits-1:0] found_reader;
   bus_address_t found, mark_address;
   logic found_columns, lacks_valid, mark_valid, mark_ready, copy_valid, copy_ready;
   lid_t lacks_lid, mark_lid;
   column_place_t copy_place;
   logic [Ports-1:0] burst_valid, burst_ready, line_valid;
   burst_t [Ports-1:0] burst;
-  logic [Ports-1:0][BankBits-1:0] burst_bank, line_bank;
+  logic [Ports-1:0][TagBits-1:0] burst_tag, line_tag;
   node_name_t [Ports-1:0] name;
   burst_line_t [Ports-1:0] line;
   line_t copy;
@@ -93,17 +105,19 @@ module memory_system
   client_ports #(
     .ClientCount(ClientCount),
     .Banks(Banks),
+    .Units(Units),
+    .Places(Places),
     .LidCount(LidCount),
     .Channels(Channels)
   ) u_client_ports (
     .lookup_valid_o(lookup_valid), .lookup_ready_i(lookup_ready),
-    .lookup_o(lookup),
-    .found_valid_i(found_valid),
+    .lookup_o(lookup), .lookup_reader_o(lookup_reader),
+    .found_valid_i(found_valid), .found_reader_i(found_reader),
     .found_i(found), .found_columns_i(found_columns),
     .burst_valid_o(burst_valid), .burst_ready_i(burst_ready),
-    .burst_o(burst), .burst_bank_o(burst_bank),
+    .burst_o(burst), .burst_tag_o(burst_tag),
     .name_o(name),
-    .line_valid_i(line_valid), .line_bank_i(line_bank),
+    .line_valid_i(line_valid), .line_tag_i(line_tag),
     .line_i(line),
     .lacks_valid_i(lacks_valid), .lacks_lid_i(lacks_lid),
     .write_valid_o(copy_valid), .write_ready_i(copy_ready),
@@ -131,8 +145,10 @@ module memory_system
   line_t table_line, word;
 
   cached_reader #(
-    .ClientCount(Ports),
+    .ClientCount(ClientCount),
     .Banks(Banks),
+    .Units(Units),
+    .Places(Places),
     .CacheSets(CacheSets),
     .CacheWays(CacheWays),
     .CacheEntryLines(CacheEntryLines),
@@ -140,12 +156,12 @@ module memory_system
     .Channels(Channels)
   ) u_cached_reader (
     .burst_valid_i(burst_valid), .burst_ready_o(burst_ready),
-    .burst_i(burst), .burst_bank_i(burst_bank),
+    .burst_i(burst), .burst_tag_i(burst_tag),
     .name_i(name),
     .drop_valid_i(drop_valid), .drop_ready_o(drop_ready),
     .drop_lid_i(map_lid_i),
     .line_valid_o(line_valid),
-    .line_bank_o(line_bank),
+    .line_tag_o(line_tag),
     .line_o(line),
     .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
     .hit_tag_o(hit_tag),
@@ -167,44 +183,32 @@ module memory_system
 
   logic table_read_valid, table_read_ready, table_line_valid, table_line_error, table_written;
   logic table_burst_valid, table_burst_ready, word_valid, word_ready, word_last;
-  logic [TableIdBits-1:0] table_read_id, table_line_id;
+  logic [ReaderBits-1:0] table_read_id, table_line_id;
   logic [DramAddressBits-1:0] table_read_address, table_burst_address;
   logic [7:0] table_burst_len;
   logic [LineBytes-1:0] word_strobe;
 
   mappings #(
-    .ClientCount(Ports),
+    .Ports(Ports),
+    .ReaderBits(ReaderBits),
+    .CachedReaders(ClientCount),
     .LidCount(LidCount),
     .BasePage(PageTablePage),
     .AddressBits(DramAddressBits)
   ) u_mappings (
-    .lookup_valid_i(lookup_valid),
-    .lookup_ready_o(lookup_ready),
-    .lookup_i(lookup),
-    .found_valid_o(found_valid),
-    .found_o(found), .found_columns_o(found_columns),
-    .lacks_valid_o(lacks_valid), .lacks_lid_o(lacks_lid),
+    .lookup_valid_i(lookup_valid), .lookup_ready_o(lookup_ready),
+    .lookup_i(lookup), .lookup_reader_i(lookup_reader),
+    .found_valid_o(found_valid), .found_reader_o(found_reader),
+    .found_o(found), .found_columns_o(found_columns), .lacks_valid_o(lacks_valid), .lacks_lid_o(lacks_lid),
     .mark_valid_i(mark_valid), .mark_ready_o(mark_ready),
     .mark_lid_i(mark_lid), .mark_address_i(mark_address),
-    .drop_valid_o(drop_valid), .drop_ready_i(drop_ready),
-    .read_valid_o(table_read_valid),
-    .read_ready_i(table_read_ready),
-    .read_id_o(table_read_id),
-    .read_address_o(table_read_address),
-    .line_valid_i(table_line_valid),
-    .line_id_i(table_line_id),
-    .line_i(table_line),
-    .line_error_i(table_line_error),
-    .burst_valid_o(table_burst_valid),
-    .burst_ready_i(table_burst_ready),
-    .burst_address_o(table_burst_address),
-    .burst_len_o(table_burst_len),
-    .word_valid_o(word_valid),
-    .word_ready_i(word_ready),
-    .word_o(word),
-    .word_strobe_o(word_strobe),
-    .word_last_o(word_last),
-    .written_i(table_written),
+    .drop_valid_o(drop_valid), .drop_ready_i(drop_ready), .read_valid_o(table_read_valid),
+    .read_ready_i(table_read_ready), .read_id_o(table_read_id), .read_address_o(table_read_address),
+    .line_valid_i(table_line_valid), .line_id_i(table_line_id), .line_i(table_line),
+    .line_error_i(table_line_error), .burst_valid_o(table_burst_valid), .burst_ready_i(table_burst_ready),
+    .burst_address_o(table_burst_address), .burst_len_o(table_burst_len), .word_valid_o(word_valid),
+    .word_ready_i(word_ready), .word_o(word), .word_strobe_o(word_strobe),
+    .word_last_o(word_last), .written_i(table_written),
     .*
   );
 
@@ -217,8 +221,8 @@ module memory_system
   line_t write;
 
   line_writes #(
-    .ClientCount(ClientCount),
-    .BankBits(BankBits),
+    .TagBits(TagBits),
+    .CopyTag(TagBits'(column_filler_number(ClientCount) << BankBits)),
     .CacheLines(CacheLines),
     .PlaceBits(PlaceBits),
     .Channels(Channels)
@@ -241,55 +245,40 @@ module memory_system
   dram_ports #(
     .Channels(Channels),
     .AddressBits(DramAddressBits),
-    .ClientBits(TableIdBits),
+    .ClientBits(ReaderBits),
     .TagBits(TagBits),
     .PlaceBits(PlaceBits),
     .CachePage(CachePage)
   ) u_dram_ports (
-    .table_read_valid_i(table_read_valid),
-    .table_read_ready_o(table_read_ready),
-    .table_read_id_i(table_read_id),
-    .table_read_address_i(table_read_address),
-    .table_line_valid_o(table_line_valid),
-    .table_line_id_o(table_line_id),
-    .table_line_o(table_line),
-    .table_line_error_o(table_line_error),
-    .hit_valid_i(hit_valid),
-    .hit_ready_o(hit_ready),
-    .hit_tag_i(hit_tag),
-    .hit_place_i(hit_place),
-    .hit_lines_i(hit_lines),
-    .hit_line_valid_o(dram_line_valid),
-    .hit_line_ready_i(dram_line_ready),
-    .hit_line_tag_o(dram_line_tag),
-    .hit_line_o(dram_line),
-    .burst_valid_i(table_burst_valid),
-    .burst_ready_o(table_burst_ready),
-    .burst_address_i(table_burst_address),
-    .burst_len_i(table_burst_len),
-    .word_valid_i(word_valid),
-    .word_ready_o(word_ready),
-    .word_i(word),
-    .word_strobe_i(word_strobe),
-    .word_last_i(word_last),
-    .table_written_o(table_written),
+    .table_read_valid_i(table_read_valid), .table_read_ready_o(table_read_ready),
+    .table_read_id_i(table_read_id), .table_read_address_i(table_read_address),
+    .table_line_valid_o(table_line_valid), .table_line_id_o(table_line_id), .table_line_o(table_line),
+    .table_line_error_o(table_line_error), .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
+    .hit_tag_i(hit_tag), .hit_place_i(hit_place), .hit_lines_i(hit_lines),
+    .hit_line_valid_o(dram_line_valid), .hit_line_ready_i(dram_line_ready), .hit_line_tag_o(dram_line_tag),
+    .hit_line_o(dram_line), .burst_valid_i(table_burst_valid), .burst_ready_o(table_burst_ready),
+    .burst_address_i(table_burst_address), .burst_len_i(table_burst_len), .word_valid_i(word_valid),
+    .word_ready_o(word_ready), .word_i(word), .word_strobe_i(word_strobe),
+    .word_last_i(word_last), .table_written_o(table_written),
     .line_valid_i(write_valid), .line_ready_o(write_ready),
-    .line_tag_i(write_tag), .line_place_i(write_place),
-    .line_i(write),
-    .line_written_o(written),
-    .line_written_tag_o(written_tag),
-    .line_written_error_o(written_error),
-    .read_error_o(read_error),
-    .write_error_o(write_error),
+    .line_tag_i(write_tag), .line_place_i(write_place), .line_i(write),
+    .line_written_o(written), .line_written_tag_o(written_tag), .line_written_error_o(written_error),
+    .read_error_o(read_error), .write_error_o(write_error),
     .*
   );
 
+  // Without those of the filler.
+  // verilator lint_off UNUSEDSIGNAL
+  logic [Ports-1:0] lookups;
+  // verilator lint_on UNUSEDSIGNAL
+  assign lookups = lookup_valid & lookup_ready;
+
   memory_counters #(
-    .ClientCount(ClientCount),
+    .Ports(ClientCount + Units),
     .Channels(Channels)
   ) u_memory_counters (
-    .reads_i(read_valid_i & read_ready_o),
-    .lookups_i(lookup_valid[ClientCount-1:0] & lookup_ready[ClientCount-1:0]),
+    .reads_i({place_read_valid_i & place_read_ready_o, read_valid_i & read_ready_o}),
+    .lookups_i({lookups[Ports-1:ClientCount+1], lookups[ClientCount-1:0]}),
     .host_read_i(host_o.arvalid && host_i.arready),
     .host_line_i(host_i.rvalid && host_i.rresp == AxiRespOkay),
     .host_stall_i(host_o.arvalid && !host_i.arready),

@@ -210,10 +210,13 @@ class Memory:
         return address
 
     def place_node(self, plan: Plan) -> int | None:
-        """Stores a node in a new buffer and returns its address. A node that does not fit has none."""
+        """Stores a node in a new buffer and returns its address, a multiple of the size of nodes. A node that
+        does not fit has none."""
         data = plan.build(self.shape)
         if data is None:
             return None
+        size = 1 << (self.shape.node_bytes - 1).bit_length()
+        self.next_address += -self.next_address % size
         address = self.place(data)
         self.plans[address] = plan
         return address

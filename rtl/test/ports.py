@@ -3,11 +3,9 @@ and the key buffers."""
 
 import random
 from collections import deque
-from dataclasses import replace
 
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from honeycomb_layout import LockAndSize, NodeHeader
 from nodes import Memory
 from records import record
 from streams import end_of_reset
@@ -19,21 +17,6 @@ LINE_BITS, LINE_BYTES = 512, 64
 def line(data: bytes) -> int:
     """Returns up to 64 bytes as the bits of a line."""
     return int.from_bytes(data, "little")
-
-
-def earlier(data: bytes) -> bytes:
-    """Returns a header as it may have been before: with fewer log entries, and with any siblings."""
-    header = NodeHeader.unpack(data)
-    state = LockAndSize.from_int(header.lock_and_size)
-    entries = random.randint(0, state.log_count)
-    log_bytes = state.size - header.sorted_end
-    state = replace(
-        state, log_count=entries, size=header.sorted_end + log_bytes * entries // max(state.log_count, 1),
-        lock=random.getrandbits(1), sequence_number=random.getrandbits(31),
-    )
-    left, right = random.getrandbits(48), random.getrandbits(48)
-    tags = tuple(tag if at < entries else 0 for at, tag in enumerate(header.tags))
-    return replace(header, lock_and_size=state.to_int(), left=left, right=right, tags=tags).pack()
 
 
 class Wire:
@@ -56,29 +39,22 @@ def element(signal, index: int, bits: int) -> int:
 
 
 class MemoryPorts:
-    """Memory behind the ports read_* and beat_* of one or more units. The first beat of a read arrives
+    """Memory behind the ports <read>_* and beat_* of one or more units. The first beat of a read arrives
     after `latency` cycles plus at most `jitter` cycles. A read fails with the probability `failures` at a
-    random beat, and so do the reads of the port that were accepted after it. A read by LID of columns gets
-    the header of a copy with the probability `copies`; the current one may come later than the columns."""
+    random beat, and so do the reads of the port that were accepted after it."""
 
     # Maximum number of reads of a port in flight.
     OPEN_MAX = 3
-    # Maximum number of cycles for which a current header is late.
-    LATE_MAX = 40
 
     def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0,
-                 copies=0.0):
+                 read="read"):
         self.dut, self.memory, self.ports = dut, memory, ports
-        self.latency, self.jitter, self.stall = latency, jitter, stall
-        self.failures, self.copies = failures, copies
-        # by port: the read by LID got the header of a copy
-        self.copied = [False] * ports
-        # by port: cycles for which the current header is late
-        self.late = [0] * ports
+        self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
         # For tests: the reads, the number of failed reads, the number of reads that were accepted before
         # another one had ended, and the cycles from reads to their first beats.
         self.reads, self.failed, self.followed, self.waited = [], 0, 0, 0
-        self.ready = Wire(dut.read_ready_i, 1)
+        self.ready = Wire(getattr(dut, f"{read}_ready_i"), 1)
+        self.read_valid, self.read = getattr(dut, f"{read}_valid_o"), getattr(dut, f"{read}_o")
         self.valid, self.beat = Wire(dut.beat_valid_i, 1), Wire(dut.beat_i, BEAT.width)
         # by port: fields of the remaining beats; the beat that is offered
         self.beats = [deque() for _ in range(ports)]
@@ -97,10 +73,6 @@ class MemoryPorts:
             self.is_waiting[index] = True
         address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
         lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
-        if not read["follows"]:
-            self.copied[index] = False
-        if read["columns"] and address:
-            lines[0] = self.column(index, read, address, lines[0])
         bad = len(lines) if address else 0
         # A read without an address fails at once.
         if address and random.random() < self.failures:
@@ -109,20 +81,8 @@ class MemoryPorts:
         for at, data in enumerate(lines[:bad + 1]):
             last = at in (bad, len(lines) - 1)
             word = random.getrandbits(LINE_BITS) if at == bad else line(data)
-            number = read["first"] + at
             fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
-            self.beats[index].append(fields | {"copied": self.copied[index], "line": number})
-        if read["follows"] and not read["first"] and self.copied[index]:
-            self.late[index] = random.randint(0, self.LATE_MAX)
-
-    def column(self, index: int, read: dict[str, int], address: int, data: bytes) -> bytes:
-        """Checks a read of columns. Returns its first line, which may be the header of a copy."""
-        header = NodeHeader.unpack(self.memory.lines(address, 0, 1)[0])
-        end = LINE_BYTES * (read["first"] + read["count"])
-        assert end <= header.sorted_end, "log entries are not columns"
-        assert read["first"] or not read["follows"], "the current header is not a column"
-        self.copied[index] |= bool(read["by_lid"] and not read["first"]) and random.random() < self.copies
-        return earlier(data) if self.copied[index] and not read["first"] else data
+            self.beats[index].append(fields)
 
     def may_accept(self, index: int) -> bool:
         """Returns whether the port accepts a read: not while an error is pending, and only some reads may
@@ -138,21 +98,13 @@ class MemoryPorts:
         while any(self.beats):
             await RisingEdge(self.dut.clk_i)
 
-    def is_late(self, index: int) -> bool:
-        """Returns whether the next beat is a current header that is late."""
-        beats, late = self.beats[index], self.late[index]
-        return bool(late and not self.offers[index] and beats and beats[0]["line"] == 0)
-
     def offer(self, index: int):
         """Offers the next beat, or stalls."""
         self.wait[index] -= self.wait[index] > 0
-        if self.is_late(index):
-            self.late[index] -= 1
-        elif not self.offers[index] and self.beats[index] and not self.wait[index]:
+        if not self.offers[index] and self.beats[index] and not self.wait[index]:
             self.offers[index] = random.random() >= self.stall
             if self.offers[index]:
-                fields = {name: field for name, field in self.beats[index][0].items() if name != "line"}
-                self.beat.set(index, BEAT.pack(**fields))
+                self.beat.set(index, BEAT.pack(**self.beats[index][0]))
         self.valid.set(index, int(self.offers[index]))
 
     async def run(self):
@@ -164,7 +116,7 @@ class MemoryPorts:
                 self.ready.set(index, int(accepts[index]))
                 self.offer(index)
             await RisingEdge(self.dut.clk_i)
-            valid, ready = int(self.dut.read_valid_o.value), int(self.dut.beat_ready_o.value)
+            valid, ready = int(self.read_valid.value), int(self.dut.beat_ready_o.value)
             self.waited += sum(self.is_waiting)
             for index in range(self.ports):
                 if self.offers[index] and ready >> index & 1:
@@ -172,7 +124,7 @@ class MemoryPorts:
                     self.offers[index] = self.is_waiting[index] = False
                 self.offered[index] = {}
                 if valid >> index & 1:
-                    self.offered[index] = READ.unpack(element(self.dut.read_o, index, READ.width))
+                    self.offered[index] = READ.unpack(element(self.read, index, READ.width))
                 if accepts[index] and self.offered[index]:
                     self.answer(index, self.offered[index])
                     self.offered[index] = {}

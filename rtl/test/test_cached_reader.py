@@ -13,12 +13,14 @@ from streams import Lanes, Sink, Source, end_of_reset, start
 BURST, BURST_LINE = record("memory_pkg::burst_t"), record("burst_line_t")
 NAME, BUFFER = record("node_name_t"), record("buffer_name_t")
 EVENTS = record("cache_events_t")
-CLIENTS, BANKS = 3, 2
+CLIENTS, BANKS, UNITS, PLACES = 3, 2, 2, 2
+# The readers: clients, the two fillers, and the places. The filler of columns reads as a client here.
+READERS, FIRST_PLACE = CLIENTS + 1, CLIENTS + 2
 # Lines of the cache; those of columns follow.
 CACHE_LINES, LIDS, COLUMN_LINES = 2 * 2 * 128, 512, 32
 SWITCHES = ("cache_i", "balance_i", "levels_on_chip_i")
 # Bursts of this tag copy nodes to the chip.
-FILL_TAG = BANKS * CLIENTS
+FILL_TAG = BANKS * READERS
 
 
 class Columns:
@@ -82,14 +84,16 @@ class OnBoard:
 
 
 class Clients:
-    """Clients that read up to one burst per bank, all of the same buffer. They also model host memory."""
+    """Clients that read up to one burst per bank, all of the same buffer. They also model host memory. A unit
+    behaves as a client that reads for a random place."""
 
     def __init__(self, dut, stall: float, buffers: Buffers, banks: int):
         self.dut, self.stall, self.buffers, self.banks = dut, stall, buffers, banks
         self.valid, self.ready = Lanes(dut.burst_valid_i), Lanes(dut.burst_ready_o)
-        self.burst, self.bank = Lanes(dut.burst_i, BURST.width), Lanes(dut.burst_bank_i)
+        tag_bits = len(dut.burst_tag_i) // (READERS + UNITS)
+        self.burst, self.tag = Lanes(dut.burst_i, BURST.width), Lanes(dut.burst_tag_i, tag_bits)
         self.name = Lanes(dut.name_i, NAME.width)
-        self.line_valid, self.line_bank = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o)
+        self.line_valid, self.line_tag = Lanes(dut.line_valid_o), Lanes(dut.line_tag_o, tag_bits)
         self.line = Lanes(dut.line_o, BURST_LINE.width)
         self.host = AxiPort(dut, "m_axi_host", {"read": "host"})
         # by tag: the burst, the number of lines that arrived, and address, lines and number of lines that
@@ -139,9 +143,11 @@ class Clients:
             await RisingEdge(self.dut.clk_i)
             for name, happens in EVENTS.unpack(int(self.dut.events_o.value)).items():
                 self.events[name] += happens.bit_count() if name == "chip_lines" else happens
-            for client in range(CLIENTS):
-                if self.line_valid.get(client):
-                    self.take(BANKS * client + self.line_bank.get(client), self.line.get(client))
+            for port in range(READERS + UNITS):
+                if self.line_valid.get(port):
+                    tag = self.line_tag.get(port)
+                    assert port == port_of(tag // BANKS)
+                    self.take(tag, self.line.get(port))
 
     def take(self, tag: int, line: int):
         burst, at = self.in_flight[tag], self.arrived[tag]
@@ -151,12 +157,12 @@ class Clients:
         if last and isinstance(self.in_flight.pop(tag), Burst):
             self.buffers.end(burst)
 
-    async def request(self, client: int, bank: int, burst: Burst | Columns):
+    async def request(self, client: int, tag: int, burst: Burst | Columns):
         """Requests a burst."""
-        self.in_flight[BANKS * client + bank], self.arrived[BANKS * client + bank] = burst, 0
+        self.in_flight[tag], self.arrived[tag] = burst, 0
         on_board = int(isinstance(burst, Columns))
         self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines, on_board=on_board))
-        self.bank.set(client, bank)
+        self.tag.set(client, tag)
         self.valid.set(client, 1)
         await RisingEdge(self.dut.clk_i)
         while not self.ready.get(client):
@@ -166,20 +172,28 @@ class Clients:
     async def run(self, client: int, rounds: int):
         for _ in range(rounds):
             first = self.buffers.begin()
-            cacheable = int(random.random() < 0.9)
+            cacheable = int(client < READERS and random.random() < 0.9)
+            reader = client
+            if client >= READERS:
+                reader = FIRST_PLACE + PLACES * (client - READERS) + random.randrange(PLACES)
             buffer = BUFFER.pack(cacheable=cacheable, lid=first.lid, address=first.buffer)
             self.name.set(client, NAME.pack(depth=first.lid % 3, buffer=buffer))
             # A client that reads columns reads no cacheable nodes.
-            if client == 0:
+            if client == 0 or (client >= READERS and random.random() < 0.5):
                 bursts = [Columns() for _ in range(random.randint(1, self.banks))]
                 self.buffers.end(first)
             else:
                 more = random.randrange(self.banks)
                 bursts = [first] + [self.buffers.begin(beside=first) for _ in range(more)]
             for bank, burst in enumerate(bursts):
-                await self.request(client, bank, burst)
-            while any(BANKS * client + bank in self.in_flight for bank in range(BANKS)):
+                await self.request(client, BANKS * reader + bank, burst)
+            while any(BANKS * reader + bank in self.in_flight for bank in range(BANKS)):
                 await RisingEdge(self.dut.clk_i)
+
+
+def port_of(reader: int) -> int:
+    """Returns the port of a reader."""
+    return reader if reader < READERS else READERS + (reader - FIRST_PLACE) // PLACES
 
 
 async def write(dut, buffers: Buffers):
@@ -207,10 +221,11 @@ async def bursts_have_the_correct_lines(dut, stall):
     clients = Clients(dut, stall, buffers, BANKS)
     await start(dut, **dict.fromkeys(SWITCHES, 1), cache_halvings_i=0, node_lines_i=80, drop_valid_i=0)
     cocotb.start_soon(write(dut, buffers))
-    for task in [cocotb.start_soon(clients.run(client, 300)) for client in range(CLIENTS)]:
+    for task in [cocotb.start_soon(clients.run(client, 300)) for client in range(READERS + UNITS)]:
         await task
     assert all(count > 10 for count in clients.events.values()), clients.events
 
 
 def test_cached_reader():
-    simulate("cached_reader", ClientCount=CLIENTS, Banks=BANKS, CacheSets=2, CacheWays=2, LidCount=LIDS)
+    places = {"Units": UNITS, "Places": PLACES}
+    simulate("cached_reader", ClientCount=CLIENTS, **places, CacheSets=2, CacheWays=2, LidCount=LIDS)

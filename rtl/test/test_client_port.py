@@ -10,7 +10,6 @@ from streams import STALLS, Sink, Source, end_of_reset, start
 
 READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("burst_line_t")
 BURST, LOOKUP = record("memory_pkg::burst_t"), record("memory_pkg::lookup_t")
-COLUMN_LINES = 32
 
 
 def line(address: int) -> int:
@@ -26,10 +25,7 @@ class Neighbours:
         # bank to the next address and the remaining lines; the number of lines that arrived while others
         # were pending
         self.in_flight, self.mixed = {}, 0
-        # the lines of columns that came from on-board memory
-        self.columns = []
-        dut.lookup_ready_i.value = dut.found_valid_i.value = dut.found_columns_i.value = 0
-        dut.columns_i.value = dut.map_valid_i.value = 0
+        dut.lookup_ready_i.value = dut.found_valid_i.value = 0
         dut.burst_ready_i.value = dut.line_valid_i.value = 0
         cocotb.start_soon(self.look_up())
         cocotb.start_soon(self.accept_bursts())
@@ -51,7 +47,6 @@ class Neighbours:
             if accepted:
                 await self.some_cycles()
                 dut.found_valid_i.value, dut.found_i.value = 1, buffer_of(lid)
-                dut.found_columns_i.value = has_columns(lid)
                 await RisingEdge(dut.clk_i)
                 dut.found_valid_i.value = 0
 
@@ -66,15 +61,7 @@ class Neighbours:
                 burst, bank = BURST.unpack(int(dut.burst_o.value)), int(dut.burst_bank_o.value)
                 assert bank not in self.in_flight
                 self.mixed += bool(self.in_flight)
-                address = self.buffer_address(burst) if burst["on_board"] else burst["address"]
-                self.in_flight[bank] = (address, burst["lines"])
-
-    def buffer_address(self, burst: dict) -> int:
-        """Returns the address in host memory of a burst of columns."""
-        lid, line_number = divmod(burst["address"] // 64, COLUMN_LINES)
-        self.columns += range(line_number, line_number + burst["lines"])
-        assert line_number + burst["lines"] <= COLUMN_LINES and has_columns(lid)
-        return buffer_of(lid) + 64 * line_number
+                self.in_flight[bank] = (burst["address"], burst["lines"])
 
     async def return_lines(self):
         dut = self.dut
@@ -97,11 +84,6 @@ class Neighbours:
 def buffer_of(lid: int) -> int:
     """Returns the address of the buffer of a LID; 0 if it is not mapped."""
     return 0 if lid % 2 else 512 * (lid + 1)
-
-
-def has_columns(lid: int) -> int:
-    """Returns whether the columns of a leaf are in on-board memory."""
-    return int(lid % 3 > 0)
 
 
 async def request(dut, source, sink, errors: float):
@@ -184,74 +166,6 @@ async def reads_follow_each_other(dut, stall, errors):
     for _ in range(15):
         await check_reads(dut, beats, some_reads())
     assert neighbours.mixed > 0
-
-
-async def columns_of(neighbours, beats: Beats, lid: int, *ranges, **first) -> list[int]:
-    """Reads ranges of lines of a leaf as columns. Returns the lines that came from on-board memory."""
-    neighbours.columns = []
-    name = {"by_lid": 1, "lid": lid} | first
-    for start_line, count in ranges:
-        before = len(beats.got)
-        # The current header is not a column.
-        columns = int(start_line > 0 or bool(name.get("by_lid")))
-        beats.source.put(READ.pack(**name, columns=columns, first=start_line, count=count))
-        await beats.count(before + count)
-        got = [beat["data"] for beat, _ in beats.got[before:]]
-        assert got == [line(buffer_of(lid) + 64 * (start_line + at)) for at in range(count)]
-        copied = {beat["copied"] for beat, _ in beats.got[before:]}
-        assert len(copied) == 1 and (not name.get("by_lid") or copied == {int(0 in neighbours.columns)})
-        name = {"address": buffer_of(lid), "follows": 1}
-    return neighbours.columns
-
-
-@cocotb.test()
-@cocotb.parametrize(stall=STALLS)
-async def columns_come_from_on_board_memory(dut, stall):
-    """If the word of the LID says so, and if the port may use them. The current header is the host's."""
-    neighbours = Neighbours(dut, stall, 0.0)
-    beats = Beats(dut, Source(dut, "read", stall=stall), stall=stall)
-    await start(dut)
-    dut.columns_i.value = 1
-    for lid in random.sample(range(2, 1000, 2), 12):
-        on_board = await columns_of(neighbours, beats, lid, (0, 3), (5, 2), (31, 1), (31, 2), (0, 1))
-        assert on_board == ([0, 1, 2, 5, 6, 31] if has_columns(lid) else []), lid
-    assert await columns_of(neighbours, beats, 4, (1, 3), by_lid=0, address=buffer_of(4)) == []
-    dut.columns_i.value = 0
-    assert await columns_of(neighbours, beats, 4, (0, 3)) == []
-
-
-@cocotb.test()
-async def a_mapping_ends_the_use_of_columns(dut):
-    """A mapping of another LID does not."""
-    neighbours = Neighbours(dut, 0.3, 0.0)
-    beats = Beats(dut, Source(dut, "read", stall=0.3), stall=0.3)
-    await start(dut)
-    dut.columns_i.value = 1
-    for mapped in (4, 8, 4, 10):
-        assert await columns_of(neighbours, beats, 4, (0, 3)) == [0, 1, 2]
-        dut.map_valid_i.value, dut.map_lid_i.value = 1, mapped
-        for _ in range(5):
-            await RisingEdge(dut.clk_i)
-        dut.map_valid_i.value = 0
-        again = await columns_of(neighbours, beats, 4, (7, 2), by_lid=0, address=buffer_of(4), follows=1)
-        assert again == ([] if mapped == 4 else [7, 8])
-
-
-@cocotb.test()
-async def a_mapping_during_the_lookup_ends_the_use_of_columns(dut):
-    """The word may be that of the former buffer, whose columns are about to be replaced."""
-    neighbours = Neighbours(dut, 0.9, 0.0)
-    beats = Beats(dut, Source(dut, "read"))
-    await start(dut)
-    dut.columns_i.value = 1
-    reading = cocotb.start_soon(columns_of(neighbours, beats, 4, (0, 3)))
-    while dut.lookup_valid_o.value != 1:
-        await RisingEdge(dut.clk_i)
-    dut.map_valid_i.value, dut.map_lid_i.value = 1, 4
-    for _ in range(3):
-        await RisingEdge(dut.clk_i)
-    dut.map_valid_i.value = 0
-    assert await reading == []
 
 
 def test_client_port():

@@ -86,7 +86,7 @@ async def columns_are_copied_and_marked(dut, stall, errors):
         await neighbours.reads.count(1)
         read = READ.unpack(neighbours.reads.got[0])
         assert (read["by_lid"], read["lid"], read["first"], read["count"]) == (1, lid, 0, NODE_LINES)
-        assert not read["columns"] and not read["cacheable"]
+        assert not read["cacheable"]
         address = 512 * random.getrandbits(30) + 512
         lines = [random.getrandbits(512) for _ in range(NODE_LINES)]
         neighbours.give(address, list(lines))

@@ -4,7 +4,8 @@ buffers are reused often."""
 import random
 
 import cocotb
-from memories import HostMemory, drams
+from memories import LINE, HostMemory, drams
+from places import Places, within_page
 from records import record
 from runner import simulate
 from streams import start
@@ -15,46 +16,52 @@ COUNTERS = record("memory_counters_t")
 LIDS = 512
 
 
-async def read_leaf(clients, nodes, index: int):
-    """Executes one operation: reads header and first columns of a leaf by LID, then more columns and other
-    lines of this buffer. All must have the same content."""
+async def read_leaf(places, nodes, index: int):
+    """Executes one operation of a place, with up to two reads in flight."""
     operation = object()
     nodes.operations.add(operation)
-    lid = random.choice(list(nodes.mapped))
-    first = {"by_lid": 1, "lid": lid, "columns": 1, "first": 0, "count": random.choice((1, 3, 3))}
-    beats = await clients.request(index, **first)
-    address = beats[0]["address"]
+    lid, count = random.choice(list(nodes.mapped)), random.choice((1, 3, 3))
+    lines = await places.request(index, by_lid=1, lid=lid, columns=1, first=0, count=count)
+    address = next(buffer for buffer in nodes.contents if nodes.line(buffer) == lines[0]["data"])
     content = nodes.contents[address]
-    check(nodes, beats, address, 0)
-    assert len(beats) == first["count"]
-    for _ in range(random.randint(0, 4)):
-        at, count = random.choice(((3, 2), (20, 8), (random.randrange(1, 70), random.randint(1, 10))))
-        follows, columns = random.random() < 0.9, random.random() < 0.8
-        more = await clients.request(index, address=address, follows=follows, columns=columns, first=at,
-                                     count=count)
-        check(nodes, more, address, at)
-        assert len(more) == count
+    check_lines(nodes, lines, address, 0, count)
+    for _ in range(random.randint(0, 3)):
+        reads = []
+        for _ in range(random.randint(1, 2)):
+            at, most = random.choice(((3, 2), (20, 8), (random.randrange(1, 70), random.randint(1, 10))))
+            count, columns = within_page(address, at, most), random.random() < 0.8
+            number = await places.begin(index, follows=1, columns=columns, first=at, count=count)
+            reads.append((number, at, count))
+        for number, at, count in reads:
+            check_lines(nodes, await places.end(index, number), address, at, count)
     assert nodes.contents[address] == content, "the model reused a buffer too early"
     nodes.operations.remove(operation)
 
 
-async def read_leaves(clients, nodes, index, rounds):
+def check_lines(nodes, lines, address: int, first: int, count: int):
+    assert len(lines) == count and not lines[-1]["error"]
+    words = [nodes.line(address + LINE * (first + at)) for at in range(count)]
+    assert [line["data"] for line in lines] == words
+
+
+async def read_leaves(places, nodes, index, rounds):
     for _ in range(rounds):
-        await read_leaf(clients, nodes, index)
+        await read_leaf(places, nodes, index)
 
 
 async def run(dut, stall, pause, rounds=40, **switches):
-    """Runs all clients and returns the counters."""
+    """Runs all places and returns the counters."""
     drams(dut, stall=stall)
     # There are few buffers, so a leaf often returns to a previous one.
-    nodes = Nodes(dut, buffers=5)
+    nodes = Nodes(dut, buffers=8)
     HostMemory(dut, nodes.line, stall=stall)
-    clients = Clients(dut, nodes.mappings, stall)
+    places = Places(dut, int(dut.Units.value))
+    Clients(dut, nodes.mappings, stall)
     await start(dut, **OFF | switches)
     for lid in (0, 1, LIDS - 1):
         await nodes.replace(lid)
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
-    tasks = [cocotb.start_soon(read_leaves(clients, nodes, index, rounds)) for index in range(clients.count)]
+    tasks = [cocotb.start_soon(read_leaves(places, nodes, index, rounds)) for index in range(places.count)]
     for task in tasks:
         await task
     replacing.cancel()
@@ -78,4 +85,4 @@ async def columns_that_are_off_are_not_used(dut):
 
 
 def test_columns_system():
-    simulate("memory_system", ClientCount=3, Banks=2, LidCount=LIDS, CacheSets=2)
+    simulate("memory_system", ClientCount=1, Units=2, Places=3, LidCount=LIDS, CacheSets=2)

@@ -11,21 +11,21 @@ PARTS = {
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "chunk_mover",
         "leaf_cursor", "leaf_fetcher", "leaf_lines", "leaf_opener", "leaf_pairs", "leaf_prefetcher",
         "leaf_starter", "leaf_view", "leaf_windows", "log_walker", "next_log", "pair_emitter",
-        "pair_measurer", "part_fetcher", "part_reader", "picker", "position_finder", "scan_control",
+        "pair_measurer", "part_fetcher", "part_reader", "position_finder", "scan_control",
         "scan_grants", "scan_limits", "scan_slots", "slot_keys",
-        "slot_lines", "slot_reads", "slot_requests", "slot_states",
-        "stored_lines", "value_finder",
+        "slot_lines", "slot_reads", "slot_requests", "slot_states", "slot_turns",
+        "stored_lines", "value_finder", "value_reader",
     ],
     "log_sorter": ["sorted_log"],
     "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["client_ports", "line_writes", "memory_counters"],
-    "cached_reader": ["column_router"],
+    "cached_reader": ["cached_nodes", "column_router"],
     "top_nodes": ["ram_two_ports", "top_entries", "top_filler", "top_lines"],
     "node_cache": ["cache_decision", "cache_sets", "cache_updates", "node_flights"],
     "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
 }
 # Modules that report events exist only in simulations. Their test checks the events of a request.
-EVENTS = ["memory_events", "read_events", "scan_events", "slot_events"]
+EVENTS = ["memory_events", "place_events", "read_events", "scan_events", "slot_events"]
 EVENTS_TEST = "crates/lab/simulation/tests/explain.rs"
 
 

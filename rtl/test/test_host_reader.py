@@ -57,7 +57,7 @@ async def lines_reach_their_clients(dut, stall, errors):
     HostMemory(dut, line, stall=stall, errors=errors)
     lines, source = Lines(dut), Source(dut, "burst", stall=stall)
     await start(dut)
-    tags = BANKS * int(dut.ClientCount.value)
+    tags = 2 ** int(dut.TagBits.value)
     for _ in range(20):
         free = [tag for tag in range(tags) if tag not in lines.expected]
         if free:
@@ -70,5 +70,5 @@ async def lines_reach_their_clients(dut, stall, errors):
 
 
 def test_host_reader():
-    for count in (1, 5):
-        simulate("host_reader", ClientCount=count)
+    for bits in (1, 4):
+        simulate("host_reader", TagBits=bits)

@@ -10,7 +10,8 @@ from cocotb.triggers import FallingEdge
 from honeycomb_layout import Columns, Fences, NodeHeader
 from keys import near, random_keys
 from nodes import SHAPES, Item, Plan, Shape, head
-from ports import earlier, line
+from place_ports import earlier
+from ports import line
 from records import record
 from runner import simulate
 from streams import STALLS, start

@@ -1,4 +1,4 @@
-"""Each group of clients receives one line per cycle: from host memory first, then from the cache, then from
+"""Each group of readers receives one line per cycle: from host memory first, then from the cache, then from
 the chip. No line is lost."""
 
 import random
@@ -10,45 +10,55 @@ from runner import simulate
 from streams import STALLS, Lanes, Source, end_of_reset, start
 
 LINE = record("burst_line_t")
-BANKS = 2
+BANKS, PLACES = 2, 3
 
 
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, host=(0.0, 0.6))
-async def lines_reach_their_clients_in_order(dut, stall, host):
-    clients = int(dut.ClientCount.value)
-    valid, bank, lines = Lanes(dut.line_valid_o), Lanes(dut.line_bank_o), Lanes(dut.line_o, LINE.width)
+async def lines_reach_their_ports_in_order(dut, stall, host):
+    clients, units = int(dut.ClientCount.value), int(dut.Units.value)
+    # The clients and the filler of columns; the filler of nodes on chip receives no lines here.
+    readers = [*range(clients + 1), *range(clients + 2, clients + 2 + units * PLACES)]
+    ports = clients + 1 + units
+    tag_bits = len(dut.host_tag_i)
+    valid, tags = Lanes(dut.line_valid_o), Lanes(dut.line_tag_o, tag_bits)
+    lines = Lanes(dut.line_o, LINE.width)
     sources = {name: Source(dut, name, stall=stall) for name in ("cache", "chip")}
     await start(dut, host_valid_i=0)
     await end_of_reset(dut)
-    # by client and source, in order; the data contains the source of a line
-    sent = {(client, name): [] for client in range(clients) for name in ("host", *sources)}
+
+    def port_of(tag: int) -> int:
+        reader = tag // BANKS
+        return reader if reader <= clients else clients + 1 + (reader - clients - 2) // PLACES
+
+    # by port and source, in order; the data contains the source of a line
+    sent = {(port, name): [] for port in range(ports) for name in ("host", *sources)}
     number = 0
     for name, source in sources.items():
         for _ in range(100):
-            client, number = random.randrange(clients), number + 1
-            line, at = LINE.pack(data=number, last=number & 1), random.randrange(BANKS)
-            sent[client, name].append((at, line))
-            source.put({f"{name}_tag_i": client * BANKS + at, f"{name}_i": line})
+            tag, number = BANKS * random.choice(readers) + random.randrange(BANKS), number + 1
+            line = LINE.pack(data=number, last=number & 1)
+            sent[port_of(tag), name].append((tag, line))
+            source.put({f"{name}_tag_i": tag, f"{name}_i": line})
     while any(sent.values()):
-        gives, client = random.random() < host, random.randrange(clients)
+        gives, tag = random.random() < host, BANKS * random.choice(readers) + random.randrange(BANKS)
         if gives:
             number += 1
-            line, at = LINE.pack(data=number), random.randrange(BANKS)
-            sent[client, "host"].append((at, line))
-            dut.host_tag_i.value, dut.host_i.value = client * BANKS + at, line
+            line = LINE.pack(data=number)
+            sent[port_of(tag), "host"].append((tag, line))
+            dut.host_tag_i.value, dut.host_i.value = tag, line
         dut.host_valid_i.value = int(gives)
         await RisingEdge(dut.clk_i)
-        for index in range(clients):
-            if valid.get(index):
-                line = bank.get(index), lines.get(index)
-                heads = [queue for (of, _), queue in sent.items() if of == index and queue[:1] == [line]]
+        for port in range(ports):
+            if valid.get(port):
+                line = tags.get(port), lines.get(port)
+                heads = [queue for (of, _), queue in sent.items() if of == port and queue[:1] == [line]]
                 assert len(heads) == 1
                 heads[0].pop(0)
-        waiting = sum(len(sent[index, "host"]) for index in range(clients))
+        waiting = sum(len(sent[port, "host"]) for port in range(ports))
         assert waiting <= int(gives), "a line from host memory waited"
 
 
 def test_line_router():
-    for clients in (1, 3, 9):
-        simulate("line_router", ClientCount=clients)
+    for clients, units in ((1, 1), (2, 3), (8, 1)):
+        simulate("line_router", ClientCount=clients, Units=units, Places=PLACES)

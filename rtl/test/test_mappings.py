@@ -129,4 +129,5 @@ async def an_accepted_mapping_is_found(dut, stall):
 
 
 def test_mappings():
-    simulate("mappings", ClientCount=CLIENTS, LidCount=LIDS, BasePage=BASE // 4096)
+    readers = {"Ports": CLIENTS, "ReaderBits": 2, "CachedReaders": CLIENTS}
+    simulate("mappings", **readers, LidCount=LIDS, BasePage=BASE // 4096)

@@ -6,6 +6,7 @@ from collections import defaultdict
 import cocotb
 from cocotb.triggers import RisingEdge
 from memories import LINE, HostMemory, drams
+from places import Places, within_page
 from records import record
 from runner import simulate
 from streams import Lanes, end_of_reset, start
@@ -116,6 +117,62 @@ class Clients:
             await self.check(index, lids)
 
 
+class PlacesAtRandom(Places):
+    """Places that read at random, up to two reads of each at a time, and check the lines."""
+
+    def __init__(self, dut, mappings, may_fail=False):
+        super().__init__(dut, int(dut.Units.value))
+        self.mappings, self.may_fail = mappings, may_fail
+        self.reads = self.failed = self.lines = self.lookups = 0
+
+    async def check(self, index: int, lids):
+        """Executes and checks one read of a buffer, and perhaps two that follow it."""
+        # Mapped buffers begin at multiples of eight lines, so this read stays within a page.
+        first = random.randrange(8)
+        count = random.randint(1, 8 - first)
+        if random.random() < 0.5:
+            lid = random.choice(lids)
+            allowed = self.mappings.addresses[lid][self.mappings.in_force[lid]:]
+            lines = await self.request(index, by_lid=1, lid=lid, first=first, count=count)
+            # Mappings that were accepted meanwhile.
+            allowed = self.mappings.addresses[lid][-len(allowed):] + self.mappings.addresses[lid]
+            self.lookups += 1
+        else:
+            allowed = [random.randrange(512, ARENA - BUFFER, 512)]
+            lines = await self.request(index, address=allowed[0], first=first, count=count)
+        address = self.compare(lines, allowed, first, count)
+        if address is None:
+            return
+        reads = []
+        for _ in range(random.randint(0, 2)):
+            first = random.randrange(100)
+            count = within_page(address, first, random.randint(1, 40))
+            number = await self.begin(index, follows=1, first=first, count=count)
+            reads.append((number, first, count))
+        for number, first, count in reads:
+            self.compare(await self.end(index, number), [address], first, count)
+
+    def compare(self, lines, allowed, first, count) -> int | None:
+        """Checks the lines of a read, and returns the address of the buffer. A read that failed has none."""
+        self.reads += 1
+        if lines[-1]["error"]:
+            self.failed += 1
+            assert 0 in allowed or self.may_fail
+            self.lines += len(lines) - 1
+            return None
+        self.lines += len(lines)
+        assert len(lines) == count
+        words = [each["data"] for each in lines]
+        found = [address for address in set(allowed) - {0}
+                 if words == [line(address + LINE * (first + at)) for at in range(count)]]
+        assert len(found) == 1, (found, allowed)
+        return found[0]
+
+    async def run(self, index: int, reads: int, lids):
+        for _ in range(reads):
+            await self.check(index, lids)
+
+
 async def run_clients(dut, clients, reads, lids):
     """Runs all clients concurrently."""
     tasks = [cocotb.start_soon(clients.run(index, reads, lids)) for index in range(clients.count)]
@@ -129,17 +186,20 @@ async def reads_while_mappings_change(dut, stall):
     drams(dut, stall=stall)
     host = HostMemory(dut, line, stall=stall)
     mappings = Mappings(dut)
-    clients = Clients(dut, mappings, stall)
+    clients, places = Clients(dut, mappings, stall), PlacesAtRandom(dut, mappings)
     await start(dut, **OFF)
     lids = [0, 1, 7, 8, LIDS - 1, LIDS, LIDS + 8, 1 << 47]
     cocotb.start_soon(mappings.change(lids))
+    tasks = [cocotb.start_soon(places.run(index, 30, lids)) for index in range(places.count)]
     await run_clients(dut, clients, 30, lids)
+    for task in tasks:
+        await task
     counted = COUNTERS.unpack(int(dut.counters_o.value))
-    assert counted["reads"] == 30 * clients.count
-    assert counted["lookups"] == clients.lookups
-    assert counted["host_lines"] == clients.lines
+    assert counted["reads"] == 30 * clients.count + places.reads
+    assert counted["lookups"] == clients.lookups + places.lookups
+    assert counted["host_lines"] == clients.lines + places.lines
     assert counted["host_reads"] == len(host.reads)
-    assert clients.failed > 0
+    assert clients.failed > 0 and places.failed > 0
 
 
 @cocotb.test()
@@ -147,13 +207,15 @@ async def a_read_after_a_mapping_finds_it(dut):
     drams(dut, stall=0.3)
     HostMemory(dut, line, stall=0.3)
     mappings = Mappings(dut)
-    clients = Clients(dut, mappings, 0.3)
+    clients, places = Clients(dut, mappings, 0.3), Places(dut, int(dut.Units.value))
     await start(dut, **OFF)
     for round_number in range(20):
         address = 512 * random.randrange(1, 1000)
         await mappings.map(3, address)
         beats = await clients.request(round_number % clients.count, by_lid=1, lid=3, first=1, count=2)
         assert [beat["address"] for beat in beats] == [address] * 2
+        lines = await places.request(round_number % places.count, by_lid=1, lid=3, first=1, count=2)
+        assert [each["data"] for each in lines] == [line(address + LINE), line(address + 2 * LINE)]
 
 
 @cocotb.test()
@@ -163,9 +225,13 @@ async def a_read_that_fails_in_host_memory_ends_with_an_error(dut):
     HostMemory(dut, line, stall=0.3, errors=0.02)
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, 0.3, may_fail=True)
+    places = PlacesAtRandom(dut, mappings, may_fail=True)
     await start(dut, **OFF)
     cocotb.start_soon(mappings.change([1, 2]))
+    tasks = [cocotb.start_soon(places.run(index, 40, [1, 2])) for index in range(places.count)]
     await run_clients(dut, clients, 40, [1, 2])
+    for task in tasks:
+        await task
     beats = await clients.request(0, address=ARENA - LINE, first=0, count=255)
     assert [beat["error"] for beat in beats] in ([0, 1], [1])
 
@@ -176,6 +242,7 @@ async def reads_of_several_clients_are_in_flight_together(dut):
     HostMemory(dut, line, latency=0)
     drams(dut)
     clients = Clients(dut, Mappings(dut), 0.0)
+    Places(dut, int(dut.Units.value))
     await start(dut, **OFF)
     for index in range(clients.count):
         cocotb.start_soon(clients.request(index, address=4096 * index, first=60, count=8))
@@ -185,5 +252,6 @@ async def reads_of_several_clients_are_in_flight_together(dut):
 
 
 def test_memory_system():
-    for clients, banks in ((1, 2), (3, 4)):
-        simulate("memory_system", ClientCount=clients, Banks=banks, LidCount=LIDS, CacheSets=2)
+    for clients, banks, units in ((1, 2, 1), (3, 4, 2)):
+        places = {"Units": units, "Places": 3}
+        simulate("memory_system", ClientCount=clients, Banks=banks, **places, LidCount=LIDS, CacheSets=2)

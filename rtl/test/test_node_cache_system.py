@@ -6,6 +6,7 @@ from functools import partial
 import cocotb
 from cocotb.triggers import RisingEdge
 from memories import LINE, HostMemory, drams
+from places import Places
 from records import record
 from runner import simulate
 from streams import start
@@ -96,6 +97,7 @@ async def run(dut, stall, pause, **switches):
     nodes = Nodes(dut, buffers=5)
     HostMemory(dut, nodes.line, stall=stall)
     clients = Clients(dut, nodes.mappings, stall)
+    Places(dut, int(dut.Units.value))
     await start(dut, **OFF | switches)
     for lid in DEPTHS:
         await nodes.replace(lid)
@@ -133,6 +135,7 @@ async def the_balancer_redirects_hits(dut, balance):
     nodes = Nodes(dut, buffers=12)
     host = HostMemory(dut, nodes.line, latency=0)
     clients = Clients(dut, nodes.mappings, 0.0)
+    Places(dut, int(dut.Units.value))
     await start(dut, **OFF | {"cache_i": 1, "balance_i": balance})
     await nodes.replace(1)
     read = {"by_lid": 1, "lid": 1, "cacheable": 1, "first": 0, "count": 8}
@@ -167,6 +170,7 @@ async def a_reused_buffer_returns_new_lines(dut, switches):
     nodes = Nodes(dut, buffers=2)
     HostMemory(dut, nodes.line, latency=0)
     clients = Clients(dut, nodes.mappings, 0.0)
+    Places(dut, int(dut.Units.value))
     await start(dut, **OFF | dict.fromkeys(switches, 1))
     first, second = nodes.contents
     await nodes.mappings.map(3, first)
@@ -192,6 +196,7 @@ async def a_mapping_does_not_wait_for_host_memory(dut):
     nodes = Nodes(dut, buffers=2)
     host = HostMemory(dut, nodes.line, stall=1.0)
     clients = Clients(dut, nodes.mappings, 0.0)
+    Places(dut, int(dut.Units.value))
     await start(dut, **OFF | {"cache_i": 1})
     for index in range(clients.count):
         cocotb.start_soon(clients.request(index, address=max(nodes.contents), first=0, count=8))

@@ -131,7 +131,7 @@ async def look_up(lookups: Lookups, client: int, table: Table):
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
 async def finds_the_word_of_each_lid(dut, stall):
-    count = int(dut.ClientCount.value)
+    count = int(dut.Ports.value)
     table = Table(dut, stall)
     lookups = Lookups(dut)
     await start(dut, lookup_valid_i=0)
@@ -146,4 +146,5 @@ async def finds_the_word_of_each_lid(dut, stall):
 
 def test_page_table():
     for count in (1, 5):
-        simulate("page_table", ClientCount=count, LidCount=LIDS, KeptLids=4, BasePage=BASE // 4096)
+        readers = {"Ports": count, "ReaderBits": 3, "CachedReaders": count}
+        simulate("page_table", **readers, LidCount=LIDS, KeptLids=4, BasePage=BASE // 4096)

@@ -17,7 +17,8 @@ from honeycomb_layout import (
 )
 from keys import around, nested_keys
 from nodes import SHAPES, Entry, Item, Memory, Plan, Shape
-from ports import LINE_BYTES, KeyPorts, MemoryPorts
+from place_ports import PlacePorts
+from ports import LINE_BYTES, KeyPorts
 from runner import SEEDS, simulate
 from scans import (
     DESCENT,
@@ -49,7 +50,7 @@ class Bench:
 
     def __init__(self, dut, memory: Memory, stall=0.0, **ports):
         self.dut, self.memory, self.slot = dut, memory, 0
-        self.ports = MemoryPorts(dut, memory, int(dut.Slots.value), stall=stall, **ports)
+        self.ports = PlacePorts(dut, memory, stall=stall, **ports)
         self.keys = KeyPorts(dut, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
         self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)
@@ -412,7 +413,7 @@ async def current_headers_that_are_too_large(dut):
 async def many_reads(dut, shape, stall):
     """Several requests in flight do not see each other's data."""
     bench, tree, keys = await bench_of(dut, shape, stall)
-    bench.ports.jitter = 40
+    bench.ports.jitter = bench.ports.values.jitter = 40
     bytes_max = bench.memory.shape.key_bytes_max
     for _ in range(3):
         reads = []

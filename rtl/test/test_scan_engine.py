@@ -7,7 +7,8 @@ import cocotb
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
 from nodes import SHAPES, Memory
-from ports import KeyPorts, MemoryPorts, element
+from place_ports import PlacePorts
+from ports import KeyPorts, element
 from runner import simulate
 from scans import (
     BEAT,
@@ -34,7 +35,7 @@ class Bench:
 
     def __init__(self, dut, memory: Memory, stall: float):
         self.dut, self.memory, self.stall = dut, memory, stall
-        self.ports = MemoryPorts(dut, memory, ports=UNITS * SLOTS, stall=stall, jitter=20, copies=0.5)
+        self.ports = PlacePorts(dut, memory, ports=UNITS, stall=stall, jitter=20, copies=0.5)
         self.keys = KeyPorts(dut, ports=UNITS, stall=stall)
         self.leaves = Source(dut, "leaf", stall=stall)
         self.repeated_leaves = Source(dut, "repeated_leaf", stall=stall)

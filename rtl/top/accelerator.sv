@@ -20,14 +20,15 @@ module accelerator
   parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
-  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  // The memory system has one client more, the filler of columns. Reads of host memory that a client may
-  // have in flight:
+  localparam int unsigned Descents = SearchUnits * SearchDescents,
+  localparam int unsigned Places = ScanUnits * ScanSlots,
+  localparam int unsigned Clients = Descents + ScanUnits,
+  // reads of host memory that a client may have in flight
   localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = client_bits(Clients) + $clog2(Banks),
+  localparam int unsigned TagBits = reader_bits(Clients, Places) + $clog2(Banks),
   localparam int unsigned RegisterAddressBits = 12,
   // events of accelerator_core, and of memory_events
-  localparam int unsigned CoreEvents = 4 + 3 * Clients + ScanUnits,
+  localparam int unsigned CoreEvents = 4 + Descents + Places + 2 * Clients + 3 * ScanUnits,
   localparam int unsigned Events = CoreEvents + 2 + 2 * Channels
 ) (
   input logic clk_i,
@@ -83,8 +84,11 @@ module accelerator
   logic [Clients-1:0] read_valid, read_ready, beat_valid, beat_ready;
   line_read_t [Clients-1:0] read;
   line_beat_t [Clients-1:0] beat;
+  logic [ScanUnits-1:0] place_read_valid, place_read_ready, place_line_valid;
+  place_read_t [ScanUnits-1:0] place_read;
+  place_line_t [ScanUnits-1:0] place_line;
 
-  if (TagBits + 1 > AxiIdBits) $fatal(1, "AXI ids have too few bits for all clients");
+  if (TagBits + 1 > AxiIdBits) $fatal(1, "AXI ids have too few bits for all readers");
 
   // ---- registers ----
 
@@ -103,6 +107,7 @@ module accelerator
   logic [CounterCount-1:0][63:0] counters;
   event_t [CoreEvents-1:0] core_events;
   slot_t [Clients-1:0] client_slots;
+  slot_t [Places-1:0] place_slots;
 
   assign counters[CounterSearchBusy] = search_counts.busy;
   assign counters[CounterDescents] = search_counts.descents;
@@ -199,18 +204,26 @@ module accelerator
     .beat_valid_i(beat_valid),
     .beat_ready_o(beat_ready),
     .beat_i(beat),
+    .place_read_valid_o(place_read_valid),
+    .place_read_ready_i(place_read_ready),
+    .place_read_o(place_read),
+    .place_line_valid_i(place_line_valid),
+    .place_line_i(place_line),
     .window_oldest_o,
     .window_newest_o,
     .search_counts_o(search_counts),
     .scan_counts_o(scan_counts),
     .events_o(core_events),
-    .client_slots_o(client_slots)
+    .client_slots_o(client_slots),
+    .place_slots_o(place_slots)
   );
 
   // ---- memory ----
 
   memory_system #(
     .ClientCount(Clients),
+    .Units(ScanUnits),
+    .Places(ScanSlots),
     .Banks(Banks),
     .LidCount(LidCount),
     .Channels(Channels),
@@ -224,6 +237,11 @@ module accelerator
     .beat_valid_o(beat_valid),
     .beat_ready_i(beat_ready),
     .beat_o(beat),
+    .place_read_valid_i(place_read_valid),
+    .place_read_ready_o(place_read_ready),
+    .place_read_i(place_read),
+    .place_line_valid_o(place_line_valid),
+    .place_line_o(place_line),
     .map_valid_i(map_valid),
     .map_ready_o(map_ready),
     .map_lid_i(map_lid),
@@ -244,10 +262,11 @@ module accelerator
 
   memory_events #(
     .Clients(Clients),
-    .Channels(Channels),
-    .TagBits(TagBits)
+    .Places(Places),
+    .Channels(Channels)
   ) u_memory_events (
     .client_slots_i(client_slots),
+    .place_slots_i(place_slots),
     .host_request_i(host_o),
     .host_response_i(host_i),
     .dram_request_i(dram_read_o),

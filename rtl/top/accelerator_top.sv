@@ -27,12 +27,13 @@ module accelerator_top
   parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory; each has its own prefix
   localparam int unsigned Channels = 2,
-  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  // tags: see host_reader; on-board memory needs one bit more. The filler of columns is a client, too.
-  localparam int unsigned HostIdBits = memory_pkg::client_bits(Clients) + 1,
+  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits,
+  localparam int unsigned Places = ScanUnits * ScanSlots,
+  // tags: see memory_pkg; on-board memory needs one bit more
+  localparam int unsigned HostIdBits = memory_pkg::reader_bits(Clients, Places) + 1,
   localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
-  localparam int unsigned Events = 4 + 3 * Clients + ScanUnits + 2 + 2 * Channels
+  localparam int unsigned Events = 4 + 3 * Clients + Places + 2 * ScanUnits + 2 + 2 * Channels
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -201,8 +202,7 @@ module accelerator_top
     .completion_valid_o(m_axis_tvalid),
     .completion_ready_i(m_axis_tready),
     .completion_data_o(m_axis_tdata),
-    .completion_keep_o(m_axis_tkeep),
-    .completion_last_o(m_axis_tlast),
+    .completion_keep_o(m_axis_tkeep), .completion_last_o(m_axis_tlast),
     .host_o(host_request),
     .host_i(host_response),
     .dram_read_o(dram_read_request),

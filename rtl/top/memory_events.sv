@@ -1,6 +1,6 @@
 // Reports the transactions on the ports of host memory and on-board memory as events of the requests that
-// they belong to. AXI ids contain the number of the client. The fillers follow the clients; their
-// transactions belong to no request.
+// they belong to. AXI ids contain the number of the reader: see memory_pkg. The transactions of the fillers
+// belong to no request.
 
 `default_nettype none
 
@@ -11,14 +11,18 @@ module memory_events
   import memory_pkg::*;
 #(
   parameter int unsigned Clients = 2,
-  parameter int unsigned TagBits = 2,
+  parameter int unsigned Places = 4,
   parameter int unsigned Channels = 1,
   localparam int unsigned Events = 2 + 2 * Channels,
-  localparam int unsigned ClientBits = client_bits(Clients)
+  localparam int unsigned BankBits = 1,
+  localparam int unsigned ReaderBits = reader_bits(Clients, Places),
+  localparam int unsigned TagBits = ReaderBits + BankBits
 ) (
+  // the requests of the clients, and of the places of all units
   input slot_t [Clients-1:0] client_slots_i,
+  input slot_t [Places-1:0]  place_slots_i,
 
-  // The module uses only addresses and last beats of the ports, and only the client of an id.
+  // The module uses only addresses and last beats of the ports, and only the reader of an id.
   // verilator lint_off UNUSEDSIGNAL
   input axi_read_request_t  host_request_i,
   input axi_read_response_t host_response_i,
@@ -28,22 +32,32 @@ module memory_events
   output event_t [Events-1:0] events_o
 );
 
-  function automatic logic [ClientBits-1:0] client_of_tag(logic [TagBits-1:0] tag);
-    return tag[TagBits-1-:ClientBits];
+  typedef logic [ReaderBits-1:0] reader_t;
+
+  // The requests of all readers.
+  slot_t [2**ReaderBits-1:0] slots;
+  always_comb begin
+    slots = '0;
+    slots[Clients-1:0] = client_slots_i;
+    slots[first_place(Clients)+:Places] = place_slots_i;
+  end
+
+  function automatic reader_t reader_of_tag(logic [TagBits-1:0] tag);
+    return tag[TagBits-1-:ReaderBits];
   endfunction
 
-  // The highest bit of an id distinguishes the tag of a burst from the client of a lookup: see dram_port.
-  function automatic logic [ClientBits-1:0] client_of_id(logic [TagBits:0] id);
-    return id[TagBits] ? client_of_tag(id[TagBits-1:0]) : id[ClientBits-1:0];
+  // The highest bit of an id distinguishes the tag of a burst from the reader of a lookup: see dram_port.
+  function automatic reader_t reader_of_id(logic [TagBits:0] id);
+    return id[TagBits] ? reader_of_tag(id[TagBits-1:0]) : id[ReaderBits-1:0];
   endfunction
 
-  // An event of the request of a client; none for a filler.
+  // An event of the request of a reader; none for a filler.
   function automatic event_t event_of(
-    logic happens, int unsigned kind, logic [ClientBits-1:0] client, slot_t [Clients-1:0] slots,
+    logic happens, int unsigned kind, reader_t reader, slot_t [2**ReaderBits-1:0] all_slots,
     logic [31:0] detail, logic [63:0] argument
   );
-    logic is_client = 32'(client) < Clients;
-    return event_if(happens && is_client, kind, is_client ? slots[client] : '0, detail, argument);
+    logic is_filler = 32'(reader) >= column_filler_number(Clients) && 32'(reader) < first_place(Clients);
+    return event_if(happens && !is_filler, kind, is_filler ? '0 : all_slots[reader], detail, argument);
   endfunction
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
@@ -61,20 +75,20 @@ module memory_events
     assign last_id = response.rid[TagBits:0];
     assign lines = {read_id[TagBits], 31'(request.arlen) + 31'd1};
     assign events_o[2+2*channel+:2] = {
-      event_of(ends, EventOnBoardLines, client_of_id(last_id), client_slots_i, {last_id[TagBits], 31'd0}, '0),
-      event_of(reads, EventOnBoardRead, client_of_id(read_id), client_slots_i, lines, request.araddr)
+      event_of(ends, EventOnBoardLines, reader_of_id(last_id), slots, {last_id[TagBits], 31'd0}, '0),
+      event_of(reads, EventOnBoardRead, reader_of_id(read_id), slots, lines, request.araddr)
     };
   end
 
   logic host_reads, host_ends;
-  logic [ClientBits-1:0] read_client, last_client;
+  reader_t host_reader, last_reader;
   assign host_reads = host_request_i.arvalid && host_response_i.arready;
   assign host_ends = host_response_i.rvalid && host_request_i.rready && host_response_i.rlast;
-  assign read_client = client_of_tag(host_request_i.arid[TagBits-1:0]);
-  assign last_client = client_of_tag(host_response_i.rid[TagBits-1:0]);
+  assign host_reader = reader_of_tag(host_request_i.arid[TagBits-1:0]);
+  assign last_reader = reader_of_tag(host_response_i.rid[TagBits-1:0]);
   assign events_o[1:0] = {
-    event_of(host_ends, EventHostLines, last_client, client_slots_i, '0, '0),
-    event_of(host_reads, EventHostRead, read_client, client_slots_i,
+    event_of(host_ends, EventHostLines, last_reader, slots, '0, '0),
+    event_of(host_reads, EventHostRead, host_reader, slots,
         (32'(host_request_i.arlen) + 32'd1) << LineIndexBits, host_request_i.araddr)
   };
   // verilator lint_on UNUSEDSIGNAL

@@ -1,0 +1,68 @@
+"""Units whose places read memory: see place_port."""
+
+from collections import defaultdict
+
+from cocotb import start_soon
+from cocotb.triggers import Lock, RisingEdge
+from records import record
+from streams import Lanes, end_of_reset
+
+PLACE_READ, PLACE_LINE = record("place_read_t"), record("place_line_t")
+LINE, PAGE_LINES = 64, 64
+
+
+class Places:
+    """The places of all units at the ports <prefix>read_* and <prefix>line_*. They are numbered through."""
+
+    def __init__(self, dut, units: int, prefix="place_"):
+        self.dut, self.each = dut, int(dut.Places.value)
+        self.count = units * self.each
+        port = {name: getattr(dut, f"{prefix}{name}")
+                for name in ("read_valid_i", "read_ready_o", "read_i", "line_valid_o", "line_o")}
+        self.valid, self.ready = Lanes(port["read_valid_i"]), Lanes(port["read_ready_o"])
+        self.read = Lanes(port["read_i"], PLACE_READ.width)
+        self.line_valid, self.line = Lanes(port["line_valid_o"]), Lanes(port["line_o"], PLACE_LINE.width)
+        self.locks = [Lock() for _ in range(units)]
+        # The number of the next read of each place; by place and number, the lines that have arrived.
+        self.number, self.arrived = [0] * self.count, defaultdict(list)
+        self.valid.set(0, 0)
+        start_soon(self.collect())
+
+    async def collect(self):
+        await end_of_reset(self.dut)
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            for unit in range(len(self.locks)):
+                if self.line_valid.get(unit):
+                    line = PLACE_LINE.unpack(self.line.get(unit))
+                    self.arrived[self.each * unit + line["place"], line["number"]].append(line)
+
+    async def begin(self, index: int, **fields: int) -> int:
+        """Begins a read of a place. Returns its number."""
+        unit, place = divmod(index, self.each)
+        number, self.number[index] = self.number[index], 1 - self.number[index]
+        assert not self.arrived[index, number]
+        async with self.locks[unit]:
+            self.read.set(unit, PLACE_READ.pack(place=place, number=number, **fields))
+            self.valid.set(unit, 1)
+            await RisingEdge(self.dut.clk_i)
+            while not self.ready.get(unit):
+                await RisingEdge(self.dut.clk_i)
+            self.valid.set(unit, 0)
+        return number
+
+    async def end(self, index: int, number: int) -> list[dict]:
+        """Waits for the end of a read. Returns its lines."""
+        lines = self.arrived[index, number]
+        while not (lines and lines[-1]["last"]):
+            await RisingEdge(self.dut.clk_i)
+        return self.arrived.pop((index, number))
+
+    async def request(self, index: int, **fields: int) -> list[dict]:
+        """Executes one read and returns its lines."""
+        return await self.end(index, await self.begin(index, **fields))
+
+
+def within_page(address: int, first: int, count: int) -> int:
+    """Returns the number of lines from `first` on that a read of at most `count` lines may have."""
+    return min(count, PAGE_LINES - (address // LINE + first) % PAGE_LINES)
