@@ -4,7 +4,7 @@ use honeycomb_layout::bucket;
 use honeycomb_memory::{LineOffset, LineWords, Memory, PageWords, Pages, Pin, ValueBuffer};
 
 use crate::bucket::{Bucket, Slab, Words, WordsMut};
-use crate::record::{Record, Reference, class_bytes, encode};
+use crate::record::{Pair, Record, Reference, class_bytes, encode};
 use crate::slab_words::SlabWords;
 
 /// The class of a slab with a chained bucket.
@@ -23,6 +23,9 @@ pub(crate) struct Access<'a> {
 
 /// Why the holder of a stripe may rely on an address.
 const VALID: &str = "the buckets of a locked stripe have valid addresses";
+
+/// Why the holder of a stripe may decode a slab.
+const CONSISTENT: &str = "the slabs of a locked stripe are of one moment";
 
 /// The words may change at any moment.
 impl Words for LineWords<'_> {
@@ -97,6 +100,21 @@ impl<'a> Access<'a> {
     #[inline]
     pub(crate) fn record(&self, slab: Slab) -> Record {
         self.try_record(slab).expect(VALID)
+    }
+
+    /// Passes the pair in a slab of a stripe that the caller has locked to a function.
+    #[inline]
+    pub(crate) fn with_pair<R>(&self, slab: Slab, visit: impl FnOnce(Pair<'_>) -> R) -> R {
+        // Most slabs are small, and to clear the bytes of a whole record takes long.
+        let (mut small, large) = ([0; class_bytes(BUCKET_CLASS)], &mut None);
+        let bytes = match small.get_mut(..class_bytes(slab.class)) {
+            Some(bytes) => {
+                self.slab(slab).0.load_bytes(bytes);
+                &*bytes
+            }
+            None => large.insert(self.record(slab)).bytes(),
+        };
+        visit(Pair::decode(bytes).expect(CONSISTENT))
     }
 
     /// Stores a bucket of a stripe that the caller has locked.

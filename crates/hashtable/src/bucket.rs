@@ -89,8 +89,7 @@ impl Words for [u64; WORDS] {
     #[inline(always)]
     fn word_at(&self, offset: LineOffset) -> u64 {
         let (word, shift) = (offset.get() / 8, offset.get() % 8 * 8);
-        let both = u128::from(self.word(word)) | u128::from(self.word(word + 1)) << 64;
-        (both >> shift) as u64
+        self.word(word) >> shift | self.word(word + 1) << 1 << (63 - shift)
     }
 
     #[inline]
@@ -148,7 +147,8 @@ pub(crate) struct Slab {
 /// The contents of the slots of one pair.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    bytes: [u8; BUCKET_SLOTS * SLOT],
+    /// The bytes of the slots, and zeros after them.
+    words: [u64; WORDS],
     pub(crate) slots: usize,
     marks: u64,
     types: u32,
@@ -159,21 +159,20 @@ impl Entry {
     pub(crate) fn inline(key: &[u8], value: &[u8]) -> Self {
         let length = key.len() + value.len();
         let slots = inline_slots(length);
-        let mut bytes = [0; BUCKET_SLOTS * SLOT];
-        bytes[..key.len()].copy_from_slice(key);
-        bytes[key.len()..length].copy_from_slice(value);
+        let mut image = Bucket([0; WORDS]);
+        image.patch(0, key);
+        image.patch(key.len(), value);
         let marks = 1 << (key.len() - 1) | 1 << (length - 1);
         let continued = (TYPES_LOW * SLOT_CONTINUED as u32) & types_below(slots) & !types_below(1);
-        Self { bytes, slots, marks, types: SLOT_INLINE as u32 | continued }
+        Self { words: image.0, slots, marks, types: SLOT_INLINE as u32 | continued }
     }
 
     /// A reference to a slab.
     pub(crate) fn slab(Slab { class, address }: Slab, second_hash: u64) -> Self {
-        let word =
+        let mut words = [0; WORDS];
+        words[0] =
             bucket_slot::with_second_hash(bucket_slot::with_address(0, u64::from(address)), second_hash);
-        let mut bytes = [0; BUCKET_SLOTS * SLOT];
-        bytes[..SLOT].copy_from_slice(&word.to_le_bytes()[..SLOT]);
-        Self { bytes, slots: 1, marks: 0, types: class as u32 + 1 }
+        Self { words, slots: 1, marks: 0, types: class as u32 + 1 }
     }
 }
 
@@ -441,13 +440,18 @@ impl<W: Words> Bucket<W> {
     pub(crate) fn pairs(&self) -> impl Iterator<Item = Stored> {
         let shape = self.shape();
         let (starts, slabs) = (shape.inline_starts(), self.slab_slots());
-        (0..BUCKET_SLOTS).filter_map(move |at| {
-            let bit = 1 << (TYPE_BITS * at);
-            if starts & bit != 0 {
-                let (pair, key_length) = shape.inline_at(TYPE_BITS * at)?;
-                return Some(Stored::Inline(pair, key_length));
+        let mut rest = starts | slabs;
+        let bits = std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros() as usize);
+            rest &= rest.wrapping_sub(1);
+            bit
+        });
+        bits.filter_map(move |bit| {
+            if slabs >> bit & 1 == 1 {
+                return Some(Stored::Slab(self.slab_at(bit / TYPE_BITS)));
             }
-            (slabs & bit != 0).then(|| Stored::Slab(self.slab_at(at)))
+            let (pair, key_length) = shape.inline_at(bit)?;
+            Some(Stored::Inline(pair, key_length))
         })
     }
 }
@@ -486,14 +490,17 @@ impl<W: WordsMut> Bucket<W> {
 
 impl Bucket {
     fn set(&mut self, bytes: &[u8; BUCKET_SLOTS * SLOT], types: u32, marks: u64) {
-        let mut whole = [0; bucket::SIZE];
+        let mut whole = self.bytes();
         whole[..bytes.len()].copy_from_slice(bytes);
-        whole[bucket::MARKS_OFFSET..][..bucket::MARKS_BYTES]
-            .copy_from_slice(&marks.to_le_bytes()[..bucket::MARKS_BYTES]);
-        let state = bucket_state::with_marks_high(self.state(), marks >> MARKS_LOW_BITS);
-        let state = bucket_state::with_types(state, u64::from(types));
-        whole[bucket::STATE_OFFSET..].copy_from_slice(&state.to_le_bytes());
         self.0 = std::array::from_fn(|word| word_at(&whole, word * 8));
+        self.set_shape(types, marks);
+    }
+
+    fn set_shape(&mut self, types: u32, marks: u64) {
+        let (word, shift) = (bucket::MARKS_OFFSET / 8, bucket::MARKS_OFFSET % 8 * 8);
+        self.0[word] = self.0[word] & !(u64::MAX << shift) | marks << shift;
+        let state = bucket_state::with_marks_high(self.state(), marks >> MARKS_LOW_BITS);
+        self.0[STATE] = bucket_state::with_types(state, u64::from(types));
     }
 
     /// The bytes of all slots.
@@ -517,22 +524,34 @@ impl Bucket {
         self.0[STATE] = bucket_state::with_chained(state, u64::from(next.is_some()));
     }
 
-    /// The contents of slots, to move them to another bucket.
-    pub(crate) fn entry(&self, at: usize, slots: usize) -> Entry {
-        let mut bytes = [0; BUCKET_SLOTS * SLOT];
-        bytes[..slots * SLOT].copy_from_slice(&self.slot_bytes()[at * SLOT..][..slots * SLOT]);
-        let marks = self.marks() >> (at * SLOT) & marks_below(slots);
-        let types = self.types() >> (at * TYPE_BITS) & types_below(slots);
-        Entry { bytes, slots, marks, types }
-    }
-
     /// Appends an entry. The bucket has enough free slots.
     pub(crate) fn push(&mut self, entry: &Entry) {
         let used = self.used();
-        let mut bytes = self.slot_bytes();
-        bytes[used * SLOT..][..entry.slots * SLOT].copy_from_slice(&entry.bytes[..entry.slots * SLOT]);
+        for start in (0..entry.slots * SLOT).step_by(8) {
+            self.fill(used * SLOT + start, entry.words[start / 8]);
+        }
         let types = self.types() | entry.types << (used * TYPE_BITS);
-        self.set(&bytes, types, self.marks() | entry.marks << (used * SLOT));
+        self.set_shape(types, self.marks() | entry.marks << (used * SLOT));
+    }
+
+    /// Appends slots of another bucket. This bucket has enough free ones.
+    pub(crate) fn push_slots(&mut self, from: &Self, at: usize, slots: usize) {
+        let (used, length) = (self.used(), slots * SLOT);
+        for start in (0..length).step_by(8) {
+            let mask = u64::MAX >> (64 - 8 * (length - start).min(8));
+            self.fill(used * SLOT + start, from.word_at(at * SLOT + start) & mask);
+        }
+        let types = from.types() >> (at * TYPE_BITS) & types_below(slots);
+        let marks = from.marks() >> (at * SLOT) & marks_below(slots);
+        self.set_shape(self.types() | types << (used * TYPE_BITS), self.marks() | marks << (used * SLOT));
+    }
+
+    /// Stores bytes into free slots, whose bytes are zeros. Zeros may follow them.
+    #[inline(always)]
+    fn fill(&mut self, offset: usize, bytes: u64) {
+        let (word, shift) = (offset / 8, offset % 8 * 8);
+        self.0[word % WORDS] |= bytes << shift;
+        self.0[(word + 1) % WORDS] |= bytes >> 1 >> (63 - shift);
     }
 
     /// Removes the entry at some slots. The later entries move to lower slots.
@@ -551,10 +570,10 @@ impl Bucket {
     pub(crate) fn replace(&mut self, at: usize, entry: &Entry) {
         let slots = entry.slots;
         let mut bytes = self.slot_bytes();
-        bytes[at * SLOT..][..slots * SLOT].copy_from_slice(&entry.bytes[..slots * SLOT]);
-        let types =
-            self.types() & !(types_below(slots) << (at * TYPE_BITS)) | entry.types << (at * TYPE_BITS);
-        let marks = self.marks() & !(marks_below(slots) << (at * SLOT)) | entry.marks << (at * SLOT);
+        bytes[at * SLOT..][..slots * SLOT].copy_from_slice(&Bucket(entry.words).bytes()[..slots * SLOT]);
+        let (types, marks) = (entry.types, entry.marks);
+        let types = self.types() & !(types_below(slots) << (at * TYPE_BITS)) | types << (at * TYPE_BITS);
+        let marks = self.marks() & !(marks_below(slots) << (at * SLOT)) | marks << (at * SLOT);
         self.set(&bytes, types, marks);
     }
 }
@@ -591,7 +610,7 @@ mod tests {
         let mut bucket = Bucket::default();
         bucket.push(&Entry::slab(slab(7), SECOND ^ 1));
         // An inline pair with the bytes of a slot.
-        bucket.push(&Entry::inline(&Entry::slab(slab(8), SECOND).bytes[..SLOT], b""));
+        bucket.push(&Entry::inline(&Entry::slab(slab(8), SECOND).words[0].to_le_bytes()[..SLOT], b""));
         bucket.push(&Entry::slab(slab(9), SECOND));
         assert_eq!(bucket.find_slab(SECOND, 0), Some(SlabSlot { slot: 2, slab: slab(9) }));
         assert_eq!(bucket.find_slab(SECOND, 3), None);

@@ -33,7 +33,10 @@ impl StationRun<'_> {
         match (found, last) {
             (_, Last::Unchanged) | (None, Last::Absent) => {}
             (Some(found), Last::Absent) => index.remove(self.access, key, &found),
-            (found, Last::Changed) => index.store(self.access, key, found, &answers.scratch.current)?,
+            (found, Last::Changed) => {
+                let head = index.head(self.access, key.hash);
+                index.store(self.access, key, head, found, &answers.scratch.current)?;
+            }
         }
         match last {
             Last::Unchanged => {}

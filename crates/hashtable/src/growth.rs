@@ -15,11 +15,10 @@ use std::sync::TryLockError;
 use honeycomb_layout::BUCKET_SLOTS;
 use honeycomb_memory::sync::{MutexGuard, Ordering};
 
-use crate::access::{Access, BUCKET_CLASS};
-use crate::bucket::{Bucket, Entry, Slab, Stored};
+use crate::access::Access;
+use crate::chains::NewChains;
 use crate::directory::{number_of, retired, split_of_next};
 use crate::error::Error;
-use crate::hash::hash;
 use crate::index::Index;
 
 /// Buckets that one write adds at most. One would suffice if all stripes were equally full.
@@ -88,16 +87,11 @@ impl Index {
         let (last, into) = (count - 1, split_of_next(count - 1));
         let guard = self.stripe(into).lock.lock();
         let firsts = [into, last].map(|number| self.directory.address(number));
-        let (mut chained, mut all) = (Vec::new(), Chain::default());
+        let mut new = NewChains::default();
         for first in firsts {
-            for (address, bucket) in Self::chain(access, first) {
-                if address != first {
-                    chained.push(address);
-                }
-                bucket.pairs().for_each(|pair| all.add(self.moving(access, &bucket, pair)));
-            }
+            self.take_chain(access, first, &mut new, |_| 0);
         }
-        self.store_chains(access, into, [(firsts[0], all)], chained)?;
+        self.store_chains(access, into, [firsts[0]], &mut new)?;
         let page = self.directory.remove();
         drop(guard);
         access.memory.retire(page.and_then(retired));
@@ -111,132 +105,10 @@ impl Index {
         let from = split_of_next(next);
         let _guard = self.stripe(from).lock.lock();
         let (low, high) = (self.directory.address(from), self.directory.address(next));
-        let mut chained = Vec::new();
-        let (mut stay, mut leave) = (Chain::default(), Chain::default());
-        for (address, bucket) in Self::chain(access, low) {
-            if address != low {
-                chained.push(address);
-            }
-            for pair in bucket.pairs() {
-                let pair = self.moving(access, &bucket, pair);
-                let leaves = number_of(pair.hash, next + 1) == next;
-                (if leaves { &mut leave } else { &mut stay }).add(pair);
-            }
-        }
-        self.store_chains(access, from, [(low, stay), (high, leave)], chained)?;
+        let mut new = NewChains::default();
+        self.take_chain(access, low, &mut new, |hash| usize::from(number_of(hash, next + 1) == next));
+        self.store_chains(access, from, [low, high], &mut new)?;
         self.directory.add();
         Ok(())
-    }
-
-    /// A pair of a bucket that the table resizes.
-    fn moving(&self, access: Access<'_>, bucket: &Bucket, pair: Stored) -> Moving {
-        let (at, slots) = pair.slots();
-        let entry = bucket.entry(at, slots);
-        match pair {
-            Stored::Inline(pair, key_length) => {
-                let bytes = bucket.bytes();
-                let hash = hash(self.config.seed, &bytes[pair.value - key_length..pair.value]);
-                Moving { hash, entry, short: None }
-            }
-            Stored::Slab(slab) => {
-                let record = access.record(slab.slab);
-                let hash = hash(self.config.seed, record.pair().map_or(&[][..], |pair| pair.key));
-                let short = self.short_entry(&record).map(|inline| (inline, slab.slab));
-                Moving { hash, entry, short }
-            }
-        }
-    }
-
-    /// Stores new chains of the stripe of a bucket. They use the chained buckets of the old ones, and further
-    /// ones if necessary.
-    fn store_chains<const N: usize>(
-        &self,
-        access: Access<'_>,
-        number: u64,
-        mut chains: [(u32, Chain); N],
-        mut chained: Vec<u32>,
-    ) -> Result<(), Error> {
-        let pulled: Vec<_> = chains.iter_mut().flat_map(|(_, chain)| chain.add_shorts()).collect();
-        let wanted: usize = chains.iter().map(|(_, chain)| chain.buckets.len() - 1).sum();
-        let old = chained.len();
-        while chained.len() < wanted {
-            match self.slabs.allocate(access.memory, BUCKET_CLASS) {
-                Ok(address) => chained.push(address),
-                Err(error) => {
-                    let new = chained.drain(old..);
-                    new.for_each(|address| self.slabs.free(access.memory, BUCKET_CLASS, address));
-                    return Err(error.into());
-                }
-            }
-        }
-        for (mut address, mut chain) in chains {
-            let count = chain.buckets.len();
-            for (position, bucket) in chain.buckets.iter_mut().enumerate() {
-                let next = if position + 1 < count { chained.pop() } else { None };
-                bucket.set_next(next);
-                access.store_bucket(address, bucket);
-                address = next.unwrap_or(address);
-            }
-        }
-        chained.into_iter().for_each(|address| self.slabs.free(access.memory, BUCKET_CLASS, address));
-        pulled.into_iter().for_each(|(slab, slots)| self.count_pulled(access, number, slab, slots));
-        Ok(())
-    }
-}
-
-/// A pair on its way to a new chain.
-#[derive(Debug)]
-struct Moving {
-    hash: u64,
-    /// Its slots.
-    entry: Entry,
-    /// The slots of a short pair if it were inline, and its slab.
-    short: Option<(Entry, Slab)>,
-}
-
-/// A new chain.
-#[derive(Debug)]
-struct Chain {
-    buckets: Vec<Bucket>,
-    /// Short pairs in slabs that have no place yet: their slots, those of an inline pair, and the slab.
-    shorts: Vec<(Entry, Entry, Slab)>,
-}
-
-impl Default for Chain {
-    fn default() -> Self {
-        Self { buckets: vec![Bucket::default()], shorts: Vec::new() }
-    }
-}
-
-impl Chain {
-    fn add(&mut self, Moving { entry, short, .. }: Moving) {
-        match short {
-            Some((inline, slab)) => self.shorts.push((entry, inline, slab)),
-            None => self.push(&entry),
-        }
-    }
-
-    /// Adds the short pairs after all others, inline as long as the first bucket has room. Returns the slabs
-    /// of the pairs that are inline now, and the numbers of their slots.
-    fn add_shorts(&mut self) -> Vec<(Slab, usize)> {
-        let mut pulled = Vec::new();
-        for (entry, inline, slab) in std::mem::take(&mut self.shorts) {
-            if self.buckets[0].free() >= inline.slots {
-                self.push(&inline);
-                pulled.push((slab, inline.slots));
-            } else {
-                self.push(&entry);
-            }
-        }
-        pulled
-    }
-
-    fn push(&mut self, entry: &Entry) {
-        if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.free() >= entry.slots) {
-            return bucket.push(entry);
-        }
-        let mut bucket = Bucket::default();
-        bucket.push(entry);
-        self.buckets.push(bucket);
     }
 }

@@ -127,6 +127,13 @@ impl Index {
         std::iter::successors(Some(load(first)), move |(_, bucket)| bucket.next().map(load))
     }
 
+    /// The first bucket of the chain of a hash, with its address. The caller has locked the stripe.
+    #[inline]
+    pub(crate) fn head(&self, access: Access<'_>, hash: u64) -> (u32, Bucket) {
+        let address = self.directory.address_of(hash);
+        (address, access.bucket(address))
+    }
+
     /// Waits until no other thread resizes or clears the table, and prevents it.
     pub(crate) fn lock_growth(&self) -> MutexGuard<'_, ()> {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner)

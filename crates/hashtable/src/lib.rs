@@ -11,6 +11,7 @@ mod access;
 mod batch;
 mod bucket;
 mod built_in;
+mod chains;
 mod cleared;
 mod column;
 mod config;

@@ -143,7 +143,7 @@ impl<'s> LockedKeys<'s> {
     fn new_pair(&self, key: usize, value: &[u8]) -> Result<NewPair<'s>, Error> {
         check_value(value)?;
         let (index, access) = (self.index, self.access);
-        let first = access.bucket(index.directory.address_of(self.keys[key].hash));
+        let (_, first) = index.head(access, self.keys[key].hash);
         let prepared = index.prepare(access, &self.keys[key], value, first.free())?;
         let slab = Some(index.slabs.allocate(access.memory, BUCKET_CLASS)?);
         Ok(NewPair { prepared, chained: Spare { index, access, slab } })
@@ -154,7 +154,7 @@ impl NewPair<'_> {
     /// Stores the pair of a key that is absent.
     fn store(mut self, index: &Index, access: Access<'_>, key: &HashedKey<'_>, value: &[u8]) {
         let (stripe, entry) = (index.stripe(key.hash), &self.prepared.entry);
-        let last = Index::place_in_chain(access, index.directory.address_of(key.hash), entry);
+        let last = Index::place_in_chain(access, index.head(access, key.hash), entry);
         if let Some(last) = last
             && let Some(slab) = self.chained.slab.take()
         {

@@ -53,13 +53,32 @@ impl PageMap {
         self.counts[SLAB_CLASSES - 1] == LARGEST
     }
 
-    /// Takes a free slab of a class. Returns its offset in the page, in units.
-    pub(crate) fn take(&mut self, class: usize) -> Option<u32> {
-        let word = words(class).find(|&word| self.bits[word] != 0)?;
-        let index = (word - start(class)) * WORD_BITS + self.bits[word].trailing_zeros() as usize;
-        self.bits[word] &= self.bits[word] - 1;
-        self.counts[class] -= 1;
-        Some((index << class) as u32)
+    /// Takes up to `wanted` free slabs of a class. Passes their offsets in the page, in units, to `taken`.
+    pub(crate) fn take(&mut self, class: usize, wanted: usize, mut taken: impl FnMut(u32)) {
+        let mut left = wanted.min(self.counts[class]);
+        self.counts[class] -= left;
+        let mut word = start(class);
+        while left > 0 {
+            if self.bits[word] == 0 {
+                word += 1;
+                continue;
+            }
+            let index = (word - start(class)) * WORD_BITS + self.bits[word].trailing_zeros() as usize;
+            self.bits[word] &= self.bits[word] - 1;
+            left -= 1;
+            taken((index << class) as u32);
+        }
+    }
+
+    /// Splits a free slab of a class into slabs of a smaller class.
+    pub(crate) fn split(&mut self, from: usize, class: usize) {
+        let mut whole = None;
+        self.take(from, 1, |unit| whole = Some(unit));
+        let Some(unit) = whole else { return };
+        // All parts of a slab are in one word.
+        let (index, parts) = (unit as usize >> class, 1 << (from - class));
+        self.bits[start(class) + index / WORD_BITS] |= ((1 << parts) - 1) << (index % WORD_BITS);
+        self.counts[class] += parts;
     }
 
     /// Adds a free slab of a class.

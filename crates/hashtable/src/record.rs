@@ -138,7 +138,14 @@ impl Record {
     /// Decodes the record. `None` if the bytes are of two moments.
     #[inline]
     pub(crate) fn pair(&self) -> Option<Pair<'_>> {
-        let bytes = self.bytes();
+        Pair::decode(self.bytes())
+    }
+}
+
+impl<'r> Pair<'r> {
+    /// Decodes the bytes of a slab. `None` if they are of two moments.
+    #[inline]
+    pub(crate) fn decode(bytes: &'r [u8]) -> Option<Self> {
         let header = u64::from(u16::from_le_bytes([bytes[0], bytes[1]]));
         let length = slab_value_length(header, bytes.len(), usize::from(bytes[bytes.len() - 1]))?;
         let (key, rest) = bytes[HEADER..].split_at_checked(slab_header::pair_key_length(header) as usize)?;
@@ -148,7 +155,7 @@ impl Record {
         } else {
             SlabValue::Overflow(Reference::decode(payload.try_into().ok()?)?)
         };
-        Some(Pair { key, value })
+        Some(Self { key, value })
     }
 }
 

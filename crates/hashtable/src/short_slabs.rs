@@ -6,7 +6,7 @@ use crate::access::Access;
 use crate::bucket::{Entry, Slab, SlabSlot, Stored, inline_slots};
 use crate::hash::HashedKey;
 use crate::index::Index;
-use crate::record::{Record, SlabValue, class_of};
+use crate::record::{Pair, SlabValue, class_of};
 use crate::write::add;
 
 impl Index {
@@ -16,12 +16,21 @@ impl Index {
         length <= self.config.inline_pair_bytes_max && (free == 0 || inline_slots(length) <= free)
     }
 
-    /// The slots of a pair in a slab, if it is short.
-    pub(crate) fn short_entry(&self, record: &Record) -> Option<Entry> {
-        let pair = record.pair()?;
+    /// The number of slots that a pair in a slab would need, if it is short.
+    #[inline]
+    pub(crate) fn short_slots(&self, pair: &Pair<'_>) -> Option<usize> {
         let SlabValue::InSlab(value) = pair.value else { return None };
-        let is_short = pair.key.len() + value.len() <= self.config.inline_pair_bytes_max;
-        is_short.then(|| Entry::inline(pair.key, value))
+        let length = pair.key.len() + value.len();
+        (length <= self.config.inline_pair_bytes_max).then(|| inline_slots(length))
+    }
+
+    /// The slots of a pair in a slab, if it is short and needs at most `free`.
+    pub(crate) fn short_entry(&self, access: Access<'_>, slab: Slab, free: usize) -> Option<Entry> {
+        access.with_pair(slab, |pair| {
+            let SlabValue::InSlab(value) = pair.value else { return None };
+            let fits = self.short_slots(&pair).is_some_and(|slots| slots <= free);
+            fits.then(|| Entry::inline(pair.key, value))
+        })
     }
 
     /// After the removal of a key: moves a short pair of its first bucket from a slab into the slots, if they
@@ -34,8 +43,8 @@ impl Index {
             let Stored::Slab(slab) = pair else { return None };
             // Pairs in larger slabs are not short, so it does not load them.
             let is_small = Some(slab.slab.class) <= class_max && bucket.free() > 0;
-            let entry = is_small.then(|| access.record(slab.slab)).and_then(|it| self.short_entry(&it))?;
-            (entry.slots <= bucket.free() + 1).then_some((slab, entry))
+            let entry = || self.short_entry(access, slab.slab, bucket.free() + 1);
+            is_small.then(entry).flatten().map(|entry| (slab, entry))
         });
         let Some((SlabSlot { slot, slab }, entry)) = short else { return };
         bucket.remove(slot, 1);

@@ -167,18 +167,15 @@ impl Slabs {
         &self.caches[thread_number() % CACHES].0
     }
 
-    /// Takes a group of slabs from the pool: one for the caller, the others for the cache.
+    /// Takes a group of slabs from the pool for an empty cache, and one of them for the caller.
     fn refill(&self, memory: &Memory, cache: &mut Vec<u32>, class: usize) -> Result<u32, MemoryError> {
         let mut pool = lock(&self.pool.0);
-        let slab = match pool.take(class) {
-            Some(slab) => slab,
-            None => {
-                pool.add_page(memory)?;
-                pool.take(class).expect("a new page has slabs of the largest class")
-            }
-        };
-        cache.extend(std::iter::from_fn(|| pool.take(class)).take(GROUP - 1));
-        Ok(slab)
+        pool.take_group(class, cache);
+        if cache.is_empty() {
+            pool.add_page(memory)?;
+            pool.take_group(class, cache);
+        }
+        Ok(cache.pop().expect("a new page has slabs"))
     }
 }
 
@@ -206,18 +203,20 @@ impl Pool {
         Ok(())
     }
 
-    /// Takes a slab, of the page with the lowest address. Splits a larger one if there is none of the class.
-    fn take(&mut self, class: usize) -> Option<u32> {
-        let from = (class..SLAB_CLASSES).find(|&from| !self.with_free[from].is_empty())?;
-        let page = *self.with_free[from].first()?;
-        let map = self.pages.get_mut(&page)?;
-        let unit = map.take(from)?;
-        // The upper half of each split is free.
-        for half in (class..from).rev() {
-            map.put(half, unit + (1 << half));
+    /// Moves slabs into an empty group until it is complete, those of the page with the lowest address first.
+    /// Splits a larger one if there is none of the class.
+    fn take_group(&mut self, class: usize, group: &mut Vec<u32>) {
+        while group.len() < GROUP
+            && let Some(from) = (class..SLAB_CLASSES).find(|&from| !self.with_free[from].is_empty())
+            && let Some(&page) = self.with_free[from].first()
+            && let Some(map) = self.pages.get_mut(&page)
+        {
+            if from > class {
+                map.split(from, class);
+            }
+            map.take(class, GROUP - group.len(), |unit| group.push(page * PAGE_UNITS + unit));
+            self.note(page, class..=from);
         }
-        self.note(page, class..=from);
-        Some(page * PAGE_UNITS + unit)
     }
 
     fn put_all(&mut self, class: usize, slabs: &[u32]) {
@@ -376,10 +375,11 @@ mod tests {
         let small: Vec<u32> = std::iter::from_fn(|| slabs.allocate(&memory, 0).ok()).collect();
         assert_eq!(small.len(), PAGE_UNITS as usize);
         assert!(slabs.allocate(&memory, 4).is_err());
-        small.iter().filter(|slab| *slab % 16 != 0).for_each(|slab| slabs.free(&memory, 0, *slab));
+        let (kept, freed): (Vec<u32>, Vec<u32>) = small.iter().partition(|slab| *slab % 16 == 0);
+        freed.into_iter().for_each(|slab| slabs.free(&memory, 0, slab));
         assert!(slabs.allocate(&memory, 4).is_err(), "each 512 bytes have a slab in use");
-        slabs.free(&memory, 0, small[0]);
-        assert_eq!(slabs.allocate(&memory, 4).unwrap(), small[0], "merged on demand");
+        slabs.free(&memory, 0, kept[0]);
+        assert_eq!(slabs.allocate(&memory, 4).unwrap(), kept[0], "merged on demand");
     }
 
     #[test]

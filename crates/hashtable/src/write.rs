@@ -57,13 +57,14 @@ impl Index {
         let stripe = self.stripe(key.hash);
         let (start, guard) = (out.len(), stripe.lock.lock());
         let wanted = operation.needs_value().then_some(&mut *current);
-        let found = self.find(access, key, wanted);
+        let head = self.head(access, key.hash);
+        let found = self.find_from(access, head, key, wanted);
         let (effect, outcome) =
             decide(operation, found.map(|_| &current[..]), &self.functions, computed, out);
         let result = match effect {
             Effect::Nothing => Ok(()),
-            Effect::Store(value) => self.store(access, key, found, value),
-            Effect::StoreComputed => self.store(access, key, found, computed),
+            Effect::Store(value) => self.store(access, key, head, found, value),
+            Effect::StoreComputed => self.store(access, key, head, found, computed),
             Effect::Delete => found.map_or(Ok(()), |found| {
                 self.remove(access, key, &found);
                 self.pull_in(access, key);
@@ -88,10 +89,22 @@ impl Index {
         &self,
         access: Access<'_>,
         key: &HashedKey<'_>,
+        value: Option<&mut Vec<u8>>,
+    ) -> Option<Found> {
+        self.find_from(access, self.head(access, key.hash), key, value)
+    }
+
+    /// As [`find`](Self::find), for a caller that has loaded the first bucket of the chain.
+    #[inline]
+    pub(crate) fn find_from(
+        &self,
+        access: Access<'_>,
+        (mut address, mut bucket): (u32, Bucket),
+        key: &HashedKey<'_>,
         mut value: Option<&mut Vec<u8>>,
     ) -> Option<Found> {
         let mut previous = None;
-        for (address, bucket) in Self::chain(access, self.directory.address_of(key.hash)) {
+        loop {
             if let Some(pair) = bucket.find_inline(key) {
                 if let Some(value) = value {
                     append_inline(&bucket, pair.value, pair.value_length, value);
@@ -114,24 +127,26 @@ impl Index {
                 return Some(Found { address, previous, bucket, stored: Stored::Slab(slab), reference });
             }
             previous = Some(address);
+            address = bucket.next()?;
+            bucket = access.bucket(address);
         }
-        None
     }
 
-    /// Stores a value for a key: instead of the pair that was found, or as a new pair.
+    /// Stores a value for a key: instead of the pair that was found, or as a new pair. `head` is the first
+    /// bucket of the chain.
     pub(crate) fn store(
         &self,
         access: Access<'_>,
         key: &HashedKey<'_>,
+        head: (u32, Bucket),
         found: Option<Found>,
         value: &[u8],
     ) -> Result<(), Error> {
         let stripe = self.stripe(key.hash);
         let Some(found) = found else {
-            let first = self.directory.address_of(key.hash);
-            let prepared = self.prepare(access, key, value, access.bucket(first).free())?;
+            let mut prepared = self.prepare(access, key, value, head.1.free())?;
             let slots = prepared.entry.slots;
-            self.place(access, first, &prepared.entry)?;
+            self.place(access, head, &prepared.entry)?;
             prepared.finish(key.bytes, value);
             add(&stripe.pairs, 1);
             add(&stripe.used_slots, slots as i64);
@@ -144,7 +159,7 @@ impl Index {
         let mut bucket = found.bucket;
         bucket.remove(at, slots);
         // The pair had a slot, so there is one for a slab.
-        let prepared = self.prepare(access, key, value, bucket.free())?;
+        let mut prepared = self.prepare(access, key, value, bucket.free())?;
         bucket.push(&prepared.entry);
         access.store_bucket(found.address, &bucket);
         add(&stripe.used_slots, prepared.entry.slots as i64 - slots as i64);
@@ -237,8 +252,8 @@ impl Index {
     }
 
     /// Appends an entry to the first bucket of a chain that has room for it, or to a new one.
-    fn place(&self, access: Access<'_>, first: u32, entry: &Entry) -> Result<(), Error> {
-        if let Some(last) = Self::place_in_chain(access, first, entry) {
+    fn place(&self, access: Access<'_>, head: (u32, Bucket), entry: &Entry) -> Result<(), Error> {
+        if let Some(last) = Self::place_in_chain(access, head, entry) {
             let address = self.slabs.allocate(access.memory, BUCKET_CLASS)?;
             Self::add_chained(access, last, address, entry);
         }
@@ -247,17 +262,18 @@ impl Index {
 
     /// Appends an entry to the first bucket of a chain that has room for it. If there is none, returns the
     /// last bucket of the chain.
-    pub(crate) fn place_in_chain(access: Access<'_>, first: u32, entry: &Entry) -> Option<(u32, Bucket)> {
-        let mut last = None;
-        for (address, mut bucket) in Self::chain(access, first) {
-            if bucket.free() >= entry.slots {
-                bucket.push(entry);
-                access.store_bucket(address, &bucket);
-                return None;
-            }
-            last = Some((address, bucket));
+    pub(crate) fn place_in_chain(
+        access: Access<'_>,
+        (mut address, mut bucket): (u32, Bucket),
+        entry: &Entry,
+    ) -> Option<(u32, Bucket)> {
+        while bucket.free() < entry.slots {
+            let Some(next) = bucket.next() else { return Some((address, bucket)) };
+            (address, bucket) = (next, access.bucket(next));
         }
-        last
+        bucket.push(entry);
+        access.store_bucket(address, &bucket);
+        None
     }
 
     /// Appends a chained bucket with an entry after the last bucket of a chain.
@@ -297,7 +313,7 @@ impl Index {
 impl Prepared<'_> {
     /// Stores the pair, whose entry the caller has placed, into its slab. Key and value are those for which
     /// it is prepared.
-    pub(crate) fn finish(mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn finish(&mut self, key: &[u8], value: &[u8]) {
         if let Some(slab) = self.slab.take() {
             self.access.store_slab(slab, key, value, self.buffer.take());
         }
