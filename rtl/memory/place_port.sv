@@ -35,10 +35,10 @@ module place_port
   output logic         lookup_valid_o,
   input  logic         lookup_ready_i,
   output lookup_t      lookup_o,
-  output port_place_t       lookup_place_o,
+  output port_place_t  lookup_place_o,
   input  logic         found_valid_i,
   // verilator lint_off UNUSEDSIGNAL
-  input  port_place_t       found_place_i,
+  input  port_place_t  found_place_i,
   // verilator lint_on UNUSEDSIGNAL
   input  bus_address_t found_i,
   input  logic         found_columns_i,
@@ -52,14 +52,14 @@ module place_port
   // for each read of each place: its burst reads columns from on-board memory
   output logic [Places-1:0][1:0] reads_columns_o,
 
-  output logic   burst_valid_o,
-  input  logic   burst_ready_i,
-  output burst_t burst_o,
+  output logic        burst_valid_o,
+  input  logic        burst_ready_i,
+  output burst_t      burst_o,
   output port_place_t burst_place_o,
-  output logic   burst_number_o,
+  output logic        burst_number_o,
 
   input logic        line_valid_i,
-  input port_place_t      line_place_i,
+  input port_place_t line_place_i,
   input logic        line_number_i,
   input burst_line_t line_i
 );

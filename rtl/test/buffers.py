@@ -9,6 +9,11 @@ LINE, PAGE_LINES = 64, 64
 APART = 1 << 32
 
 
+def within_page(address: int, first: int, count: int) -> int:
+    """Returns the number of lines from `first` on that a read of at most `count` lines may have."""
+    return min(count, PAGE_LINES - (address // LINE + first) % PAGE_LINES)
+
+
 @dataclass(frozen=True)
 class Burst:
     """Some lines of a buffer, and the content of the buffer that the reader must receive."""
@@ -41,7 +46,7 @@ class Buffers:
             lid, buffer = beside.lid, beside.buffer
         # There are few addresses, so some are read several times.
         address = buffer + LINE * random.choice((0, 0, 8, random.randint(0, first_max)))
-        lines = min(random.choice((1, 3, 8, 8)), PAGE_LINES - address // LINE % PAGE_LINES)
+        lines = within_page(address, 0, random.choice((1, 3, 8, 8)))
         self.reads[lid, buffer] += 1
         return Burst(lid, buffer, address, lines, self.contents[lid, buffer])
 

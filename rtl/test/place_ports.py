@@ -4,6 +4,7 @@ import random
 from collections import deque
 from dataclasses import dataclass, replace
 
+from buffers import PAGE_LINES
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
 from honeycomb_layout import LockAndSize, NodeHeader
@@ -13,7 +14,6 @@ from records import record
 from streams import end_of_reset
 
 PLACE_READ, PLACE_LINE = record("place_read_t"), record("place_line_t")
-PAGE_LINES = 64
 # Maximum number of cycles for which a current header is late.
 LATE_MAX = 40
 

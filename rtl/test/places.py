@@ -8,7 +8,6 @@ from records import record
 from streams import Lanes, end_of_reset
 
 PLACE_READ, PLACE_LINE = record("place_read_t"), record("place_line_t")
-LINE, PAGE_LINES = 64, 64
 
 
 class Places:
@@ -61,8 +60,3 @@ class Places:
     async def request(self, index: int, **fields: int) -> list[dict]:
         """Executes one read and returns its lines."""
         return await self.end(index, await self.begin(index, **fields))
-
-
-def within_page(address: int, first: int, count: int) -> int:
-    """Returns the number of lines from `first` on that a read of at most `count` lines may have."""
-    return min(count, PAGE_LINES - (address // LINE + first) % PAGE_LINES)

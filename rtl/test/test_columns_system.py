@@ -4,13 +4,14 @@ buffers are reused often."""
 import random
 
 import cocotb
+from buffers import within_page
 from memories import LINE, HostMemory, drams
-from places import Places, within_page
+from places import Places
 from records import record
 from runner import simulate
 from streams import start
 from test_memory_system import OFF, Clients
-from test_node_cache_system import Nodes, check
+from test_node_cache_system import Nodes
 
 COUNTERS = record("memory_counters_t")
 LIDS = 512

@@ -4,9 +4,10 @@ import random
 from collections import defaultdict
 
 import cocotb
+from buffers import within_page
 from cocotb.triggers import RisingEdge
 from memories import LINE, HostMemory, drams
-from places import Places, within_page
+from places import Places
 from records import record
 from runner import simulate
 from streams import Lanes, end_of_reset, start

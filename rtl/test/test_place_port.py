@@ -4,8 +4,9 @@ of the buffer of the read before. Columns come from on-board memory as long as t
 import random
 
 import cocotb
+from buffers import within_page
 from cocotb.triggers import RisingEdge
-from places import Places, within_page
+from places import Places
 from records import record
 from runner import simulate
 from streams import STALLS, end_of_reset, start

@@ -23,18 +23,18 @@ impl StationRun<'_> {
         answers.scratch.current.clear();
         let stripe = index.stripe(key.hash);
         let guard = group.writes.then(|| stripe.lock.lock());
-        let (found, existed) = if group.writes {
-            let found = index.find(self.access, key, Some(&mut answers.scratch.current));
-            (found, found.is_some())
+        let (chain, existed) = if group.writes {
+            let head = index.head(self.access, key.hash);
+            let found = index.find_from(self.access, head, key, Some(&mut answers.scratch.current));
+            (Some((head, found)), found.is_some())
         } else {
             (None, index.get(self.access, key, &mut answers.scratch.current).is_some())
         };
         let last = self.forward_members(group, existed, answers);
-        match (found, last) {
-            (_, Last::Unchanged) | (None, Last::Absent) => {}
-            (Some(found), Last::Absent) => index.remove(self.access, key, &found),
-            (found, Last::Changed) => {
-                let head = index.head(self.access, key.hash);
+        match (chain, last) {
+            (None, _) | (_, Last::Unchanged) | (Some((_, None)), Last::Absent) => {}
+            (Some((_, Some(found))), Last::Absent) => index.remove(self.access, key, &found),
+            (Some((head, found)), Last::Changed) => {
                 index.store(self.access, key, head, found, &answers.scratch.current)?;
             }
         }
