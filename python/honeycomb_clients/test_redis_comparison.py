@@ -168,7 +168,11 @@ class Commands:
         return [[self.random.choice([b"MSET", b"MSETNX"]), *self.pairs(), *self.key()]]
 
     def unknown(self):
-        names = [b"", b"NOSUCH", b"no such", b"get\0", b"no\r\nsuch", b"g" * 40, b"GET\r\n"]
+        """Returns an unknown command. No name is that of a command and a zero: Redis compares names up to
+        their first zero but hashes all of a name, so it takes such a name for the command where both meet in
+        one bucket of its table, which its random hash seed decides.
+        """
+        names = [b"", b"NOSUCH", b"no such", b"nosuch\0", b"no\r\nsuch", b"g" * 40, b"GET\r\n"]
         return [[self.random.choice(names), *self.random.choice([[], self.key(), self.pair()])]]
 
     def beyond_limits(self):

@@ -252,6 +252,7 @@ fn keys() {
             ("FLUSHDB", "OK"),
             ("DBSIZE", "0"),
             ("NOSUCH a", "!ERR unknown command 'NOSUCH'"),
+            ("GET\0 a", "!ERR unknown command 'GET\0'"),
             ("GET", "!ERR wrong number of arguments for 'get' command"),
         ],
     );
