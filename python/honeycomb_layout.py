@@ -152,6 +152,9 @@ SLOT_INLINE = 6
 # Slot type: a further slot of the inline pair before it.
 SLOT_CONTINUED = 7
 
+# Longest key of a slab without header: as much as the five marks of a slot can say.
+WHOLE_SLAB_KEY_BYTES_MAX = 31
+
 # Tables that an accelerator knows the roots of.
 TABLES_MAX = 65536
 
@@ -760,7 +763,9 @@ class Bucket(_Record):
     # Word bucket_slot, or bytes of an inline pair.
     slots: tuple[int, ...] = (0,) * 10
     # One bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
-    # byte of its value if the value is not empty; bits 48 and 49 are in bucket_state.
+    # byte of its value if the value is not empty. The five marks of a slot that refers to a slab are a
+    # number: 0 if the slab has a slab_header; otherwise it has 32 bytes, key and value fill it, and the
+    # number is the length of the key. Bits 48 and 49 are in bucket_state.
     marks: int = 0
     # Word bucket_state.
     state: int = 0
@@ -1621,7 +1626,8 @@ class BucketState(_Record):
 
 @dataclass(frozen=True)
 class SlabHeader(_Record):
-    """The first two bytes of a pair in a slab; its key and its value follow.
+    """The first two bytes of a slab; its key and its value follow. A pair of 32 bytes has none, unless
+    its key is longer than whole_slab_key_bytes_max.
 
     +-------+---------------+-----------------+
     | 15:10 | 9             | 8:0             |

@@ -82,6 +82,9 @@ package layout_pkg;
   // slot type: a further slot of the inline pair before it
   localparam int unsigned SlotContinued = 7;
 
+  // longest key of a slab without header: as much as the five marks of a slot can say
+  localparam int unsigned WholeSlabKeyBytesMax = 31;
+
   // tables that an accelerator knows the roots of
   localparam int unsigned TablesMax = 65536;
 
@@ -686,7 +689,9 @@ package layout_pkg;
     // word bucket_state
     logic [63:0] state;
     // one bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
-    // byte of its value if the value is not empty; bits 48 and 49 are in bucket_state
+    // byte of its value if the value is not empty. The five marks of a slot that refers to a slab are a
+    // number: 0 if the slab has a slab_header; otherwise it has 32 bytes, key and value fill it, and
+    // the number is the length of the key. Bits 48 and 49 are in bucket_state
     logic [47:0] marks;
     // word bucket_slot, or bytes of an inline pair
     logic [9:0][39:0] slots;
@@ -1565,7 +1570,8 @@ package layout_pkg;
     logic [1:0] marks_high;
   } bucket_state_t;
 
-  // slab_header: the first two bytes of a pair in a slab; its key and its value follow
+  // slab_header: the first two bytes of a slab; its key and its value follow. A pair of 32 bytes has
+  // none, unless its key is longer than whole_slab_key_bytes_max
   //
   // +-------+---------------+-----------------+
   // | 15:10 | 9             | 8:0             |

@@ -4,7 +4,8 @@ use honeycomb_layout::bucket;
 use honeycomb_memory::{LineOffset, LineWords, Memory, PageWords, Pages, Pin, ValueBuffer};
 
 use crate::bucket::{Bucket, Slab, Words, WordsMut};
-use crate::record::{Pair, Record, Reference, class_bytes, encode};
+use crate::form::class_bytes;
+use crate::record::{Pair, Record, Reference, encode};
 use crate::slab_words::SlabWords;
 
 /// The class of a slab with a chained bucket.
@@ -73,14 +74,15 @@ impl<'a> Access<'a> {
     /// The words of a slab. `None` if the address is torn.
     #[inline]
     pub(crate) fn try_slab(&self, slab: Slab) -> Option<SlabWords<'a>> {
-        self.words(slab.address, class_bytes(slab.class)).map(SlabWords)
+        let words = self.words(slab.address, class_bytes(slab.form.class()))?;
+        Some(SlabWords { words, form: slab.form })
     }
 
     /// Loads the record of a slab. `None` if the address is torn.
     #[inline]
     pub(crate) fn try_record(&self, slab: Slab) -> Option<Record> {
-        let mut record = Record::empty(slab.class);
-        self.words(slab.address, class_bytes(slab.class))?.load_bytes(record.bytes_mut());
+        let mut record = Record::empty(slab.form);
+        self.try_slab(slab)?.words.load_bytes(record.bytes_mut());
         Some(record)
     }
 
@@ -107,14 +109,14 @@ impl<'a> Access<'a> {
     pub(crate) fn with_pair<R>(&self, slab: Slab, visit: impl FnOnce(Pair<'_>) -> R) -> R {
         // Most slabs are small, and to clear the bytes of a whole record takes long.
         let (mut small, large) = ([0; class_bytes(BUCKET_CLASS)], &mut None);
-        let bytes = match small.get_mut(..class_bytes(slab.class)) {
+        let bytes = match small.get_mut(..class_bytes(slab.form.class())) {
             Some(bytes) => {
-                self.slab(slab).0.load_bytes(bytes);
+                self.slab(slab).words.load_bytes(bytes);
                 &*bytes
             }
             None => large.insert(self.record(slab)).bytes(),
         };
-        visit(Pair::decode(bytes).expect(CONSISTENT))
+        visit(Pair::decode(slab.form, bytes).expect(CONSISTENT))
     }
 
     /// Stores a bucket of a stripe that the caller has locked.
@@ -126,14 +128,14 @@ impl<'a> Access<'a> {
     /// Stores a pair into a slab that the caller owns, or of a stripe that it has locked. `buffer`
     /// has the value if that is an overflow value, and becomes live.
     pub(crate) fn store_slab(&self, slab: Slab, key: &[u8], value: &[u8], buffer: Option<ValueBuffer<'_>>) {
-        let SlabWords(words) = self.slab(slab);
+        let SlabWords { words, form } = self.slab(slab);
         let store = |at: usize, bytes: &[u8]| words.store_bytes(at, bytes);
         match buffer.map(ValueBuffer::keep) {
             Some(address) => {
                 let reference = Reference { address, length: value.len() };
-                encode(slab.class, key, &reference.encode(), true, store);
+                encode(form, key, &reference.encode(), true, store);
             }
-            None => encode(slab.class, key, value, false, store),
+            None => encode(form, key, value, false, store),
         }
     }
 

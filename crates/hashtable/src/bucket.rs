@@ -6,11 +6,12 @@
 use std::hint::select_unpredictable;
 
 use honeycomb_layout::{
-    BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE, bucket,
-    bucket_slot, bucket_state,
+    BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, SLAB_CLASSES, SLOT_CONTINUED, SLOT_FREE, SLOT_INLINE,
+    WHOLE_SLAB_KEY_BYTES_MAX, bucket, bucket_slot, bucket_state,
 };
 use honeycomb_memory::{LineOffset, equal_bytes_of};
 
+use crate::form::Form;
 use crate::hash::{HashedKey, word_at};
 
 /// Words of a bucket.
@@ -137,10 +138,10 @@ pub(crate) struct SlabSlot {
     pub(crate) slab: Slab,
 }
 
-/// A slab: its class, and its address in slab units.
+/// A slab: its form, and its address in slab units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slab {
-    pub(crate) class: usize,
+    pub(crate) form: Form,
     pub(crate) address: u32,
 }
 
@@ -168,11 +169,12 @@ impl Entry {
     }
 
     /// A reference to a slab.
-    pub(crate) fn slab(Slab { class, address }: Slab, second_hash: u64) -> Self {
+    pub(crate) fn slab(Slab { form, address }: Slab, second_hash: u64) -> Self {
         let mut words = [0; WORDS];
         words[0] =
             bucket_slot::with_second_hash(bucket_slot::with_address(0, u64::from(address)), second_hash);
-        Self { words, slots: 1, marks: 0, types: class as u32 + 1 }
+        // One mark a byte of a slot, as for inline pairs, but here they are a number.
+        Self { words, slots: 1, marks: form.key_length() as u64, types: form.class() as u32 + 1 }
     }
 }
 
@@ -190,6 +192,12 @@ fn types_below(slots: usize) -> u32 {
 #[inline]
 fn marks_below(slots: usize) -> u64 {
     (1 << (SLOT * slots)) - 1
+}
+
+/// The slots that refer to slabs, by their types: one bit for each, the lowest bit of its type.
+#[inline]
+fn slab_slots(types: u32) -> u32 {
+    (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
 }
 
 /// What the slots of a bucket contain.
@@ -310,12 +318,6 @@ impl<W: Words> Bucket<W> {
         Shape { types: self.types(), marks }
     }
 
-    #[inline]
-    fn slab_slots(&self) -> u32 {
-        let types = self.types();
-        (types | types >> 1 | types >> 2) & !(types >> 2 & types >> 1) & TYPES_LOW
-    }
-
     /// Finds the inline pair of a key. The code for keys of eight bytes, the commonest ones, stays small
     /// because it does not contain that for others.
     #[inline(always)]
@@ -408,14 +410,15 @@ impl<W: Words> Bucket<W> {
     /// Finds the next slab after some slots whose second hash is that of a key.
     #[inline(always)]
     pub(crate) fn find_slab(&self, second_hash: u64, after: usize) -> Option<SlabSlot> {
-        let slabs = self.slab_slots() & !types_below(after);
-        if slabs == 0 { None } else { self.find_among(slabs, second_hash) }
+        let types = self.types();
+        let slabs = slab_slots(types) & !types_below(after);
+        if slabs == 0 { None } else { self.find_among(types, slabs, second_hash) }
     }
 
     /// Compares the highest byte of all slots at once, and then the whole second hash of each slot where it
     /// is equal: which of them has the key is a matter of chance.
     #[inline(always)]
-    fn find_among(&self, slabs: u32, second_hash: u64) -> Option<SlabSlot> {
+    fn find_among(&self, types: u32, slabs: u32, second_hash: u64) -> Option<SlabSlot> {
         let wanted = bucket_slot::with_second_hash(0, second_hash);
         let mask = bucket_slot::with_second_hash(0, bucket_slot::SECOND_HASH_MASK);
         let mut highest = self.0.equal_bytes((wanted >> (8 * (SLOT - 1))) as u8) & HIGHEST_BYTES;
@@ -423,23 +426,26 @@ impl<W: Words> Bucket<W> {
             let at = highest.trailing_zeros() as usize / SLOT;
             highest &= highest - 1;
             if slabs >> (TYPE_BITS * at) & 1 == 1 && (self.word_at(at * SLOT) ^ wanted) & mask == 0 {
-                return Some(self.slab_at(at));
+                return Some(self.slab_at(types, at));
             }
         }
         None
     }
 
-    fn slab_at(&self, at: usize) -> SlabSlot {
+    /// The slab of a slot, whose type is that of a slab.
+    #[inline(always)]
+    fn slab_at(&self, types: u32, at: usize) -> SlabSlot {
         let word = self.word_at(at * SLOT) & ((1 << bucket_slot::BITS) - 1);
-        let class = (self.types() >> (TYPE_BITS * at) & 7) as usize;
-        let class = class.clamp(1, SLAB_CLASSES) - 1;
-        SlabSlot { slot: at, slab: Slab { class, address: bucket_slot::address(word) as u32 } }
+        let class = (types >> (TYPE_BITS * at) & 7) as usize - 1;
+        let key_length = (self.word_at(bucket::MARKS_OFFSET) >> (at * SLOT) & marks_below(1)) as usize;
+        let (form, address) = (Form::new(class, key_length), bucket_slot::address(word) as u32);
+        SlabSlot { slot: at, slab: Slab { form, address } }
     }
 
     /// The slots of all pairs, as either an inline pair with its key, or a slab.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = Stored> {
         let shape = self.shape();
-        let (starts, slabs) = (shape.inline_starts(), self.slab_slots());
+        let (starts, slabs) = (shape.inline_starts(), slab_slots(shape.types));
         let mut rest = starts | slabs;
         let bits = std::iter::from_fn(move || {
             let bit = (rest != 0).then(|| rest.trailing_zeros() as usize);
@@ -448,7 +454,7 @@ impl<W: Words> Bucket<W> {
         });
         bits.filter_map(move |bit| {
             if slabs >> bit & 1 == 1 {
-                return Some(Stored::Slab(self.slab_at(bit / TYPE_BITS)));
+                return Some(Stored::Slab(self.slab_at(shape.types, bit / TYPE_BITS)));
             }
             let (pair, key_length) = shape.inline_at(bit)?;
             Some(Stored::Inline(pair, key_length))
@@ -597,6 +603,7 @@ impl Stored {
     }
 }
 
+const _: () = assert!(WHOLE_SLAB_KEY_BYTES_MAX < 1 << SLOT, "the marks of a slot have room for its length");
 const _: () = assert!(SLOT_FREE == 0 && SLAB_CLASSES < SLOT_INLINE && SLOT_CONTINUED == SLOT_INLINE + 1);
 
 #[cfg(all(test, not(loom)))]
@@ -606,7 +613,7 @@ mod tests {
     #[test]
     fn a_slab_is_found_by_its_whole_second_hash() {
         const SECOND: u64 = 0x155;
-        let slab = |address| Slab { class: 3, address };
+        let slab = |address| Slab { form: Form::new(3, 0), address };
         let mut bucket = Bucket::default();
         bucket.push(&Entry::slab(slab(7), SECOND ^ 1));
         // An inline pair with the bytes of a slot.

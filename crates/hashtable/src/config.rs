@@ -1,10 +1,10 @@
 //! The parameters of a table.
 
-use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, bucket, value_reference};
+use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS, INLINE_PAIR_BYTES_MAX, bucket};
 
 use crate::bucket::inline_slots;
 use crate::error::Error;
-use crate::record::{class_bytes, class_of};
+use crate::form::{Form, class_bytes};
 
 /// The parameters of a table.
 #[derive(Debug, Clone)]
@@ -42,9 +42,9 @@ impl TableConfig {
             return of_slots(inline_slots(key_bytes + value_bytes));
         }
         let buffer = value_bytes.next_multiple_of(ALLOCATION_UNIT_BYTES);
-        let of_overflow = || class_of(key_bytes, value_reference::SIZE).map(|class| (class, buffer));
-        let slab = class_of(key_bytes, value_bytes).map(|class| (class, 0)).or_else(of_overflow);
-        of_slots(1) + slab.map_or(0, |(class, buffer)| class_bytes(class) + buffer)
+        let of_overflow = || Form::of_reference(key_bytes).map(|form| (form, buffer));
+        let slab = Form::of(key_bytes, value_bytes).map(|form| (form, 0)).or_else(of_overflow);
+        of_slots(1) + slab.map_or(0, |(form, buffer)| class_bytes(form.class()) + buffer)
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
@@ -78,7 +78,13 @@ mod tests {
             ((5, 1), 13),
             ((10, 20), 39),
             // In a slab, with two bytes of header, besides a slot.
+            ((10, 19), 39),
             ((10, 21), 7 + 64),
+            // Without a header, which has no room for a longer key.
+            ((10, 22), 7 + 32),
+            ((31, 1), 7 + 32),
+            ((32, 0), 7 + 64),
+            ((10, 23), 7 + 64),
             ((10, 52), 7 + 64),
             ((10, 53), 7 + 128),
             ((10, 500), 7 + 512),

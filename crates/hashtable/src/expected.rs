@@ -134,6 +134,7 @@ impl Expected {
 mod tests {
     use super::*;
     use crate::bucket::{Entry, Slab};
+    use crate::form::Form;
 
     /// A number below a limit.
     fn below(state: &mut u64, limit: u64) -> u64 {
@@ -153,8 +154,9 @@ mod tests {
         for _ in 0..6 {
             let key = bytes(state, &[1, 8, 8, 8, 8, 9, 16, 28]);
             let value = bytes(state, &[0, 1, 3, 8, 8, 8, 9]);
-            let entry = match below(state, 6) {
-                0 => Entry::slab(Slab { class: 2, address: 0 }, 0),
+            let entry = match below(state, 9) {
+                0 => Entry::slab(Slab { form: Form::new(2, 0), address: 0 }, 0),
+                1 => Entry::slab(Slab { form: Form::new(0, 19), address: 0 }, 0),
                 _ => Entry::inline(&key, &value),
             };
             if bucket.free() >= entry.slots && !keys.contains(&key) {

@@ -5,7 +5,7 @@
 //! beginning, so that the pair is still as it was loaded. Otherwise, and for all other writes, the caller
 //! executes the operation as `write` has it.
 
-use honeycomb_memory::SequenceLock;
+use honeycomb_memory::{PageWords, SequenceLock};
 
 use crate::access::Access;
 use crate::batch::Answers;
@@ -15,8 +15,7 @@ use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, decide};
 use crate::read::{First, Next, Pending, Step, append_inline, begin_beyond};
-use crate::record::HEADER;
-use crate::slab_words::{Match, SlabWords};
+use crate::slab_words::Match;
 
 /// A value in its place.
 trait Place {
@@ -59,8 +58,8 @@ impl<W: WordsMut> Place for Inline<W> {
 
 /// The value in a slab.
 struct InSlab<'a> {
-    words: SlabWords<'a>,
-    key_length: usize,
+    words: PageWords<'a>,
+    offset: usize,
     length: usize,
 }
 
@@ -68,9 +67,9 @@ impl<'a> InSlab<'a> {
     /// The value in a slab, if the slab has the key.
     #[inline(always)]
     fn find(access: Access<'a>, slab: Slab, key: &HashedKey<'_>) -> Option<Self> {
-        let words = access.try_slab(slab)?;
-        let Some(Match::Value(length)) = words.compare(key) else { return None };
-        Some(Self { words, key_length: key.bytes.len(), length })
+        let slab = access.try_slab(slab)?;
+        let Some(Match::Value { offset, length }) = slab.compare(key) else { return None };
+        Some(Self { words: slab.words, offset, length })
     }
 }
 
@@ -82,12 +81,12 @@ impl Place for InSlab<'_> {
 
     #[inline(always)]
     fn append(&self, out: &mut Vec<u8>) {
-        self.words.append_value(self.key_length, self.length, out);
+        self.words.append_to(out, self.offset, self.length);
     }
 
     #[inline(always)]
     fn replace(&mut self, value: &[u8]) {
-        self.words.0.store_bytes(HEADER + self.key_length, value);
+        self.words.store_bytes(self.offset, value);
     }
 }
 

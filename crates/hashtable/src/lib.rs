@@ -20,6 +20,7 @@ mod element;
 mod error;
 mod expected;
 mod field;
+mod form;
 mod forwarding;
 mod functions;
 mod get_each;

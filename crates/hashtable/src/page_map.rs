@@ -5,7 +5,7 @@
 
 use honeycomb_layout::{SLAB_CLASSES, SLAB_UNIT_BYTES, TABLE_PAGE_BYTES};
 
-use crate::record::class_bytes;
+use crate::form::class_bytes;
 
 const WORD_BITS: usize = u64::BITS as usize;
 /// Slabs of the largest class in a page.

@@ -12,10 +12,11 @@ use crate::access::Access;
 use crate::bucket::{Bucket, InlinePair, Slab, Words};
 use crate::directory::Numbering;
 use crate::expected::Expected;
+use crate::form::Form;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Span, append};
-use crate::record::{HEADER, SlabValue};
+use crate::record::SlabValue;
 use crate::short_value::ShortValue;
 use crate::slab_words::Match;
 
@@ -152,8 +153,8 @@ impl Index {
         let words = access.try_slab(slab).ok_or(Torn)?;
         match words.compare(key).ok_or(Torn)? {
             Match::Other => Ok(None),
-            Match::Value(length) => {
-                let span = words.append_value(key.bytes.len(), length, out.bytes());
+            Match::Value { offset, length } => {
+                let span = words.append_value(offset, length, out.bytes());
                 if lock.unchanged(number) { Ok(Some(span)) } else { discard(span, out.bytes()) }
             }
             Match::Overflow => {
@@ -180,7 +181,7 @@ pub(crate) struct Pending {
     pub(crate) number: u64,
     /// The address of a slab or a bucket, or the offset and the length of an inline value.
     address: u32,
-    /// `BEGINNING`, `CHAINED`, `INLINE`, `ABSENT`, or the first slab class plus the class of a slab.
+    /// `BEGINNING`, `CHAINED`, `INLINE`, `ABSENT`, or `FIRST_FORM` plus the form of a slab.
     kind: u32,
 }
 
@@ -188,7 +189,7 @@ const BEGINNING: u32 = 0;
 const CHAINED: u32 = 1;
 const INLINE: u32 = 2;
 const ABSENT: u32 = 3;
-const FIRST_CLASS: u32 = 4;
+const FIRST_FORM: u32 = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Next {
@@ -203,8 +204,8 @@ pub(crate) enum Next {
 
 impl Pending {
     #[inline(always)]
-    fn slab(number: u64, Slab { class, address }: Slab) -> Self {
-        Self { number, address, kind: FIRST_CLASS + class as u32 }
+    fn slab(number: u64, Slab { form, address }: Slab) -> Self {
+        Self { number, address, kind: FIRST_FORM + form.code() }
     }
 
     #[inline(always)]
@@ -229,7 +230,7 @@ impl Pending {
             CHAINED => Next::Chained(self.address),
             INLINE => Next::Inline(self.address as usize % 256, (self.address >> 8) as usize),
             ABSENT => Next::Absent,
-            kind => Next::Slab(Slab { class: (kind - FIRST_CLASS) as usize, address: self.address }),
+            kind => Next::Slab(Slab { form: Form::from_code(kind - FIRST_FORM), address: self.address }),
         }
     }
 }
@@ -323,8 +324,8 @@ impl Index {
             }
             Next::Slab(slab) => {
                 let Some(words) = access.try_slab(slab) else { return false };
-                let Some(Match::Value(length)) = words.compare(key) else { return false };
-                value.load(length, |at| words.word_at(HEADER + key.bytes.len() + at))
+                let Some(Match::Value { offset, length }) = words.compare(key) else { return false };
+                value.load(length, |at| words.word_at(offset + at))
             }
         };
         is_loaded && self.stripe(key.hash).lock.unchanged(pending.number)
@@ -362,8 +363,8 @@ impl Index {
             }
             Next::Slab(slab) => {
                 let words = access.try_slab(slab)?;
-                let Some(Match::Value(length)) = words.compare(key) else { return None };
-                words.append_value(key.bytes.len(), length, out)
+                let Some(Match::Value { offset, length }) = words.compare(key) else { return None };
+                words.append_value(offset, length, out)
             }
         };
         if self.stripe(key.hash).lock.unchanged(pending.number) {

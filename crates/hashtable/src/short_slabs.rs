@@ -4,9 +4,10 @@
 
 use crate::access::Access;
 use crate::bucket::{Entry, Slab, SlabSlot, Stored, inline_slots};
+use crate::form::Form;
 use crate::hash::HashedKey;
 use crate::index::Index;
-use crate::record::{Pair, SlabValue, class_of};
+use crate::record::{Pair, SlabValue};
 use crate::write::add;
 
 impl Index {
@@ -38,11 +39,12 @@ impl Index {
     pub(crate) fn pull_in(&self, access: Access<'_>, removed: &HashedKey<'_>) {
         let address = self.directory.address_of(removed.hash);
         let mut bucket = access.bucket(address);
-        let class_max = class_of(0, self.config.inline_pair_bytes_max);
+        let form_max = Form::of(0, self.config.inline_pair_bytes_max);
         let short = bucket.pairs().find_map(|pair| {
             let Stored::Slab(slab) = pair else { return None };
             // Pairs in larger slabs are not short, so it does not load them.
-            let is_small = Some(slab.slab.class) <= class_max && bucket.free() > 0;
+            let is_small =
+                form_max.is_some_and(|max| slab.slab.form.class() <= max.class()) && bucket.free() > 0;
             let entry = || self.short_entry(access, slab.slab, bucket.free() + 1);
             is_small.then(entry).flatten().map(|entry| (slab, entry))
         });
@@ -56,6 +58,6 @@ impl Index {
     /// Frees the slab of a pair that is in `slots` slots now.
     pub(crate) fn count_pulled(&self, access: Access<'_>, hash: u64, slab: Slab, slots: usize) {
         add(&self.stripe(hash).used_slots, slots as i64 - 1);
-        self.slabs.free(access.memory, slab.class, slab.address);
+        self.slabs.free(access.memory, slab.form.class(), slab.address);
     }
 }

@@ -21,8 +21,8 @@ use honeycomb_layout::{SLAB_CLASSES, SLAB_UNIT_BYTES, TABLE_PAGE_BYTES};
 use honeycomb_memory::sync::{Mutex, MutexGuard, Ordering, Padded, fence, thread_number};
 use honeycomb_memory::{BusAddress, Memory, MemoryError, Retired};
 
+use crate::form::class_bytes;
 use crate::page_map::{PAGE_UNITS, PageMap};
-use crate::record::class_bytes;
 
 /// Number of slabs that move between a cache and the pool at once.
 const GROUP: usize = 32;

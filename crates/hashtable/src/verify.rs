@@ -8,9 +8,10 @@ use honeycomb_memory::sync::Ordering;
 use crate::access::{Access, BUCKET_CLASS};
 use crate::bucket::{Bucket, Stored};
 use crate::directory::number_of;
+use crate::form::{Form, class_bytes};
 use crate::hash::{hash, second_hash};
 use crate::index::Index;
-use crate::record::{SlabValue, class_bytes, class_of};
+use crate::record::SlabValue;
 
 /// What a walk over all buckets finds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,17 +117,11 @@ impl Index {
             }
             Stored::Slab(slab) => slab,
         };
-        walk.slab_bytes += class_bytes(slab.slab.class);
+        walk.slab_bytes += class_bytes(slab.slab.form.class());
         let record = access.record(slab.slab);
         let decoded = record.pair().ok_or_else(|| format!("slot {} has no valid slab", slab.slot))?;
         let length = match decoded.value {
-            SlabValue::InSlab(value) => {
-                let class = class_of(decoded.key.len(), value.len());
-                check(class == Some(slab.slab.class), || {
-                    format!("slot {} has a slab of a wrong size", slab.slot)
-                })?;
-                value.len()
-            }
+            SlabValue::InSlab(value) => value.len(),
             SlabValue::Overflow(reference) => {
                 walk.census.overflow_pairs += 1;
                 let buffer = reference.length.next_multiple_of(ALLOCATION_UNIT_BYTES);
@@ -134,6 +129,8 @@ impl Index {
                 access.overflow(reference).len()
             }
         };
+        let form = Form::of_any(decoded.key.len(), length);
+        check(form == slab.slab.form, || format!("slot {} has a slab of a wrong form", slab.slot))?;
         walk.census.pair_bytes += (decoded.key.len() + length) as u64;
         let second = second_hash(hash(self.config.seed, decoded.key));
         let found = bucket.find_slab(second, slab.slot);

@@ -7,11 +7,12 @@ use honeycomb_memory::{Retired, ValueBuffer};
 use crate::access::{Access, BUCKET_CLASS};
 use crate::bucket::{Bucket, Entry, Slab, Stored, inline_slots};
 use crate::error::Error;
+use crate::form::Form;
 use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
 use crate::read::append_inline;
-use crate::record::{Reference, SlabValue, class_of, slab_class};
+use crate::record::{Reference, SlabValue};
 use crate::slab_words::Match;
 
 /// A pair that a writer has found.
@@ -117,8 +118,8 @@ impl Index {
                 after = slab.slot + 1;
                 let words = access.slab(slab.slab);
                 let reference = match words.compare(key) {
-                    Some(Match::Value(length)) => {
-                        value.take().map(|value| words.append_value(key.bytes.len(), length, value));
+                    Some(Match::Value { offset, length }) => {
+                        value.take().map(|value| words.append_value(offset, length, value));
                         None
                     }
                     Some(Match::Overflow) => copy_overflow(access, slab.slab, value.take()),
@@ -173,11 +174,11 @@ impl Index {
     pub(crate) fn has_place(&self, key: &HashedKey<'_>, found: &Found, value: &[u8]) -> bool {
         match found.stored {
             Stored::Inline(pair, _) => pair.value_length == value.len(),
-            Stored::Slab(slab) => class_of(key.bytes.len(), value.len()) == Some(slab.slab.class),
+            Stored::Slab(slab) => Form::of(key.bytes.len(), value.len()) == Some(slab.slab.form),
         }
     }
 
-    /// Stores a value over the current one, if it needs as many slots or the same class of slab. Returns
+    /// Stores a value over the current one, if it needs as many slots or the same form of slab. Returns
     /// whether it has done so.
     pub(crate) fn store_in_place(
         &self,
@@ -201,7 +202,7 @@ impl Index {
                 access.store_bucket(found.address, &bucket);
                 Ok(true)
             }
-            Stored::Slab(slab) if slab_class(key.bytes.len(), value.len()) == slab.slab.class => {
+            Stored::Slab(slab) if Form::of_any(key.bytes.len(), value.len()) == slab.slab.form => {
                 let buffer = overflow_buffer(access, key, value)?;
                 access.store_slab(slab.slab, key.bytes, value, buffer);
                 self.retire_value(access, found);
@@ -241,7 +242,7 @@ impl Index {
     fn free_stored(&self, access: Access<'_>, found: &Found) {
         self.retire_value(access, found);
         if let Stored::Slab(slab) = found.stored {
-            self.slabs.free(access.memory, slab.slab.class, slab.slab.address);
+            self.slabs.free(access.memory, slab.slab.form.class(), slab.slab.address);
         }
     }
 
@@ -291,6 +292,7 @@ impl Index {
     }
 
     /// Allocates the memory of a new pair, for a bucket with `free` slots.
+    #[inline]
     pub(crate) fn prepare<'a>(
         &'a self,
         access: Access<'a>,
@@ -303,8 +305,8 @@ impl Index {
             return Ok(Prepared { index: self, access, entry, slab: None, buffer: None });
         }
         let buffer = overflow_buffer(access, key, value)?;
-        let class = slab_class(key.bytes.len(), value.len());
-        let slab = Slab { class, address: self.slabs.allocate(access.memory, class)? };
+        let form = Form::of_any(key.bytes.len(), value.len());
+        let slab = Slab { form, address: self.slabs.allocate(access.memory, form.class())? };
         let entry = Entry::slab(slab, key.second());
         Ok(Prepared { index: self, access, entry, slab: Some(slab), buffer })
     }
@@ -323,7 +325,7 @@ impl Prepared<'_> {
 impl Drop for Prepared<'_> {
     fn drop(&mut self) {
         if let Some(slab) = self.slab {
-            self.index.slabs.free(self.access.memory, slab.class, slab.address);
+            self.index.slabs.free(self.access.memory, slab.form.class(), slab.address);
         }
     }
 }
@@ -334,7 +336,7 @@ fn overflow_buffer<'a>(
     key: &HashedKey<'_>,
     value: &[u8],
 ) -> Result<Option<ValueBuffer<'a>>, Error> {
-    if class_of(key.bytes.len(), value.len()).is_some() {
+    if Form::of(key.bytes.len(), value.len()).is_some() {
         return Ok(None);
     }
     Ok(Some(access.memory.allocate_value(value)?))

@@ -86,6 +86,9 @@ pub const SLOT_INLINE: usize = 6;
 /// Slot type: a further slot of the inline pair before it.
 pub const SLOT_CONTINUED: usize = 7;
 
+/// Longest key of a slab without header: as much as the five marks of a slot can say.
+pub const WHOLE_SLAB_KEY_BYTES_MAX: usize = 31;
+
 /// Tables that an accelerator knows the roots of.
 pub const TABLES_MAX: usize = 65536;
 
@@ -769,7 +772,9 @@ pub mod bucket {
     /// How many `slots` there are.
     pub const SLOTS_COUNT: usize = 10;
     /// One bit a byte of slots, lowest first: the last byte of the key of an inline pair, and the last
-    /// byte of its value if the value is not empty; bits 48 and 49 are in bucket_state.
+    /// byte of its value if the value is not empty. The five marks of a slot that refers to a slab are
+    /// a number: 0 if the slab has a slab_header; otherwise it has 32 bytes, key and value fill it, and
+    /// the number is the length of the key. Bits 48 and 49 are in bucket_state.
     pub const MARKS_OFFSET: usize = 50;
     /// Bytes of `marks`.
     pub const MARKS_BYTES: usize = 6;
@@ -2415,7 +2420,8 @@ pub mod bucket_state {
     }
 }
 
-/// The first two bytes of a pair in a slab; its key and its value follow.
+/// The first two bytes of a slab; its key and its value follow. A pair of 32 bytes has none, unless
+/// its key is longer than whole_slab_key_bytes_max.
 ///
 /// ```text
 /// +-------+---------------+-----------------+

@@ -25,6 +25,7 @@ names! {
         slot_free: SLOT_FREE,
         slot_inline: SLOT_INLINE,
         slot_continued: SLOT_CONTINUED,
+        whole_slab_key_bytes_max: WHOLE_SLAB_KEY_BYTES_MAX,
         tables_max: TABLES_MAX,
         opcode_get: OPCODE_GET,
         opcode_scan: OPCODE_SCAN,
