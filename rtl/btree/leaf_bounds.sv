@@ -1,4 +1,5 @@
-// Compares the bound at which a scan ends with the fence keys and the prefix of a leaf.
+// Compares the bound at which a scan ends with the fence keys and the prefix of a leaf. The search key of a
+// scan without a bound begins with the prefix of the first leaf, so no fence key is read for it.
 
 `default_nettype none
 
@@ -18,8 +19,11 @@ module leaf_bounds
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
 
-  // at the beginning of a leaf: if it has a prefix, reads its fence keys and compares the bound with its
-  // prefix; accepted when done
+  // the leaf is the first one of the request
+  input logic is_first_i,
+
+  // at the beginning of a leaf: if it has a prefix, reads that of the search key; or reads its fence keys and
+  // compares the bound with its prefix; accepted when done
   input logic enter_valid_i,
   output logic enter_ready_o,
   // valid from then on: the bound begins with the prefix of the leaf, so the suffixes decide
@@ -42,12 +46,23 @@ module leaf_bounds
   input logic part_ready_i,
   output part_read_t part_read_o,
   // verilator lint_off UNUSEDSIGNAL
-  input part_t part_i
+  input part_t part_i,
+  // verilator lint_on UNUSEDSIGNAL
+
+  // the first bytes of the search key, two cycles after the read
+  output logic key_read_o,
+  output logic key_upper_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input line_t key_window_i
   // verilator lint_on UNUSEDSIGNAL
 );
 
   typedef enum logic [2:0] {
     StateIdle,
+    // reads the search key, waits, and takes the prefix
+    StateKey,
+    StateWait,
+    StateTake,
     StateFences,
     StatePrefix,
     // compares the bound with the fence key
@@ -55,15 +70,16 @@ module leaf_bounds
     StateDone
   } state_e;
 
-  state_e state_q, state_d;
+  state_e state_q, state_d, enter_state;
   logic backward, has_bound, has_prefix_q, is_beyond_q, continues_q, knows_fences_q;
-  key_length_t bound_length, prefix_length;
+  key_length_t bound_length, start_length, prefix_length;
   offset_t low_offset_q, fence_length;
   fences_t fences_q;
   prefix_t prefix_q;
 
   assign backward = request_i.backward;
   assign bound_length = backward ? request_i.lower_length : request_i.upper_length;
+  assign start_length = !is_first_i ? '0 : backward ? request_i.upper_length : request_i.lower_length;
   assign has_bound = bound_length != '0;
   assign prefix_length = key_length_t'(header_i.prefix_length);
   // Length of the fence key at which the scan leaves, without the prefix.
@@ -71,12 +87,23 @@ module leaf_bounds
       offset_t'(prefix_length);
 
   always_comb begin
+    enter_state = StateFences;
+    if (!request_i.floor_start) begin
+      if (prefix_length == '0) enter_state = StateDone;
+      else if (key_tells_prefix(start_length, has_bound, prefix_length)) enter_state = StateKey;
+    end
+  end
+
+  always_comb begin
     state_d = state_q;
     unique case (state_q)
       StateIdle: begin
-        if (enter_valid_i) state_d = prefix_length != '0 || request_i.floor_start ? StateFences : StateDone;
+        if (enter_valid_i) state_d = enter_state;
         if (leave_valid_i) state_d = !knows_fences_q ? StateFences : has_prefix_q ? StateFence : StateDone;
       end
+      StateKey: state_d = StateWait;
+      StateWait: state_d = StateTake;
+      StateTake: state_d = StateDone;
       StateFences: if (part_ready_i) begin
         state_d = StateDone;
         if (enter_valid_i && has_bound && prefix_length != '0) state_d = StatePrefix;
@@ -119,6 +146,8 @@ module leaf_bounds
   end
 
   assign part_valid_o = state_q inside {StateFences, StatePrefix, StateFence};
+  assign key_read_o = state_q == StateKey;
+  assign key_upper_o = backward;
   assign enter_ready_o = enter_valid_i && state_q == StateDone;
   assign leave_ready_o = leave_valid_i && state_q == StateDone;
   assign leave_continues_o = continues_q;
@@ -130,6 +159,7 @@ module leaf_bounds
       is_beyond_q <= 1'b0;
       knows_fences_q <= 1'b0;
     end
+    if (state_q == StateTake) prefix_q <= prefix_t'(key_window_i);
     if (state_q == StateFences && part_ready_i) begin
       {prefix_q, fences_q} <= part_i.bytes[8*(FencesSize+PrefixBytes)-1:0];
       knows_fences_q <= 1'b1;
@@ -152,7 +182,9 @@ module leaf_bounds
   assign low_offset_o = low_offset_q;
 
   `ASSERT(EnterExcludesLeave, !(enter_valid_i && leave_valid_i))
+  `ASSERT(KeyHasThePrefix, state_q != StateKey || start_length >= prefix_length)
   `COVER(PrefixDecides, is_beyond_q)
+  `COVER(KeyTellsThePrefix, state_q == StateTake)
   `COVER(ScanEndsAtFence, leave_valid_i && leave_ready_o && !leave_continues_o)
   `COVER(BoundIsBeyondFence, leave_valid_i && leave_ready_o && leave_continues_o && has_bound)
 

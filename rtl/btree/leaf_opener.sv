@@ -1,10 +1,10 @@
 // Opens the leaves of a range scan unit: finds the items at which a scan or get starts, and requests the
-// lines that it is likely to need, step by step: see leaf_search and leaf_prefetcher. It works on one leaf
-// at a time and on another one while lines arrive. The first header may be that of a copy in on-board
-// memory. All that precedes the log needs only fields that never change; the leaf is open when its current
-// header has arrived.
+// lines that it is likely to need, step by step: see leaf_search and leaf_prefetcher. It requests lines for
+// one leaf while it searches another, and works on others while lines arrive. The first header may be that of
+// a copy in on-board memory. All that precedes the log needs only fields that never change; the leaf is open
+// when its current header, and the log words of a scan, have arrived.
 //
-//   choice | state of the slot | search ... | prefetches ... | end
+//   leaf_searches | the result | prefetches ... | log words ... | end
 
 `default_nettype none
 
@@ -37,7 +37,7 @@ module leaf_opener
   output logic [PlaceBits-1:0] open_place_o,
   input open_t open_i,
 
-  // the summary of the key suffix of a slot: see key_summaries
+  // see leaf_searches
   input logic summary_i,
   input logic [PlaceBits-1:0] summary_place_i,
   input summary_t summary_key_i,
@@ -45,6 +45,7 @@ module leaf_opener
   // see leaf_windows
   output logic line_valid_o,
   input logic line_ready_i,
+  output logic [PlaceBits-1:0] line_place_o,
   output line_count_t line_number_o,
   input line_t line_i,
 
@@ -60,7 +61,7 @@ module leaf_opener
   output node_header_t header_o,
   // verilator lint_on UNUSEDSIGNAL
   output logic fails_o,
-  // the slot of the step
+  // the slot of the fetch, and of the step that ends
   output logic [PlaceBits-1:0] place_o,
 
   // an open leaf, one cycle after the read, until the next read
@@ -70,164 +71,141 @@ module leaf_opener
 );
 
   typedef enum logic [2:0] {
-    Choose,
-    Start,
-    Search,
+    Idle,
+    Begin,
     Prefetch,
+    Log,
     End
   } state_e;
 
   state_e state_q, state_d;
-  logic takes, searched, prefetched, has_groups;
-  logic [PlaceBits-1:0] pick;
-  logic [Slots-1:0] is_pick;
-  slot_state_e step_q;
-  logic copied_q, log_may_have_q, is_too_long_q;
-  search_t former, search;
-  summary_t summary;
+  logic searched_valid, is_taken, prefetched, walked, log_line_valid, search_line_valid;
+  logic [PlaceBits-1:0] search_place, place_q;
+  logic [Slots-1:0] searches, ends_q;
+  line_count_t search_line, log_line;
+  searched_t searched, searched_q;
+  search_t search;
+  indexes_t pairs;
+  logic [1:0] fetch_valid;
+  fetch_t [1:0] fetch;
+  logic sees_log, walks_log, awaits_log;
   opened_t opened;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
 
-  slot_turns #(
+  leaf_searches #(
     .Slots(Slots)
-  ) u_turns (
+  ) u_searches (
     .clk_i,
     .rst_i,
-    .asks_i(steps_i),
-    .is_idle_i(state_q == Choose), .ends_i(end_o),
-    .begins_o(takes),
-    .begin_place_o(pick), .is_begin_place_o(is_pick),
-    .place_o,
-    .works_o
+    .geometry_i,
+    .steps_i(steps_i & ~ends_q),
+    .state_i, .copied_i,
+    .works_o(searches), .wakes_o,
+    .open_read_o, .open_place_o, .open_i,
+    .summary_i, .summary_place_i, .summary_key_i,
+    .line_valid_o(search_line_valid), .line_ready_i(line_ready_i && !log_line_valid),
+    .line_number_o(search_line),
+    .line_i,
+    .searched_valid_o(searched_valid), .searched_ready_i(state_q == Idle),
+    .searched_o(searched),
+    .place_o(search_place)
   );
 
-  assign wakes_o = is_pick & {Slots{takes}};
-  assign open_read_o = takes;
-  assign open_place_o = pick;
+  assign is_taken = searched_valid && state_q == Idle;
+  assign works_o = searches | ends_q;
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Choose: if (takes) state_d = Start;
-      Start: state_d = Search;
-      Search: if (searched) state_d = is_too_long_q ? End : Prefetch;
-      Prefetch: if (prefetched) state_d = End;
-      default: state_d = Choose;
+      Idle: if (searched_valid) state_d = Begin;
+      Begin: state_d = searched_q.is_too_long ? End : Prefetch;
+      Prefetch: if (prefetched) state_d = walks_log ? Log : End;
+      Log: if (walked) state_d = End;
+      default: state_d = Idle;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Choose;
-    else state_q <= state_d;
-    if (takes) step_q <= state_i[pick];
-    if (state_q == Start) copied_q <= copied_i[place_o];
-  end
-
-  // ---- between the steps: the search of each slot, and the summary of its key
-
-  ram #(
-    .Width($bits(search_t)),
-    .Depth(2 ** PlaceBits)
-  ) u_searches (
-    .clk_i,
-    .rst_i,
-    .write_i(end_o),
-    .write_address_i(place_o),
-    .write_data_i(search),
-    .read_i(takes),
-    .read_address_i(pick),
-    .read_data_o(former)
-  );
-
-  ram #(
-    .Width($bits(summary_t)),
-    .Depth(2 ** PlaceBits)
-  ) u_summaries (
-    .clk_i,
-    .rst_i,
-    .write_i(summary_i),
-    .write_address_i(summary_place_i),
-    .write_data_i(summary_key_i),
-    .read_i(takes),
-    .read_address_i(pick),
-    .read_data_o(summary)
-  );
-
-  // ---- a step
-
-  leaf_search u_search (
-    .clk_i,
-    .rst_i,
-    .start_i(state_q == Start),
-    .step_i(step_q),
-    .before_i(former),
-    .has_key_i(open_i.key_length != '0),
-    .at_end_i(open_i.at_end),
-    .head_i(summary.head),
-    .line_valid_o, .line_ready_i,
-    .line_number_o,
-    .line_i,
-    .done_o(searched),
-    .header_o,
-    .columns_o(opened.columns),
-    .has_groups_o(has_groups),
-    .groups_o(search.groups),
-    .equal_o(search.equal),
-    .item_offset_o(search.item_offset)
-  );
-
-  assign search.has_groups = has_groups;
-  assign search.from_copy = step_q == SlotSamples ? copied_q : former.from_copy;
-  assign state = header_o.lock_and_size;
-
-  // Some log entry has the fingerprint of the key suffix, or has none: it may have the key.
-  logic log_may_have;
-
-  always_comb begin
-    log_may_have = state.log_count > 8'(NodeHeaderTagsCount);
-    for (int unsigned i = 0; i < NodeHeaderTagsCount; i++) begin
-      if (i < 32'(state.log_count) && header_o.tags[i] == summary.fingerprint) log_may_have = 1'b1;
+    if (rst_i) {state_q, ends_q} <= {Idle, Slots'(0)};
+    else begin
+      state_q <= state_d;
+      if (is_taken) ends_q <= Slots'(1) << search_place;
+      else if (end_o) ends_q <= '0;
     end
+    if (is_taken) {place_q, searched_q} <= {search_place, searched};
   end
 
-  // The search goes on in between.
-  always_ff @(posedge clk_i) begin
-    log_may_have_q <= log_may_have;
-    is_too_long_q <= exceeds_node(header_o, geometry_i);
-  end
+  // ---- requests of lines
+
+  assign {search, state} = {searched_q.search, searched_q.header.lock_and_size};
+  // A scan chooses log entries by their words: in the step in which these arrive with the heads, or after it.
+  assign sees_log = !searched_q.open.is_get && state.log_count != '0;
+  assign walks_log = sees_log &&
+      (searched_q.step == SlotLog || (searched_q.step == SlotHeads && !search.from_copy));
+  assign awaits_log = sees_log && searched_q.step inside {SlotSamples, SlotCurrent};
 
   leaf_prefetcher u_prefetcher (
     .clk_i,
     .rst_i,
     .geometry_i,
-    .start_i(searched && !is_too_long_q),
-    .step_i(step_q),
-    .open_i,
-    .header_i(header_o),
-    .columns_i(opened.columns),
+    .start_i(state_q == Begin && !searched_q.is_too_long),
+    .step_i(searched_q.step),
+    .open_i(searched_q.open),
+    .header_i(searched_q.header),
+    .columns_i(searched_q.columns),
     .search_i(search),
-    .log_may_have_i(log_may_have_q),
+    .log_may_have_i(searched_q.log_may_have),
     .done_o(prefetched),
-    .fetch_valid_o(fetch_o),
-    .fetch_o(fetch_lines_o)
+    .pairs_o(pairs),
+    .fetch_valid_o(fetch_valid[0]),
+    .fetch_o(fetch[0])
   );
+
+  log_prefetcher u_log (
+    .clk_i,
+    .rst_i,
+    .geometry_i,
+    .start_i(state_q == Prefetch && state_d == Log),
+    .header_i(searched_q.header),
+    .pairs_i(pairs),
+    .done_o(walked),
+    .line_valid_o(log_line_valid), .line_ready_i,
+    .line_number_o(log_line),
+    .line_i,
+    .fetch_valid_o(fetch_valid[1]),
+    .fetch_o(fetch[1])
+  );
+
+  assign fetch_o = fetch_valid != '0;
+  assign fetch_lines_o = fetch_valid[1] ? fetch[1] : fetch[0];
+
+  // Lines of words go first, because there are few of them.
+  assign line_valid_o = search_line_valid || log_line_valid;
+  assign line_place_o = log_line_valid ? place_q : search_place;
+  assign line_number_o = log_line_valid ? log_line : search_line;
 
   // ---- the end of a step
 
   assign end_o = state_q == End;
-  assign fails_o = end_o && is_too_long_q;
+  assign fails_o = end_o && searched_q.is_too_long;
   assign opened_o = end_o && end_state_o == SlotFetch;
+  assign place_o = place_q;
+  assign header_o = searched_q.header;
 
   always_comb begin
-    end_state_o = SlotFetch;
-    if (step_q == SlotSamples && has_groups) end_state_o = SlotHeads;
-    else if (step_q != SlotCurrent && search.from_copy) end_state_o = SlotCurrent;
+    end_state_o = awaits_log ? SlotLog : SlotFetch;
+    if (searched_q.step == SlotSamples && search.has_groups) end_state_o = SlotHeads;
+    else if (is_search(searched_q.step) && search.from_copy) end_state_o = SlotCurrent;
   end
 
-  assign opened.fingerprint = summary.fingerprint;
-  assign opened.log_may_have = log_may_have_q;
+  function automatic logic is_search(slot_state_e step);
+    return step inside {SlotSamples, SlotHeads};
+  endfunction
+
+  assign {opened.fingerprint, opened.log_may_have} = {searched_q.fingerprint, searched_q.log_may_have};
+  assign opened.columns = searched_q.columns;
   assign {opened.equal, opened.item_offset} = {search.equal, search.item_offset};
 
   ram #(
@@ -237,15 +215,19 @@ module leaf_opener
     .clk_i,
     .rst_i,
     .write_i(opened_o),
-    .write_address_i(place_o),
+    .write_address_i(place_q),
     .write_data_i(opened),
     .read_i(opened_read_i),
     .read_address_i(opened_place_i),
     .read_data_o(opened_leaf_o)
   );
 
-  `ASSERT(OpensTheCurrent, !(opened_o && step_q == SlotCurrent) || !copied_q)
-  `COVER(SearchesNothing, searched && step_q == SlotSamples && !has_groups)
+  `ASSERT(OneFetches, fetch_valid != '1)
+  `ASSERT(WorksForTwoSlots, (searches & ends_q) == '0)
+  `COVER(SearchesMeanwhile, state_q != Idle && search_line_valid)
+  `COVER(SearchWaitsForWords, log_line_valid && search_line_valid)
+  `COVER(SearchWaits, searched_valid && state_q != Idle)
+  `COVER(LogIsLast, end_o && searched_q.step == SlotLog)
 
 endmodule
 

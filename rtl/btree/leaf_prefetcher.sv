@@ -1,16 +1,17 @@
 // Requests the lines of a leaf that a get or scan is likely to read, in the steps of leaf_search:
 //
-//   SlotSamples: heads and offsets of the groups | log words | log entries
+//   SlotSamples: heads and offsets of the groups | log words | log entries of a get
 //   SlotHeads:   items | fence keys | more heads and offsets
 //
 // If nothing is searched, step SlotSamples requests what SlotHeads does as well. A get reads the log only
-// if a fingerprint matches, and then no item. If the header is that of a copy, the current one is requested
-// with the heads, and the log and the rest after it has arrived: only the current header tells which log
-// entries there are.
+// if a fingerprint matches, and then no item. log_prefetcher requests the entries of a scan when their words
+// have arrived. If the header is that of a copy, the current one is requested with the heads, and the log and
+// the rest after it has arrived: only the current header tells which log entries there are.
 //
 //   SlotSamples: heads and offsets of the groups | header
 //   SlotHeads:   items
-//   SlotCurrent: log words | log entries | fence keys | more heads and offsets
+//   SlotCurrent: log words | log entries of a get | fence keys | more heads and offsets
+//   SlotLog:     nothing
 
 `default_nettype none
 
@@ -40,6 +41,8 @@ module leaf_prefetcher
   input logic log_may_have_i,
   // for one cycle, after the last request
   output logic done_o,
+  // then, unless heads are to be searched: the first item that a scan may read, and the one after the last
+  output indexes_t pairs_o,
 
   output logic fetch_valid_o,
   output fetch_t fetch_o
@@ -71,7 +74,9 @@ module leaf_prefetcher
   state_e state_q, state_d;
   logic [Parts-1:0] wants, left_q, part;
   indexes_t groups, equal, pairs_q, more_q;
-  logic has_stride, wants_log, wants_items, wants_rest, has_equal, reaches_end_q, searches;
+  logic has_stride, has_equal, reaches_end_q, searches, needs_prefix;
+  logic wants_log, awaits_words, wants_items, wants_rest;
+  key_length_t prefix_length;
   number_t count, position;
   offset_t item_offset, offset_d, limit_d, bytes_q, item_bytes_q, sorted_end, log_bytes, size;
   // the end of the offsets of the groups
@@ -82,7 +87,7 @@ module leaf_prefetcher
   logic [18:0] product_q;
   // The bytes that are requested.
   offset_t offset_q, limit_q;
-  logic offers_q, wakes_q, searched_q;
+  logic offers_q, wakes, wakes_q, searched_q;
   // verilator lint_off UNUSEDSIGNAL
   lock_and_size_t state;
   // verilator lint_on UNUSEDSIGNAL
@@ -99,12 +104,19 @@ module leaf_prefetcher
 
   // ---- the parts that are wanted
 
+  assign prefix_length = key_length_t'(header_i.prefix_length);
+  assign needs_prefix = prefix_length != '0 &&
+      !key_tells_prefix(open_i.key_length, open_i.is_bounded, prefix_length);
+
   assign searches = step_i == SlotSamples && search_i.has_groups;
   assign wants_log = state.log_count != '0 && (!open_i.is_get || log_may_have_i) &&
       (step_i == SlotCurrent || (step_i == SlotSamples && !search_i.from_copy));
-  assign wants_items = !searches && step_i != SlotCurrent &&
+  // The step after this one needs the words.
+  assign awaits_words = wants_log && !open_i.is_get;
+  assign wants_items = !searches && step_i inside {SlotSamples, SlotHeads} &&
       (!open_i.is_get || (has_equal && !log_may_have_i));
-  assign wants_rest = !searches && !open_i.is_get && (step_i == SlotCurrent || !search_i.from_copy);
+  assign wants_rest = !searches && !open_i.is_get && step_i != SlotLog &&
+      (step_i == SlotCurrent || !search_i.from_copy);
 
   always_comb begin
     wants = '0;
@@ -112,9 +124,9 @@ module leaf_prefetcher
     wants[PartOffsets] = searches && !has_stride;
     wants[PartHeader] = step_i == SlotSamples && search_i.from_copy;
     wants[PartWords] = wants_log;
-    wants[PartLogEntries] = wants_log;
+    wants[PartLogEntries] = wants_log && open_i.is_get;
     wants[PartItems] = wants_items;
-    wants[PartFences] = wants_rest && (header_i.prefix_length != '0 || open_i.seeks_floor || reaches_end_q);
+    wants[PartFences] = wants_rest && (needs_prefix || open_i.seeks_floor || reaches_end_q);
     wants[PartMoreHeads] = wants_rest && more_q.first < more_q.last;
     wants[PartMoreOffsets] = wants[PartMoreHeads] && !has_stride;
   end
@@ -131,14 +143,17 @@ module leaf_prefetcher
   end
 
   assign part = left_q & (~left_q + 1'b1);
+  // The last of the heads, their offsets and the words that the next step needs.
+  assign wakes = part[PartHeader] || (part[PartWords] && awaits_words) ||
+      ((part[PartOffsets] || (part[PartHeads] && has_stride)) && !awaits_words);
   assign done_o = state_q == Request && left_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {state_q, offers_q} <= {Idle, 1'b0};
     else {state_q, offers_q} <= {state_d, state_q == Request && left_q != '0};
     left_q <= state_q == Choose ? wants : left_q & ~part;
-    {offset_q, limit_q, wakes_q, searched_q} <= {offset_d, limit_d, part[PartHeader] || part[PartOffsets] ||
-        (part[PartHeads] && has_stride), part[PartHeads] || part[PartOffsets]};
+    {offset_q, limit_q} <= {offset_d, limit_d};
+    {wakes_q, searched_q} <= {wakes, part[PartHeads] || part[PartOffsets]};
   end
 
   // ---- their bytes
@@ -177,6 +192,10 @@ module leaf_prefetcher
       default: ;
     endcase
   end
+
+  // The floor is before the position.
+  assign pairs_o.first = pairs_q.first - number_t'(open_i.seeks_floor && pairs_q.first != '0);
+  assign pairs_o.last = pairs_q.last;
 
   // ---- ranges. Without a stride, they assume one line for each pair.
 

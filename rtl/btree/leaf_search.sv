@@ -4,6 +4,7 @@
 //   SlotSamples: header | columns and samples | samples | counts | the groups of heads, or no search
 //   SlotHeads:   header | columns | heads of the groups | counts | offset of the first item | result
 //   SlotCurrent: header | columns | the result of the step before
+//   SlotLog:     likewise
 //
 // The samples select the groups of heads that may have the head; mostly it is one. The number of heads that
 // are less, and of those that are not greater, are the result, with the offset of the first of these items.

@@ -61,6 +61,8 @@ module leaf_view
 );
 
   logic bounds_part_valid, reader_valid, reader_ahead, is_for_bytes_q, bytes_coming_q, bytes_fresh_q;
+  logic bounds_key_read, bounds_key_upper, reader_key_read, reader_key_upper;
+  key_length_t reader_key_byte;
   part_read_t bounds_part;
   offset_t reader_offset, reader_limit;
 
@@ -70,6 +72,7 @@ module leaf_view
     .columns_i(leaf_i.columns),
     .request_i(leaf_i.request),
     .header_i(leaf_i.header),
+    .is_first_i(leaf_i.is_first),
     .enter_valid_i, .enter_ready_o,
     .has_prefix_o(bound_has_prefix_o),
     .is_beyond_o(leaf_is_beyond_o),
@@ -80,7 +83,9 @@ module leaf_view
     .leave_continues_o,
     .part_valid_o(bounds_part_valid), .part_ready_i(part_ready_o),
     .part_read_o(bounds_part),
-    .part_i(part_o)
+    .part_i(part_o),
+    .key_read_o(bounds_key_read), .key_upper_o(bounds_key_upper),
+    .key_window_i
   );
 
   part_reader u_reader (
@@ -101,11 +106,14 @@ module leaf_view
     .window_limit_o(reader_limit),
     .other_window_i(bytes_ready_o),
     .window_i,
-    .key_read_o,
-    .key_upper_o,
-    .key_byte_o,
+    .key_read_o(reader_key_read), .key_upper_o(reader_key_upper),
+    .key_byte_o(reader_key_byte),
     .key_window_i
   );
+
+  assign key_read_o = reader_key_read || bounds_key_read;
+  assign key_upper_o = bounds_key_read ? bounds_key_upper : reader_key_upper;
+  assign key_byte_o = bounds_key_read ? '0 : reader_key_byte;
 
   assign window_valid_o = (reader_valid && !bytes_held_i) || bytes_valid_i;
   assign window_ahead_o = !bytes_valid_i && reader_ahead;
@@ -124,6 +132,7 @@ module leaf_view
   end
 
   `ASSERT(OnePart, !(part_valid_i && bounds_part_valid))
+  `ASSERT(OneKeyRead, !(reader_key_read && bounds_key_read))
   `ASSERT(OneWindow, !(reader_valid && !reader_ahead && (bytes_valid_i || bytes_held_i)))
 
 endmodule

@@ -112,6 +112,8 @@ package scan_pkg;
     logic seeks_floor;
     // number of pairs that a scan is likely to read
     number_t pairs;
+    // a bound ends the scan
+    logic is_bounded;
     // The leaf is a sibling of the one before: if it is too new, its descent is repeated.
     logic is_sibling;
   } open_t;
@@ -125,6 +127,7 @@ package scan_pkg;
     SlotSamples,
     SlotHeads,
     SlotCurrent,
+    SlotLog,
     // the leaf is open, and awaits the lines that were requested last
     SlotFetch,
     SlotReady,
@@ -192,6 +195,19 @@ package scan_pkg;
     head_t head;
     logic [7:0] fingerprint;
   } summary_t;
+
+  // The result of a step of leaf_searches: the leaf to open, its parts, and its search. log_may_have: a log
+  // entry may have the key. is_too_long: the leaf exceeds the size of nodes.
+  typedef struct packed {
+    slot_state_e step;
+    open_t open;
+    node_header_t header;
+    leaf_columns_t columns;
+    search_t search;
+    logic [7:0] fingerprint;
+    logic log_may_have;
+    logic is_too_long;
+  } searched_t;
 
   // An open leaf, as its search has found it: see open_leaf_t.
   typedef struct packed {
@@ -288,8 +304,8 @@ package scan_pkg;
   localparam int unsigned RestBytes = LineBytes - HeadBytes - ItemWordBits / 8;
   // Maximum number of pairs that a scan prefetches.
   localparam int unsigned PairsAhead = 255;
-  // Pairs that a scan prefetches in addition.
-  localparam int unsigned PairsMore = 2;
+  // Pairs that a scan prefetches in addition: it looks for one beyond its last one.
+  localparam int unsigned PairsMore = 1;
 
   // Whether a header has a size beyond that of nodes.
   // verilator lint_off UNUSEDSIGNAL
@@ -314,10 +330,17 @@ package scan_pkg;
     way.seeks_floor = seeks_floor(request) && !request.backward;
     way.at_end = request.backward || way.seeks_floor;
     way.backward = request.backward;
+    way.is_bounded = (request.backward ? request.lower_length : request.upper_length) != '0;
     way.pairs = number_t'(PairsAhead + PairsMore);
     if (request.pairs_max < 32'(PairsAhead))
       way.pairs = number_t'(request.pairs_max[7:0]) + number_t'(PairsMore);
     return way;
+  endfunction
+
+  // Returns whether a scan needs no more of the prefix of a leaf than its search key has, whose length is 0
+  // unless the leaf is the first one: the search key is between the fence keys, which have the prefix.
+  function automatic logic key_tells_prefix(key_length_t key_length, logic is_bounded, key_length_t prefix);
+    return key_length != '0 && !is_bounded && 32'(prefix) <= PrefixBytes;
   endfunction
 
   // Returns whether the scan steps back to the floor before it begins.

@@ -202,6 +202,7 @@ module scan_slots
   logic [Slots-1:0] starter_begins, opener_begins, fails, wake;
   logic [1:0] line_valid, line_ready;
   line_count_t opener_line;
+  place_t line_place;
   line_t line;
   fetch_t opener_fetch;
   node_header_t opened_header;
@@ -228,7 +229,8 @@ module scan_slots
     .works_o(opener_works), .wakes_o(opener_begins),
     .open_read_o(opener_reads), .open_place_o(opener_place), .open_i(open[1]),
     .summary_i(summary_done), .summary_place_i(summary_place), .summary_key_i(summary),
-    .line_valid_o(line_valid[1]), .line_ready_i(line_ready[1]), .line_number_o(opener_line), .line_i(line),
+    .line_valid_o(line_valid[1]), .line_ready_i(line_ready[1]), .line_place_o(line_place),
+    .line_number_o(opener_line), .line_i(line),
     .fetch_o(opener_fetches), .fetch_lines_o(opener_fetch), .end_o(end_step[1]), .end_state_o(end_state[1]),
     .opened_o(opened), .header_o(opened_header), .fails_o(opener_fails), .place_o(end_place[1]),
     .opened_read_i(grants_read), .opened_place_i(grants_place), .opened_leaf_o(opened_leaf)
@@ -262,7 +264,7 @@ module scan_slots
     .value_line_valid_o, .value_line_ready_i, .value_line_o, .next_i(next),
     .log_valid_i(log_line_valid), .log_ready_o(log_line_ready), .log_offset_i(log_line_offset),
     .line_valid_i(line_valid), .line_ready_o(line_ready),
-    .line_place_i(end_place), .line_number_i({opener_line, line_count_t'(0)}), .line_o(line),
+    .line_place_i({line_place, end_place[0]}), .line_number_i({opener_line, line_count_t'(0)}), .line_o(line),
     .read_valid_o, .read_ready_i, .read_o, .memory_valid_i, .memory_i,
     .value_read_valid_o, .value_read_ready_i, .value_read_o,
     .beat_valid_i, .beat_ready_o, .beat_i

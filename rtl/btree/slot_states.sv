@@ -1,7 +1,7 @@
 // The states of the slots of a range scan unit: see slot_state_e. A step ends with the next state of its
 // slot. After a read of the leaf has failed, the request gets the grant at once.
 //
-//   begin_i | Begin | Header | Samples | Heads | Current | Fetch | Ready | Granted | ends: Idle, or Begin
+//   begin_i | Begin | Header | Samples | Heads | Current | Log | Fetch | Ready | Granted | Idle, or Begin
 //                      Repeat | Await | Begin
 
 `default_nettype none
@@ -85,6 +85,11 @@ module slot_states
   assign has_place_o = has_place_q;
   assign place_o = place_q;
 
+  // Returns whether a state is a step of leaf_opener.
+  function automatic logic is_step(slot_state_e state);
+    return state inside {SlotSamples, SlotHeads, SlotCurrent, SlotLog};
+  endfunction
+
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_slots
     slot_state_e state_q, state_d;
     logic begins, none_q, descent_failed_q;
@@ -122,18 +127,17 @@ module slot_states
     assign busy_o[slot] = state_q != SlotIdle;
     assign begins_o[slot] = state_q == SlotBegin && settled_i[slot];
     assign headers_o[slot] = state_q == SlotHeader && woken_i[slot] && !failed_i[slot] && keys_ready_i[slot];
-    assign steps_o[slot] = state_q inside {SlotSamples, SlotHeads, SlotCurrent} && woken_i[slot] &&
-        !failed_i[slot];
+    assign steps_o[slot] = is_step(state_q) && woken_i[slot] && !failed_i[slot];
     assign ready_o[slot] = state_q == SlotReady;
     assign repeats_o[slot] = state_q == SlotRepeat;
     assign none_o[slot] = none_q;
     assign descent_failed_o[slot] = descent_failed_q;
-    assign fails[slot] = state_q inside {SlotHeader, SlotHeads, SlotCurrent} && failed_i[slot];
+    assign fails[slot] = state_q inside {SlotHeader, SlotHeads, SlotCurrent, SlotLog} && failed_i[slot];
 
     `ASSERT(BeginsWhenIdle, !begins || state_q == SlotIdle)
     `ASSERT(GrantEndsOnce, !grant_ends_i[slot] || state_q == SlotGranted)
     `ASSERT(StarterBegins, !ends[0] || state_q inside {SlotBegin, SlotHeader})
-    `ASSERT(OpenerFollows, !ends[1] || state_q inside {SlotSamples, SlotHeads, SlotCurrent})
+    `ASSERT(OpenerFollows, !ends[1] || is_step(state_q))
   end
 
   `COVER(FailsBeforeGrant, fails != '0)

@@ -81,6 +81,8 @@ PROOFS = [
         ("(step_i == SlotSamples && !search_i.from_copy)", "step_i == SlotSamples"),
         ("fetch_o.columns = searched_q && fetch_o.limit <= line_count_t'(sorted_end >> LineIndexBits);",
          "fetch_o.columns = searched_q;"),
+        # A scan does not await its log words.
+        ("(part[PartWords] && awaits_words)", "1'b0"),
     ]),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),

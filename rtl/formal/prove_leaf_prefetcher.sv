@@ -1,7 +1,8 @@
 // Proves for a prefetcher with an arbitrary leaf, an arbitrary step, and an arbitrary search: every request
 // is of lines of the node, and at the end of the step it has requested the groups of heads, the log words,
-// the entries and the first item, if the step has to request them and the read needs them. If the leaf was
-// searched with the header of a copy, it requests the current one, and the log only in the step after that.
+// the entries of a get and the first item, if the step has to request them and the read needs them. A scan
+// awaits its log words. If the leaf was searched with the header of a copy, it requests the current one, and
+// the log only in the step after that.
 
 `default_nettype none
 
@@ -69,7 +70,14 @@ module prove_leaf_prefetcher
     open.pairs = number_t'(pairs_q);
   end
 
-  assign step = step_q == 2'd0 ? SlotSamples : step_q == 2'd1 ? SlotHeads : SlotCurrent;
+  always_comb begin
+    unique case (step_q)
+      2'd0: step = SlotSamples;
+      2'd1: step = SlotHeads;
+      2'd2: step = SlotCurrent;
+      default: step = SlotLog;
+    endcase
+  end
 
   // ---- the steps of the search
 
@@ -114,6 +122,7 @@ module prove_leaf_prefetcher
     .search_i(search),
     .log_may_have_i(may_have_q),
     .done_o(done),
+    .pairs_o(),
     .fetch_valid_o(valid),
     .fetch_o(fetch)
   );
@@ -145,7 +154,8 @@ module prove_leaf_prefetcher
   assign heads = has_heads_q ||
       (valid && has(head_offset(number_t'(groups_first_q)), head_offset(number_t'(groups_last_q))));
   assign head_line = has_header_q || (valid && fetch.wakes && fetch.first == '0);
-  assign has_words = has_words_q || (valid && has(words, offset_t'(NodeBytes)));
+  assign has_words = has_words_q || (valid && has(words, offset_t'(NodeBytes)) &&
+      (is_get_q || fetch.wakes));
   assign entries = has_entries_q || (valid && has(sorted_end, sorted_end + offset_t'(log_q)));
   assign item = has_item_q || (valid && has(search.item_offset, search.item_offset + 1'b1));
 
@@ -166,7 +176,10 @@ module prove_leaf_prefetcher
       HeadsAreRequested : assert (!done || !searches || heads);
       HeaderIsRequested : assert (!done || !wants_header || head_line);
       WordsAreRequested : assert (!done || !wants_log || has_words);
-      EntriesAreRequested : assert (!done || !wants_log || entries);
+      EntriesAreRequested : assert (!done || !wants_log || !is_get_q || entries);
+      OnlyWordsWake : assert (!valid || !fetch.wakes || !wants_log || is_get_q ||
+          has(words, offset_t'(NodeBytes)));
+      LastStepRequestsNothing : assert (!valid || step != SlotLog);
       ItemIsRequested : assert (!done || !wants_item || item);
     end
   end

@@ -10,6 +10,7 @@ PARTS = {
     "range_scan_unit": [
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "chunk_mover",
         "leaf_cursor", "leaf_fetcher", "leaf_lines", "leaf_opener", "leaf_pairs", "leaf_prefetcher",
+        "leaf_searches",
         "leaf_starter", "leaf_view", "leaf_windows", "log_walker", "next_log", "pair_emitter",
         "pair_measurer", "part_fetcher", "part_reader", "position_finder", "scan_control",
         "scan_grants", "scan_limits", "scan_slots", "slot_keys",
