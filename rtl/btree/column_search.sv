@@ -4,6 +4,9 @@
 //
 //   samples | group | heads, children | number of separators, child |
 //
+// Nodes on chip are read soon, but all units share their lines, so of children in several lines only the one
+// with the child is read, after the heads.
+//
 // The child follows from the number of separators that are not greater than the search key (toward the leaf
 // before a fence key: less). Heads determine it unless a separator has the head of the search key. Then the
 // last one of these decides if it has no item, and otherwise the items decide, by halving the range
@@ -21,8 +24,9 @@ module column_search
   input logic clk_i,
   input logic rst_i,
 
-  // begins a search; these inputs are constant until done_o
+  // begins a search; these inputs are constant until done_o. is_on_chip_i: the node is likely to be on chip
   input logic start_i,
+  input logic is_on_chip_i,
   input direction_e direction_i,
   input key_length_t key_length_i,
   // The search uses only some fields of the header.
@@ -109,19 +113,23 @@ module column_search
   logic has_best_d, has_best_q, knows_low_d, knows_low_q;
   logic asks_d, asks_q, counts_separator, decides;
 
-  // The first line of the children, and the lines of a group. The children of the group were requested.
-  line_count_t children_line_q, lines_q;
-  logic follows_q;
+  // The first line of the children, and of those of the group; the lines of a group. Its children are read
+  // with the heads; they were requested.
+  line_count_t children_line_q, group_line_q, lines_q;
+  logic reads_children, follows_q;
 
   logic [2:0] group_bits;
   group_lines_t group_lines;
-  line_count_t item_first, item_last, key_last, sorted_last;
+  line_count_t child_line, child_line_q, child_place_q, item_first, item_last, key_last, sorted_last;
 
   assign count = number_t'(header_i.sorted_count);
   assign group_bits = header_i.group_bits[2:0];
   assign start = number_t'(group_q) << group_bits;
   assign last_group = group_t'((count - 1'b1) >> group_bits);
   assign group_lines = lines_of(left_q, group_bits);
+  assign reads_children = !reads_low_group_q && !(is_on_chip_i && lines_q != line_count_t'(1));
+  // the line of the last child that the heads allow, in those of the group
+  assign child_line = line_of(number_t'(not_greater_q) - 1'b1);
   // The lines of an item up to the end of the search key, or to the end of the sorted block.
   assign item_first = line_count_t'(child_q.rest >> 4);
   assign key_last = line_count_t'(
@@ -172,8 +180,8 @@ module column_search
       end
       StateHeads: begin
         // The children follow the heads. left_q counts down meanwhile, but not before the read is accepted.
-        read_o = accepted_i && !follows_q && !reads_low_group_q;
-        column_read_o = '{follows: 1'b1, first: children_line_q + line_of(start_q), count: lines_q};
+        read_o = accepted_i && !follows_q && reads_children;
+        column_read_o = '{follows: 1'b1, first: group_line_q, count: lines_q};
         if (counted_q && !read_waits_i) state_d = StateRange;
       end
       StateRange: begin
@@ -184,9 +192,10 @@ module column_search
           high_d = start_q + number_t'(not_greater_q);
           index_d = high_d - 1'b1;
           is_tie_d = less_q != not_greater_q;
-          // The line with the last child that the heads allow is one of those that were read.
-          pass_skip_o = group_lines_t'(line_of(number_t'(not_greater_q) - 1'b1));
-          if (high_d != '0) {state_d, pass_o} = {StateChild, 1'b1};
+          // The line with the last child that the heads allow is one of those that were read, or is read now.
+          if (reads_children) pass_skip_o = group_lines_t'(child_line_q);
+          column_read_o = '{follows: 1'b0, first: child_place_q, count: line_count_t'(1)};
+          if (high_d != '0) {state_d, pass_o, read_o} = {StateChild, 1'b1, !reads_children};
         end
       end
       StateChild: if (counts_valid_i) state_d = StateSeparator;
@@ -241,6 +250,8 @@ module column_search
     if (state_q == StateSamples) low_group_q <= group_t'(counts_i.less);
     if (state_q == StateChild) child_q <= counts_i.element;
     if (state_q == StateLines) lines_q <= line_count_t'(group_lines);
+    group_line_q <= children_line_q + line_of(start_q);
+    {child_line_q, child_place_q} <= {child_line, line_count_t'(group_line_q + child_line)};
     if (state_q == StateGroup) {start_q, left_q} <= {start, count - start};
     else if (state_q == StateHeads && passed_i) left_q <= left_q - number_t'(Elements);
   end
@@ -283,6 +294,9 @@ module column_search
   `ASSERT(StartsWhenIdle, !start_i || state_q == StateIdle)
   `ASSERT(CountsOnRequest, !counts_valid_i || state_q inside {StateSamples, StateHeads, StateChild})
   `ASSERT(ChildrenAreRead, !pass_o || state_q != StateRange || line_count_t'(pass_skip_o) < lines_q)
+  `ASSERT(ChildIsOfTheGroup, !pass_o || state_q != StateRange || child_line_q < lines_q)
+  `ASSERT(LineIsThatOfTheChild, state_q != StateRange || child_line_q == child_line)
+  `COVER(ReadsOneChild, read_o && state_q == StateRange)
   `ASSERT(RangeIsOrdered, state_q != StateHalve || low_q <= high_q)
   `ASSERT(KeyHasPrefix, state_q != StateHead || 16'(key_length_i) >= header_i.prefix_length)
   `ASSERT(NodeIsValid, state_q != StateHead || header_i.group_bits inside {8'd4, 8'd5, 8'd6})

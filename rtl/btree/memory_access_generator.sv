@@ -128,6 +128,7 @@ module memory_access_generator
     .clk_i,
     .rst_i,
     .start_i(start_search),
+    .is_on_chip_i(depth_q != DepthBelow),
     .direction_i(descent_q.direction),
     .key_length_i(key_length),
     .header_i(header_q),

@@ -1,6 +1,7 @@
 // Reads bursts from host memory, from the cache of nodes in on-board memory, from columns of leaves behind
-// it, or from nodes on chip. Only clients read cacheable nodes: the bursts of places, whose tags are the
-// greatest, pass the cache and the nodes on chip.
+// it, or from nodes on chip. Only clients read cacheable nodes: the bursts of places pass the cache and the
+// nodes on chip. They have a tree of arbiters of their own, because one tree passes a burst in each cycle,
+// and an operation has about ten.
 
 `default_nettype none
 
@@ -25,7 +26,9 @@ module cached_reader
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  localparam int unsigned Ports = ClientCount + 1 + Units,
+  // clients, and the filler of columns
+  localparam int unsigned Readers = ClientCount + 1,
+  localparam int unsigned Ports = Readers + Units,
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = reader_bits(ClientCount, Units * Places) + BankBits,
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
@@ -46,7 +49,7 @@ module cached_reader
   output logic       [Ports-1:0]              burst_ready_o,
   input  burst_t     [Ports-1:0]              burst_i,
   input  logic       [Ports-1:0][TagBits-1:0] burst_tag_i,
-  input  node_name_t [Ports-1:0]              name_i,
+  input  node_name_t [Readers-1:0]            name_i,
 
   input  logic drop_valid_i,
   output logic drop_ready_o,
@@ -87,45 +90,74 @@ module cached_reader
   localparam int unsigned CacheTagBits = $clog2(first_place(ClientCount)) + BankBits;
 
   typedef struct packed {
+    logic [CacheTagBits-1:0] tag;
+    bus_address_t address;
+    burst_lines_t lines;
+    node_name_t name;
+  } node_burst_t;
+
+  typedef struct packed {
     logic [TagBits-1:0] tag;
     logic on_board;
     bus_address_t address;
     burst_lines_t lines;
-    node_name_t name;
-  } element_t;
+  } place_burst_t;
 
-  element_t [Ports-1:0] elements;
-  element_t element;
-  logic valid, ready;
+  node_burst_t [Readers-1:0] node_bursts;
+  node_burst_t node_burst;
+  place_burst_t [Units-1:0] place_bursts;
+  place_burst_t place_burst;
+  logic node_burst_valid, node_burst_ready, place_burst_valid, place_burst_ready;
 
-  for (genvar index = 0; index < Ports; index++) begin : gen_elements
-    assign elements[index] = '{
-      tag: burst_tag_i[index],
-      on_board: burst_i[index].on_board,
+  for (genvar index = 0; index < Readers; index++) begin : gen_readers
+    assign node_bursts[index] = '{
+      tag: CacheTagBits'(burst_tag_i[index]),
       address: burst_i[index].address,
       lines: burst_i[index].lines,
       name: name_i[index]
     };
   end
+  for (genvar unit = 0; unit < Units; unit++) begin : gen_units
+    assign place_bursts[unit] = '{
+      tag: burst_tag_i[Readers+unit],
+      on_board: burst_i[Readers+unit].on_board,
+      address: burst_i[Readers+unit].address,
+      lines: burst_i[Readers+unit].lines
+    };
+  end
 
   arbiter_tree #(
-    .T(element_t),
-    .Count(Ports)
-  ) u_arbiter (
+    .T(node_burst_t),
+    .Count(Readers)
+  ) u_to_nodes (
     .clk_i, .rst_i,
-    .in_valid_i(burst_valid_i),
-    .in_ready_o(burst_ready_o),
-    .in_i(elements),
-    .out_valid_o(valid),
-    .out_ready_i(ready),
-    .out_o(element),
+    .in_valid_i(burst_valid_i[Readers-1:0]),
+    .in_ready_o(burst_ready_o[Readers-1:0]),
+    .in_i(node_bursts),
+    .out_valid_o(node_burst_valid),
+    .out_ready_i(node_burst_ready),
+    .out_o(node_burst),
+    .out_index_o()
+  );
+
+  arbiter_tree #(
+    .T(place_burst_t),
+    .Count(Units)
+  ) u_from_places (
+    .clk_i, .rst_i,
+    .in_valid_i(burst_valid_i[Readers+:Units]),
+    .in_ready_o(burst_ready_o[Readers+:Units]),
+    .in_i(place_bursts),
+    .out_valid_o(place_burst_valid),
+    .out_ready_i(place_burst_ready),
+    .out_o(place_burst),
     .out_index_o()
   );
 
   // ---- columns, and nodes that are kept ----
 
   localparam int unsigned Streams = 2;
-  logic is_place, node_burst_valid, node_burst_ready, place_valid, place_ready;
+  logic place_valid, place_ready;
   logic [Streams-1:0] chip_valid, chip_ready;
   logic [Streams-1:0][CacheTagBits-1:0] chip_tag;
   logic [Streams-1:0][TagBits-1:0] chip_line_tag;
@@ -140,7 +172,7 @@ module cached_reader
   logic [Channels-1:0][CacheTagBits-1:0] node_hit_tag, node_written_tag;
   logic host_line_valid;
   logic [CacheTagBits-1:0] write_tag;
-  logic hit_valid, hit_ready, any_valid, any_ready;
+  logic hit_valid, hit_ready;
   logic [CachePlaceBits-1:0] hit_place;
   burst_lines_t hit_lines;
   logic [CacheTagBits-1:0] hit_tag;
@@ -151,23 +183,18 @@ module cached_reader
     .PlaceBits(PlaceBits)
   ) u_column_router (
     .clk_i, .rst_i,
-    .burst_valid_i(valid), .burst_ready_o(ready),
-    .on_board_i(element.on_board),
-    .burst_address_i(element.address),
-    .burst_lines_i(element.lines),
-    .burst_tag_i(element.tag),
-    .other_valid_o(any_valid), .other_ready_i(any_ready),
+    .burst_valid_i(place_burst_valid), .burst_ready_o(place_burst_ready),
+    .on_board_i(place_burst.on_board),
+    .burst_address_i(place_burst.address),
+    .burst_lines_i(place_burst.lines),
+    .burst_tag_i(place_burst.tag),
+    .other_valid_o(place_valid), .other_ready_i(place_ready),
     .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
     .hit_place_i(hit_place), .hit_lines_i(hit_lines), .hit_tag_i(TagBits'(hit_tag)),
     .read_valid_o(hit_valid_o), .read_ready_i(hit_ready_i),
     .read_place_o(hit_place_o), .read_lines_o(hit_lines_o), .read_tag_o(hit_tag_o),
     .column_lines_o(events_o.column_lines)
   );
-
-  assign is_place = 32'(element.tag) >> BankBits >= first_place(ClientCount);
-  assign node_burst_valid = any_valid && !is_place;
-  assign place_valid = any_valid && is_place;
-  assign any_ready = is_place ? place_ready : node_burst_ready;
 
   cached_nodes #(
     .TagBits(CacheTagBits),
@@ -181,8 +208,8 @@ module cached_reader
   ) u_nodes (
     .redirects_i(redirects),
     .burst_valid_i(node_burst_valid), .burst_ready_o(node_burst_ready),
-    .burst_address_i(element.address), .burst_lines_i(element.lines),
-    .burst_tag_i(CacheTagBits'(element.tag)), .name_i(element.name),
+    .burst_address_i(node_burst.address), .burst_lines_i(node_burst.lines),
+    .burst_tag_i(node_burst.tag), .name_i(node_burst.name),
     .host_valid_o(node_valid), .host_ready_i(node_ready),
     .host_address_o(node_address), .host_lines_o(node_lines), .host_tag_o(node_tag),
     .line_valid_i(host_line_valid && host_line_tag >> CacheTagBits == '0),
@@ -220,7 +247,8 @@ module cached_reader
     .clk_i, .rst_i,
     .in_valid_i({place_valid, node_valid}),
     .in_ready_o({place_ready, node_ready}),
-    .in_i({element.address, element.lines, element.tag, node_address, node_lines, TagBits'(node_tag)}),
+    .in_i({place_burst.address, place_burst.lines, place_burst.tag,
+        node_address, node_lines, TagBits'(node_tag)}),
     .in_last_i('1),
     .out_valid_o(host_valid),
     .out_ready_i(host_ready),

@@ -61,7 +61,7 @@ module client_ports
   input  logic       [Ports-1:0]                 burst_ready_i,
   output burst_t     [Ports-1:0]                 burst_o,
   output logic       [Ports-1:0][TagBits-1:0]    burst_tag_o,
-  output node_name_t [Ports-1:0]                 name_o,
+  output node_name_t [Readers-1:0]               name_o,
   input  logic       [Ports-1:0]                 line_valid_i,
   input  logic       [Ports-1:0][TagBits-1:0]    line_tag_i,
   input  burst_line_t [Ports-1:0]                line_i,
@@ -140,7 +140,6 @@ module client_ports
     assign line_reader = line_tag_i[Port][TagBits-1:BankBits];
     assign lookup_reader_o[Port] = ReaderBits'(First) + ReaderBits'(lookup_place);
     assign burst_tag_o[Port] = {ReaderBits'(First) + ReaderBits'(burst_place), BankBits'(number)};
-    assign name_o[Port] = '0;
 
     place_port #(
       .Places(Places),

@@ -27,8 +27,9 @@ module memory_system
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
-  // the clients, the filler of columns, and the units
-  localparam int unsigned Ports = ClientCount + 1 + Units,
+  // the clients, and the filler of columns
+  localparam int unsigned Readers = ClientCount + 1,
+  localparam int unsigned Ports = Readers + Units,
   localparam int unsigned ReaderBits = reader_bits(ClientCount, Units * Places),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ReaderBits + BankBits
@@ -97,7 +98,7 @@ module memory_system
   logic [Ports-1:0] burst_valid, burst_ready, line_valid;
   burst_t [Ports-1:0] burst;
   logic [Ports-1:0][TagBits-1:0] burst_tag, line_tag;
-  node_name_t [Ports-1:0] name;
+  node_name_t [Readers-1:0] name;
   burst_line_t [Ports-1:0] line;
   line_t copy;
   logic [Channels-1:0] written, written_error, filled, copied;

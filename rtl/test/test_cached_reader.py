@@ -172,14 +172,15 @@ class Clients:
     async def run(self, client: int, rounds: int):
         for _ in range(rounds):
             first = self.buffers.begin()
-            cacheable = int(client < READERS and random.random() < 0.9)
+            cacheable = int(random.random() < 0.9)
             reader = client
             if client >= READERS:
                 reader = FIRST_PLACE + PLACES * (client - READERS) + random.randrange(PLACES)
             buffer = BUFFER.pack(cacheable=cacheable, lid=first.lid, address=first.buffer)
-            self.name.set(client, NAME.pack(depth=first.lid % 3, buffer=buffer))
-            # A client that reads columns reads no cacheable nodes.
-            if client == 0 or (client >= READERS and random.random() < 0.5):
+            if client < READERS:
+                self.name.set(client, NAME.pack(depth=first.lid % 3, buffer=buffer))
+            # Only units read columns, and they read no cacheable nodes.
+            if client >= READERS and random.random() < 0.5:
                 bursts = [Columns() for _ in range(random.randint(1, self.banks))]
                 self.buffers.end(first)
             else:

@@ -116,8 +116,9 @@ async def reads_return_current_contents(dut, stall, pause):
     counted = await run(dut, stall, pause, cache_i=1, balance_i=random.getrandbits(1),
                         levels_on_chip_i=levels)
     assert counted["misses"] > 0 and (levels > 0 or counted["chip_lines"] == 0)
-    # Nodes that are replaced all the time are rarely read twice.
-    if pause > 100:
+    # Nodes that are replaced all the time are rarely read twice, and so is the only node below two levels on
+    # chip.
+    if pause > 100 and levels < 2:
         assert counted["hits"] > 0 and counted["dram_lines"] > 0
 
 
