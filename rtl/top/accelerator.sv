@@ -10,7 +10,7 @@ module accelerator
   import memory_pkg::*;
 #(
   // see accelerator_top
-  parameter int unsigned SlotCount = 128,
+  parameter int unsigned SlotCount = 256,
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,
   parameter int unsigned ScanUnits = 2,

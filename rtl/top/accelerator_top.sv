@@ -12,7 +12,7 @@ module accelerator_top
   import axi_pkg::*;
 #(
   // maximum number of requests in flight: a power of two up to 256
-  parameter int unsigned SlotCount = 128,
+  parameter int unsigned SlotCount = 256,
   // key search units, and descents of each at a time
   parameter int unsigned SearchUnits = 4,
   parameter int unsigned SearchDescents = 2,

@@ -9,7 +9,7 @@
 module key_buffers
   import accelerator_pkg::*;
 #(
-  parameter int unsigned SlotCount = 128,
+  parameter int unsigned SlotCount = 256,
   parameter int unsigned ReaderCount = 1,
   parameter int unsigned WriterCount = 1
 ) (

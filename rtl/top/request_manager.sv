@@ -10,7 +10,7 @@ module request_manager
   import accelerator_pkg::*;
 #(
   // maximum number of requests in flight: a power of two up to 256
-  parameter int unsigned SlotCount = 128,
+  parameter int unsigned SlotCount = 256,
   // readers of keys, and writers of keys besides the parser
   parameter int unsigned KeyReaders = 1,
   parameter int unsigned KeyWriters = 1,

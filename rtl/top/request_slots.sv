@@ -14,7 +14,7 @@ module request_slots
   import accelerator_pkg::*;
 #(
   // maximum number of requests in flight: a power of two
-  parameter int unsigned SlotCount = 128
+  parameter int unsigned SlotCount = 256
 ) (
   input logic clk_i,
   input logic rst_i,

@@ -17,7 +17,7 @@ pub struct Simulator {
     pub platform: Platform,
     /// Seed of all random values of that machine. Default 1.
     pub seed: u64,
-    /// Most requests in flight as a device: 1 to 128, the number of slots. Default 128.
+    /// Most requests in flight as a device: 1 to 256, the number of slots. Default 256.
     pub in_flight: usize,
     /// Cycles of a step, at least 1. A completion ends the step early. Default 256.
     pub cycles_a_step: usize,
@@ -50,7 +50,7 @@ impl Default for Simulator {
 }
 
 /// `SlotCount` of accelerator_top.
-const SLOTS: usize = 128;
+const SLOTS: usize = 256;
 
 /// Capacity of the cache in nodes: `CacheSets` and `CacheWays` of memory_system.
 pub const CACHE_NODES: u64 = 1024 * 4;
@@ -60,7 +60,7 @@ impl Engines for Simulator {
         let reject = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
         match *self {
             Self { in_flight, .. } if !(1..=SLOTS).contains(&in_flight) => {
-                reject("in_flight", in_flight, "1 to 128")
+                reject("in_flight", in_flight, "1 to 256")
             }
             Self { cycles_a_step: 0, .. } => reject("cycles_a_step", 0, "1 and more"),
             // NodeBytes of range_scan_unit.

@@ -77,7 +77,7 @@ pub(crate) struct RunArguments {
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     operations: u64,
     /// Operations in flight
-    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=128))]
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=256))]
     in_flight: u16,
     /// CPU cores that execute writes
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
