@@ -72,15 +72,15 @@ module leaf_bounds
 
   state_e state_q, state_d, enter_state;
   logic backward, has_bound, has_prefix_q, is_beyond_q, continues_q, knows_fences_q;
-  key_length_t bound_length, start_length, prefix_length;
+  key_length_t bound, start, prefix_length;
   offset_t low_offset_q, fence_length;
   fences_t fences_q;
   prefix_t prefix_q;
 
   assign backward = request_i.backward;
-  assign bound_length = backward ? request_i.lower_length : request_i.upper_length;
-  assign start_length = !is_first_i ? '0 : backward ? request_i.upper_length : request_i.lower_length;
-  assign has_bound = bound_length != '0;
+  assign bound = bound_length(request_i);
+  assign start = is_first_i ? start_length(request_i) : '0;
+  assign has_bound = bound != '0;
   assign prefix_length = key_length_t'(header_i.prefix_length);
   // Length of the fence key at which the scan leaves, without the prefix.
   assign fence_length = offset_t'(backward ? fences_q.low_length : fences_q.high_length) -
@@ -90,7 +90,7 @@ module leaf_bounds
     enter_state = StateFences;
     if (!request_i.floor_start) begin
       if (prefix_length == '0) enter_state = StateDone;
-      else if (key_tells_prefix(start_length, has_bound, prefix_length)) enter_state = StateKey;
+      else if (key_tells_prefix(start, has_bound, prefix_length)) enter_state = StateKey;
     end
   end
 
@@ -130,12 +130,12 @@ module leaf_bounds
             (backward ? offset_t'(prefix_length) : offset_t'(fences_q.low_length));
         part_read_o.length = fence_length;
         part_read_o.key_first = prefix_length;
-        part_read_o.key_last = bound_length;
+        part_read_o.key_last = bound;
       end
       StatePrefix: begin
         part_read_o.offset = low_offset_q;
         part_read_o.length = offset_t'(prefix_length);
-        part_read_o.key_last = bound_length < prefix_length ? bound_length : prefix_length;
+        part_read_o.key_last = bound < prefix_length ? bound : prefix_length;
       end
       default: begin
         part_read_o.offset = columns_i.fences_start;
@@ -182,7 +182,7 @@ module leaf_bounds
   assign low_offset_o = low_offset_q;
 
   `ASSERT(EnterExcludesLeave, !(enter_valid_i && leave_valid_i))
-  `ASSERT(KeyHasThePrefix, state_q != StateKey || start_length >= prefix_length)
+  `ASSERT(KeyHasThePrefix, state_q != StateKey || start >= prefix_length)
   `COVER(PrefixDecides, is_beyond_q)
   `COVER(KeyTellsThePrefix, state_q == StateTake)
   `COVER(ScanEndsAtFence, leave_valid_i && leave_ready_o && !leave_continues_o)

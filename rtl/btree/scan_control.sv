@@ -132,7 +132,7 @@ module scan_control
 
   assign is_get = !request_i.is_scan;
   assign backward = request_i.backward;
-  assign has_start = is_first_i && (backward ? request_i.upper_length : request_i.lower_length) != '0;
+  assign has_start = is_first_i && start_length(request_i) != '0;
   assign start_after = backward ? !request_i.upper_excluded :
       request_i.lower_excluded || request_i.floor_start;
   assign goes_left = backward || seeks_floor_q;

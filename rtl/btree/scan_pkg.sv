@@ -315,6 +315,17 @@ package scan_pkg;
     return state.size > 16'(geometry.node_bytes);
   endfunction
 
+  // Return the lengths of the keys at which the range of a request starts and ends.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic key_length_t start_length(task_t request);
+    return request.backward ? request.upper_length : request.lower_length;
+  endfunction
+
+  function automatic key_length_t bound_length(task_t request);
+    return request.backward ? request.lower_length : request.upper_length;
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
+
   // Returns how a request opens a leaf, which is the first one of a request, or a sibling that the scan
   // enters from one side. The floor of a scan and the following pairs are usually in the first leaf.
   // verilator lint_off UNUSEDSIGNAL
@@ -326,11 +337,11 @@ package scan_pkg;
     way.read_version = request.read_version;
     way.is_get = !request.is_scan;
     way.by_upper = request.backward;
-    if (is_first) way.key_length = request.backward ? request.upper_length : request.lower_length;
+    if (is_first) way.key_length = start_length(request);
     way.seeks_floor = seeks_floor(request) && !request.backward;
     way.at_end = request.backward || way.seeks_floor;
     way.backward = request.backward;
-    way.is_bounded = (request.backward ? request.lower_length : request.upper_length) != '0;
+    way.is_bounded = bound_length(request) != '0;
     way.pairs = number_t'(PairsAhead + PairsMore);
     if (request.pairs_max < 32'(PairsAhead))
       way.pairs = number_t'(request.pairs_max[7:0]) + number_t'(PairsMore);
