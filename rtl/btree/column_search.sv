@@ -1,11 +1,11 @@
-// Finds the child of an interior node in columns for one descent. It requests the lines that it needs and
-// uses the parts that the descents of a unit share: they compare a line that has arrived and return the
-// result some cycles later, so they never wait for memory.
+// Finds the child of an interior node in columns for one descent. It requests the lines that it needs, and
+// passes those of a read that has ended to the parts that the descents of a unit share, which return the
+// result some cycles later. So these parts never wait for memory.
 //
-//   samples | group | heads, children | number of separators, child |
+//   samples | group | heads | number of separators | child |
 //
-// Nodes on chip are read soon, but all units share their lines, so of children in several lines only the one
-// with the child is read, after the heads.
+// All descents of a unit share the lines that arrive, one in each cycle. So of children in several lines only
+// the one with the child is read, after the heads; a single line is read together with them.
 //
 // The child follows from the number of separators that are not greater than the search key (toward the leaf
 // before a fence key: less). Heads determine it unless a separator has the head of the search key. Then the
@@ -24,9 +24,8 @@ module column_search
   input logic clk_i,
   input logic rst_i,
 
-  // begins a search; these inputs are constant until done_o. is_on_chip_i: the node is likely to be on chip
+  // begins a search; these inputs are constant until done_o
   input logic start_i,
-  input logic is_on_chip_i,
   input direction_e direction_i,
   input key_length_t key_length_i,
   // The search uses only some fields of the header.
@@ -39,20 +38,17 @@ module column_search
   output lid_t child_o,
 
   // A read of lines begins. The previous one was accepted unless read_waits_i is set; accepted_i: it is
-  // accepted in this cycle. The next lines to skip and to pass to the parts follow.
+  // accepted in this cycle. failed_i: a read has failed
   output logic read_o,
   output column_read_t column_read_o,
   input  logic read_waits_i,
   input  logic accepted_i,
-  output logic pass_o,
-  output group_lines_t pass_skip_o,
-  output group_lines_t pass_count_o,
-  // passed_i: a line is passed; last_i: the last one. failed_i: a line was missing, and zeros took its place
-  input  logic passed_i,
-  input  logic last_i,
   input  logic failed_i,
-  // the use of the line that is passed, without its data
-  output column_use_t use_o,
+  // Lines are to be passed. Their head and element are those of the cycles that follow, until the result.
+  output logic pass_o,
+  output column_pass_t column_pass_o,
+  output head_t head_o,
+  output element_t element_o,
 
   // a read of the head of the search key, and its result
   output logic key_valid_o,
@@ -74,6 +70,7 @@ module column_search
   input  logic rest_equal_i
 );
 
+  // Reads of header and samples, and of children, have number 0, those of heads and items number 1.
   typedef enum logic [3:0] {
     StateIdle,
     // waits for the head of the search key and for the group that the samples select, computes its place and
@@ -88,7 +85,7 @@ module column_search
     // waits for a child, and examines its separator
     StateChild,
     StateSeparator,
-    // computes the lines of the separator's item, and waits for their comparison
+    // computes the first line of the separator's item, and waits for the comparison of its lines
     StateItem,
     StateRest,
     // ends or halves the range
@@ -97,9 +94,8 @@ module column_search
 
   state_e state_d, state_q;
   head_t head_q;
-  // The lengths of a separator that the head determines, of the search key without the prefix, and of its
-  // bytes after the head.
-  key_length_t determined_q, suffix_length_q, rest_bytes_q;
+  // The lengths of a separator that the head determines, and of the search key without the prefix.
+  key_length_t determined_q, suffix_length_q;
   // The groups of the last heads that are not greater, and of the last ones that are less.
   group_t last_group, group_d, group_q, low_group_q;
   logic reads_low_group_d, reads_low_group_q, counted_q;
@@ -115,27 +111,24 @@ module column_search
 
   // The first line of the children, and of those of the group; the lines of a group. Its children are read
   // with the heads; they were requested.
-  line_count_t children_line_q, group_line_q, lines_q;
+  line_count_t children_line_q, group_line_q;
+  group_lines_t lines_q;
   logic reads_children, follows_q;
 
   logic [2:0] group_bits;
   group_lines_t group_lines;
-  line_count_t child_line, child_line_q, child_place_q, item_first, item_last, key_last, sorted_last;
+  line_count_t child_line, child_place_q, item_line_q;
+  head_count_t group_heads;
 
   assign count = number_t'(header_i.sorted_count);
   assign group_bits = header_i.group_bits[2:0];
   assign start = number_t'(group_q) << group_bits;
   assign last_group = group_t'((count - 1'b1) >> group_bits);
   assign group_lines = lines_of(left_q, group_bits);
-  assign reads_children = !reads_low_group_q && !(is_on_chip_i && lines_q != line_count_t'(1));
+  assign group_heads = head_count_t'(group_lines) << ElementBits;
+  assign reads_children = !reads_low_group_q && lines_q == group_lines_t'(1);
   // the line of the last child that the heads allow, in those of the group
   assign child_line = line_of(number_t'(not_greater_q) - 1'b1);
-  // The lines of an item up to the end of the search key, or to the end of the sorted block.
-  assign item_first = line_count_t'(child_q.rest >> 4);
-  assign key_last = line_count_t'(
-      (offset_t'({child_q.rest, 2'b0}) + offset_t'(rest_bytes_q) + offset_t'(3)) >> LineIndexBits);
-  assign sorted_last = line_count_t'((header_i.sorted_end - 1'b1) >> LineIndexBits);
-  assign item_last = key_last < sorted_last ? key_last : sorted_last;
 
   // Whether the separator counts that was compared. One without an item begins the search key.
   always_comb begin
@@ -150,8 +143,8 @@ module column_search
     {low_d, high_d, index_d, is_tie_d, asks_d} = {low_q, high_q, index_q, is_tie_q, asks_q};
     {best_d, has_best_d} = {best_q, has_best_q};
     {read_o, pass_o, done_o, decides} = '0;
-    {column_read_o, pass_skip_o} = '0;
-    pass_count_o = group_lines_t'(1);
+    {column_read_o, column_pass_o} = '0;
+    column_pass_o.count = group_lines_t'(1);
     child_o = has_best_q ? best_q : lid_t'(header_i.left);
     case (state_q)
       StateIdle: begin
@@ -164,7 +157,8 @@ module column_search
       end
       StateHead: begin
         if (key_ready_i) asks_d = 1'b0;
-        pass_count_o = group_lines_t'(HeadsLine - 1);
+        column_pass_o.count = group_lines_t'(HeadsLine - 1);
+        {column_pass_o.heads, column_pass_o.skips_first} = {head_count_t'((HeadsLine - 1) * Elements), 1'b1};
         if (head_valid_i) {state_d, pass_o} = {StateSamples, 1'b1};
       end
       StateSamples: begin
@@ -174,14 +168,16 @@ module column_search
       end
       StateGroup: state_d = StateLines;
       StateLines: begin
-        {state_d, read_o, pass_o, pass_count_o} = {StateHeads, 2'b11, group_lines};
+        {state_d, read_o, pass_o} = {StateHeads, 2'b11};
+        {column_read_o.number, column_pass_o.number} = 2'b11;
         column_read_o.first = line_count_t'(HeadsLine) + line_of(start_q);
-        column_read_o.count = line_count_t'(group_lines);
+        {column_read_o.count, column_pass_o.count} = {2{group_lines}};
+        column_pass_o.heads = left_q < number_t'(group_heads) ? head_count_t'(left_q) : group_heads;
       end
       StateHeads: begin
-        // The children follow the heads. left_q counts down meanwhile, but not before the read is accepted.
+        // The children follow the heads.
         read_o = accepted_i && !follows_q && reads_children;
-        column_read_o = '{follows: 1'b1, first: group_line_q, count: lines_q};
+        column_read_o = '{number: 1'b0, first: group_line_q, count: lines_q};
         if (counted_q && !read_waits_i) state_d = StateRange;
       end
       StateRange: begin
@@ -193,8 +189,7 @@ module column_search
           index_d = high_d - 1'b1;
           is_tie_d = less_q != not_greater_q;
           // The line with the last child that the heads allow is one of those that were read, or is read now.
-          if (reads_children) pass_skip_o = group_lines_t'(child_line_q);
-          column_read_o = '{follows: 1'b0, first: child_place_q, count: line_count_t'(1)};
+          column_read_o = '{number: 1'b0, first: child_place_q, count: group_lines_t'(1)};
           if (high_d != '0) {state_d, pass_o, read_o} = {StateChild, 1'b1, !reads_children};
         end
       end
@@ -206,24 +201,28 @@ module column_search
         else state_d = StateItem;
       end
       StateItem: begin
-        {state_d, read_o, asks_d} = {StateRest, 2'b11};
-        {column_read_o.first, column_read_o.count} = {item_first, item_last - item_first + 1'b1};
+        {state_d, asks_d} = {StateRest, 1'b1};
       end
       StateRest: begin
         if (rest_ready_i) asks_d = 1'b0;
-        pass_o = rest_wants_line_i;
+        // A failed item may have any length, so no line is read then.
+        {pass_o, read_o} = {rest_wants_line_i, rest_wants_line_i && !failed_i};
+        column_read_o = '{number: 1'b1, first: item_line_q, count: group_lines_t'(1)};
+        {column_pass_o.number, column_pass_o.is_rest} = 2'b11;
         decides = rest_done_i;
       end
       StateHalve: begin
         is_tie_d = low_q != high_q;
         index_d = is_tie_d ? number_t'((NumberBits+1)'({1'b0, low_q} + {1'b0, high_q}) >> 1) : low_q - 1'b1;
-        {column_read_o.first, column_read_o.count} = {children_line_q + line_of(index_d), line_count_t'(1)};
+        {column_read_o.first, column_read_o.count} = {children_line_q + line_of(index_d), group_lines_t'(1)};
         if (!is_tie_d && (has_best_q || (knows_low_q && low_q == '0))) done_o = 1'b1;
         else if (knows_low_q) {state_d, read_o, pass_o} = {StateChild, 2'b11};
         else {state_d, group_d, reads_low_group_d} = {StateGroup, low_group_q, 1'b1};
       end
       default: state_d = StateIdle;
     endcase
+    // Of header and samples, the samples are passed.
+    column_pass_o.first = state_q == StateHead ? read_line_t'(1) : read_line_t'(column_read_o.first);
     // The separator at index_q is compared.
     if (decides) begin
       state_d = StateHalve;
@@ -243,17 +242,17 @@ module column_search
     // The column of the heads has room for whole groups of 16.
     children_line_q <= line_count_t'(HeadsLine) + line_count_t'({(count + 11'd15) >> 4, 1'b0});
     suffix_length_q <= key_length_i - key_length_t'(header_i.prefix_length);
-    rest_bytes_q <= suffix_length_q > 8 ? suffix_length_q - 9'd8 : '0;
     if (head_valid_i) head_q <= head_i;
     determined_q <= determined(head_q);
     if (counts_valid_i) {less_q, not_greater_q} <= {counts_i.less, counts_i.not_greater};
     if (state_q == StateSamples) low_group_q <= group_t'(counts_i.less);
     if (state_q == StateChild) child_q <= counts_i.element;
-    if (state_q == StateLines) lines_q <= line_count_t'(group_lines);
+    if (state_q == StateLines) lines_q <= group_lines;
     group_line_q <= children_line_q + line_of(start_q);
-    {child_line_q, child_place_q} <= {child_line, line_count_t'(group_line_q + child_line)};
+    child_place_q <= line_count_t'(group_line_q + child_line);
     if (state_q == StateGroup) {start_q, left_q} <= {start, count - start};
-    else if (state_q == StateHeads && passed_i) left_q <= left_q - number_t'(Elements);
+    if (state_q == StateItem) item_line_q <= line_count_t'(child_q.rest >> 4);
+    else if (rest_wants_line_i) item_line_q <= item_line_q + 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
@@ -272,18 +271,8 @@ module column_search
 
   assign key_valid_o = state_q == StateHead && asks_q;
   assign key_o = '{offset: key_length_t'(header_i.prefix_length), length: key_length_i};
-  always_comb begin
-    use_o = '{
-        is_rest: state_q == StateRest,
-        head: head_q,
-        heads: '0,
-        skips_first: state_q == StateSamples && !last_i,
-        element: element_t'(index_q)
-    };
-    if (state_q == StateSamples || (state_q == StateHeads && left_q > number_t'(Elements)))
-      use_o.heads = (ElementBits+1)'(Elements);
-    else if (state_q == StateHeads) use_o.heads = (ElementBits+1)'(left_q);
-  end
+  assign head_o = head_q;
+  assign element_o = element_t'(index_q);
   assign rest_valid_o = state_q == StateRest && asks_q;
   assign rest_o = '{
       suffix_length: suffix_length_q,
@@ -293,9 +282,8 @@ module column_search
 
   `ASSERT(StartsWhenIdle, !start_i || state_q == StateIdle)
   `ASSERT(CountsOnRequest, !counts_valid_i || state_q inside {StateSamples, StateHeads, StateChild})
-  `ASSERT(ChildrenAreRead, !pass_o || state_q != StateRange || line_count_t'(pass_skip_o) < lines_q)
-  `ASSERT(ChildIsOfTheGroup, !pass_o || state_q != StateRange || child_line_q < lines_q)
-  `ASSERT(LineIsThatOfTheChild, state_q != StateRange || child_line_q == child_line)
+  `ASSERT(ChildIsOfTheGroup, !pass_o || state_q != StateRange || child_line < line_count_t'(lines_q))
+  `ASSERT(PlaceIsThatOfTheChild, state_q != StateRange || child_place_q == group_line_q + child_line)
   `COVER(ReadsOneChild, read_o && state_q == StateRange)
   `ASSERT(RangeIsOrdered, state_q != StateHalve || low_q <= high_q)
   `ASSERT(KeyHasPrefix, state_q != StateHead || 16'(key_length_i) >= header_i.prefix_length)

@@ -1,6 +1,6 @@
-// Descends from roots to leaves, several descents at a time. Each descent has its own port to memory; all
-// share the logic that compares. A descent uses it only for the lines that have arrived, a line in each
-// cycle.
+// Descends from roots to leaves, many descents at a time. All share one port to memory, one memory of the
+// lines that arrive, and the logic that compares. A descent uses it only for the lines that have arrived, a
+// line in each cycle.
 
 `default_nettype none
 
@@ -27,13 +27,12 @@ module key_search_unit
   input  logic key_line_valid_i,
   input  line_t key_line_i,
 
-  // for each descent
-  output logic [Descents-1:0] read_valid_o,
-  input  logic [Descents-1:0] read_ready_i,
-  output line_read_t [Descents-1:0] read_o,
-  input  logic [Descents-1:0] beat_valid_i,
-  output logic [Descents-1:0] beat_ready_o,
-  input  line_beat_t [Descents-1:0] beat_i,
+  // memory: a descent is a place
+  output logic read_valid_o,
+  input  logic read_ready_i,
+  output place_read_t read_o,
+  input  logic memory_valid_i,
+  input  place_line_t memory_i,
 
   output logic leaf_valid_o,
   input  logic leaf_ready_i,
@@ -43,12 +42,12 @@ module key_search_unit
   output logic [Descents-1:0] busy_o,
   output logic searches_o,
   output logic [Descents-1:0] node_o,
-  output logic [Descents-1:0] line_o,
+  output logic line_o,
   output logic [Descents-1:0] version_step_o,
   output event_t [Descents-1:0] events_o
 );
 
-  if (Descents < 1) $fatal(1, "Descents must be at least 1");
+  if (Descents < 1 || Descents > PlacesMax) $fatal(1, "Descents must be at least 1 and at most PlacesMax");
 
   localparam int unsigned PlaceBits = Descents > 1 ? $clog2(Descents) : 1;
   typedef logic [PlaceBits-1:0] place_t;
@@ -59,6 +58,7 @@ module key_search_unit
   // The idle descent with the lowest number, and the descent that began last, the only one whose key may be
   // incomplete.
   place_t place, place_q;
+  descent_task_t search;
   logic key_loaded, key_write;
   key_line_t key_write_line;
 
@@ -76,6 +76,15 @@ module key_search_unit
     if (start) place_q <= place;
   end
 
+  assign search = '{
+    direction: descent_i.direction,
+    repeated: descent_i.repeated,
+    slot: descent_i.request.slot,
+    key_length: key_length(descent_i),
+    read_version: descent_i.request.read_version,
+    root: descent_i.request.root
+  };
+
   // The search key of the first and the last leaf is empty.
   // verilator lint_off UNUSEDSIGNAL
   function automatic key_length_t key_length(descent_t descent);
@@ -90,7 +99,7 @@ module key_search_unit
     .start_i(start),
     .slot_i(descent_i.request.slot),
     .upper_i(descent_i.by_upper),
-    .length_i(key_length(descent_i)),
+    .length_i(search.key_length),
     .key_valid_o,
     .key_ready_i,
     .key_o,
@@ -102,12 +111,19 @@ module key_search_unit
 
   // ---- the parts that all descents share ----
 
-  logic [Descents-1:0] head_valid, head_ready, line_valid, line_ready, line_last, rest_valid, rest_ready;
-  logic [Descents-1:0] leaf_valid, leaf_ready;
+  logic [Descents-1:0] head_valid, head_ready, pass_valid, pass_ready, rest_valid, rest_ready;
+  logic [Descents-1:0] leaf_valid, leaf_ready, read_valid, read_ready;
   head_read_t [Descents-1:0] head_reads;
-  column_line_t [Descents-1:0] lines;
+  column_pass_t [Descents-1:0] passes;
+  node_read_t [Descents-1:0] reads;
+  node_read_t read;
+  place_t reader;
   rest_read_t [Descents-1:0] rests;
-  leaf_t [Descents-1:0] leaf;
+  descent_end_t [Descents-1:0] leaf;
+  // The descents in progress, and those whose leaf waits for its request.
+  logic [Descents-1:0] descends, waits;
+
+  assign busy_o = descends | waits;
 
   // The reads of the search keys: those of the descents, and of the rest_comparer, whose tag is Descents.
   typedef logic [$clog2(Descents + 1)-1:0] tag_t;
@@ -115,12 +131,12 @@ module key_search_unit
   logic key_read_valid, rest_key_valid, rest_key_ready, key_head_valid;
   head_read_t key_read, rest_key;
   tag_t key_reader, key_head_reader;
-  place_t read_place, rest_place_q;
+  place_t read_place, rest_place;
   head_t key_head;
 
-  assign read_place = key_reader == tag_t'(Descents) ? rest_place_q : place_t'(key_reader);
+  assign read_place = key_reader == tag_t'(Descents) ? rest_place : place_t'(key_reader);
 
-  arbiter #(
+  arbiter_tree #(
     .T(head_read_t),
     .Count(Descents + 1)
   ) u_heads (
@@ -129,11 +145,9 @@ module key_search_unit
     .in_valid_i({rest_key_valid, head_valid}),
     .in_ready_o({rest_key_ready, head_ready}),
     .in_i({rest_key, head_reads}),
-    .in_last_i('1),
     .out_valid_o(key_read_valid),
     .out_ready_i(1'b1),
     .out_o(key_read),
-    .out_last_o(),
     .out_index_o(key_reader)
   );
 
@@ -143,17 +157,12 @@ module key_search_unit
   ) u_search_key (
     .clk_i,
     .rst_i,
-    .write_i(key_write),
-    .write_key_i(place_q),
-    .write_line_i(key_write_line),
-    .write_data_i(key_line_i),
-    .read_valid_i(key_read_valid),
-    .read_key_i(read_place),
-    .read_i(key_read),
-    .read_tag_i(key_reader),
+    .write_i(key_write), .write_key_i(place_q),
+    .write_line_i(key_write_line), .write_data_i(key_line_i),
+    .read_valid_i(key_read_valid), .read_key_i(read_place),
+    .read_i(key_read), .read_tag_i(key_reader),
     .head_valid_o(key_head_valid),
-    .head_o(key_head),
-    .head_tag_o(key_head_reader)
+    .head_o(key_head), .head_tag_o(key_head_reader)
   );
 
   logic column_valid, column_last, counts_valid;
@@ -161,21 +170,17 @@ module key_search_unit
   column_counts_t counts;
   place_t column_place, counts_place;
 
-  arbiter #(
-    .T(column_line_t),
-    .Count(Descents)
+  descent_lines #(
+    .Descents(Descents)
   ) u_lines (
     .clk_i,
     .rst_i,
-    .in_valid_i(line_valid),
-    .in_ready_o(line_ready),
-    .in_i(lines),
-    .in_last_i(line_last),
-    .out_valid_o(column_valid),
-    .out_ready_i(1'b1),
-    .out_o(column),
-    .out_last_o(column_last),
-    .out_index_o(column_place)
+    .read_i(read_valid_o && read_ready_i), .read_place_i(reader),
+    .read_number_i(read.number), .read_line_i(read_line_t'(read.first)),
+    .memory_valid_i, .memory_i,
+    .pass_valid_i(pass_valid), .pass_ready_o(pass_ready), .pass_i(passes),
+    .line_valid_o(column_valid), .line_o(column),
+    .line_last_o(column_last), .line_place_o(column_place)
   );
 
   head_counter #(
@@ -192,46 +197,20 @@ module key_search_unit
     .counts_tag_o(counts_place)
   );
 
-  logic rest_start_valid, rest_start_ready, rest_wants_line, rest_done, rest_less, rest_equal;
-  rest_read_t rest_start;
-  place_t rest_start_place;
+  logic rest_wants_line, rest_done, rest_less, rest_equal;
 
-  arbiter #(
-    .T(rest_read_t),
-    .Count(Descents)
+  descent_rests #(
+    .Descents(Descents)
   ) u_rests (
     .clk_i,
     .rst_i,
-    .in_valid_i(rest_valid),
-    .in_ready_o(rest_ready),
-    .in_i(rests),
-    .in_last_i('1),
-    .out_valid_o(rest_start_valid),
-    .out_ready_i(rest_start_ready),
-    .out_o(rest_start),
-    .out_last_o(),
-    .out_index_o(rest_start_place)
-  );
-
-  always_ff @(posedge clk_i) if (rest_start_valid && rest_start_ready) rest_place_q <= rest_start_place;
-
-  rest_comparer u_rest_comparer (
-    .clk_i,
-    .rst_i,
-    .start_valid_i(rest_start_valid),
-    .start_ready_o(rest_start_ready),
-    .start_i(rest_start),
+    .rest_valid_i(rest_valid), .rest_ready_o(rest_ready), .rest_i(rests),
+    .place_o(rest_place),
     .wants_line_o(rest_wants_line),
-    .line_valid_i(column_valid && column.use_as.is_rest),
-    .line_i(column.data),
-    .key_valid_o(rest_key_valid),
-    .key_ready_i(rest_key_ready),
-    .key_o(rest_key),
-    .head_valid_i(key_head_valid && key_head_reader == tag_t'(Descents)),
-    .head_i(key_head),
-    .done_o(rest_done),
-    .less_o(rest_less),
-    .equal_o(rest_equal)
+    .line_valid_i(column_valid && column.use_as.is_rest), .line_i(column.data),
+    .key_valid_o(rest_key_valid), .key_ready_i(rest_key_ready), .key_o(rest_key),
+    .head_valid_i(key_head_valid && key_head_reader == tag_t'(Descents)), .head_i(key_head),
+    .done_o(rest_done), .less_o(rest_less), .equal_o(rest_equal)
   );
 
   // ---- the descents ----
@@ -241,37 +220,23 @@ module key_search_unit
       .clk_i,
       .rst_i,
       .start_i(start && place == place_t'(index)),
-      .descent_i,
-      .busy_o(busy_o[index]),
+      .search_i(search),
+      .busy_o(descends[index]),
       .key_loaded_i(key_loaded || place_q != place_t'(index)),
-      .read_valid_o(read_valid_o[index]),
-      .read_ready_i(read_ready_i[index]),
-      .read_o(read_o[index]),
-      .beat_valid_i(beat_valid_i[index]),
-      .beat_ready_o(beat_ready_o[index]),
-      .beat_i(beat_i[index]),
-      .key_valid_o(head_valid[index]),
-      .key_ready_i(head_ready[index]),
-      .key_o(head_reads[index]),
+      .read_valid_o(read_valid[index]), .read_ready_i(read_ready[index]), .read_o(reads[index]),
+      .line_valid_i(memory_valid_i && place_t'(memory_i.place) == place_t'(index)),
+      .line_i(memory_i),
+      .key_valid_o(head_valid[index]), .key_ready_i(head_ready[index]), .key_o(head_reads[index]),
       .head_valid_i(key_head_valid && key_head_reader == tag_t'(index)),
       .head_i(key_head),
-      .line_valid_o(line_valid[index]),
-      .line_ready_i(line_ready[index]),
-      .line_o(lines[index]),
-      .line_last_o(line_last[index]),
+      .pass_valid_o(pass_valid[index]), .pass_ready_i(pass_ready[index]), .pass_o(passes[index]),
       .counts_valid_i(counts_valid && counts_place == place_t'(index)),
       .counts_i(counts),
-      .rest_valid_o(rest_valid[index]),
-      .rest_ready_i(rest_ready[index]),
-      .rest_o(rests[index]),
-      .rest_wants_line_i(rest_wants_line && rest_place_q == place_t'(index)),
-      .rest_done_i(rest_done && rest_place_q == place_t'(index)),
-      .rest_less_i(rest_less),
-      .rest_equal_i(rest_equal),
-      .leaf_valid_o(leaf_valid[index]),
-      .leaf_ready_i(leaf_ready[index]),
-      .leaf_o(leaf[index]),
-      .line_taken_o(line_o[index]),
+      .rest_valid_o(rest_valid[index]), .rest_ready_i(rest_ready[index]), .rest_o(rests[index]),
+      .rest_wants_line_i(rest_wants_line && rest_place == place_t'(index)),
+      .rest_done_i(rest_done && rest_place == place_t'(index)),
+      .rest_less_i(rest_less), .rest_equal_i(rest_equal),
+      .leaf_valid_o(leaf_valid[index]), .leaf_ready_i(leaf_ready[index]), .leaf_o(leaf[index]),
       .node_o(node_o[index]),
       .version_step_o(version_step_o[index]),
       .event_o(events_o[index])
@@ -279,27 +244,49 @@ module key_search_unit
   end
 
   assign searches_o = column_valid;
+  assign line_o = memory_valid_i;
 
-  arbiter #(
-    .T(leaf_t),
+  arbiter_tree #(
+    .T(node_read_t),
     .Count(Descents)
+  ) u_reads (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(read_valid),
+    .in_ready_o(read_ready),
+    .in_i(reads),
+    .out_valid_o(read_valid_o),
+    .out_ready_i(read_ready_i),
+    .out_o(read),
+    .out_index_o(reader)
+  );
+
+  assign read_o = '{
+    place: port_place_t'(reader),
+    number: read.number,
+    by_lid: read.by_lid,
+    follows: read.follows,
+    cacheable: read.cacheable,
+    depth: read.depth,
+    columns: 1'b0,
+    lid: read.node,
+    address: bus_address_t'(read.node),
+    first: read.first,
+    count: line_count_t'(read.count)
+  };
+
+  descent_leaves #(
+    .Descents(Descents)
   ) u_leaves (
     .clk_i,
     .rst_i,
-    .in_valid_i(leaf_valid),
-    .in_ready_o(leaf_ready),
-    .in_i(leaf),
-    .in_last_i('1),
-    .out_valid_o(leaf_valid_o),
-    .out_ready_i(leaf_ready_i),
-    .out_o(leaf_o),
-    .out_last_o(),
-    .out_index_o()
+    .start_i(start), .place_i(place), .request_i(descent_i.request),
+    .end_valid_i(leaf_valid), .end_ready_o(leaf_ready), .end_i(leaf),
+    .waits_o(waits),
+    .leaf_valid_o, .leaf_ready_i, .leaf_o
   );
 
-  `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
-  `COVER(WaitsForLines, $countones(line_valid) > 1)
-  `COVER(WaitsForComparer, |rest_valid && !rest_start_ready)
+  `COVER(WaitsForLines, $countones(pass_valid) > 1)
   `COVER(NoFreeDescent, descent_valid_i && busy_o == '1)
 
 endmodule

@@ -1,6 +1,6 @@
 // Decides what a descent reads next, from the root to a leaf (the memory access generator of section 5 of
-// the paper). It reads each node by its LID: header and samples. They have the bus address of the buffer, by
-// which it reads the other lines that column_search requests. If a node is too new, it reads the previous
+// the paper). It reads header and samples of each node by its LID, and then the other lines of the buffer
+// that column_search requests; lines in two pages are two reads. If a node is too new, it reads the previous
 // version by address. It does not read the leaf, unless the root is a leaf.
 //
 //   header, samples | column_search: other lines, child | next node
@@ -12,26 +12,27 @@
 module memory_access_generator
   import accelerator_pkg::*;
   import layout_pkg::*;
+  import memory_pkg::PageLines;
+  import memory_pkg::PageLineBits;
   import search_pkg::*;
 (
   input logic clk_i,
   input logic rst_i,
 
-  // allowed while the generator is idle; the descent is constant until the next start
+  // allowed while the generator is idle
   input  logic start_i,
-  input  descent_t descent_i,
+  input  descent_task_t search_i,
   output logic busy_o,
   // the whole search key was loaded
   input  logic key_loaded_i,
 
   output logic read_valid_o,
   input  logic read_ready_i,
-  output line_read_t read_o,
-  input  logic beat_valid_i,
-  output logic beat_ready_o,
-  // The generator counts the beats of a read itself.
+  output node_read_t read_o,
+  // a line of a read of this descent, which descent_lines stores
+  input  logic line_valid_i,
   // verilator lint_off UNUSEDSIGNAL
-  input  line_beat_t beat_i,
+  input  place_line_t line_i,
   // verilator lint_on UNUSEDSIGNAL
 
   // a read of the head of the search key, and its result
@@ -41,11 +42,10 @@ module memory_access_generator
   input  logic head_valid_i,
   input  head_t head_i,
 
-  // lines for the head_counter or the rest_comparer, and the result of the head_counter
-  output logic line_valid_o,
-  input  logic line_ready_i,
-  output column_line_t line_o,
-  output logic line_last_o,
+  // lines that descent_lines passes to the head_counter or the rest_comparer; the result of the head_counter
+  output logic pass_valid_o,
+  input  logic pass_ready_i,
+  output column_pass_t pass_o,
   input  logic counts_valid_i,
   input  column_counts_t counts_i,
 
@@ -60,10 +60,9 @@ module memory_access_generator
 
   output logic leaf_valid_o,
   input  logic leaf_ready_i,
-  output leaf_t leaf_o,
+  output descent_end_t leaf_o,
 
-  // for the counters: lines, interior nodes that are searched, and steps to a previous version
-  output logic line_taken_o,
+  // for the counters: interior nodes that are searched, and steps to a previous version
   output logic node_o,
   output logic version_step_o,
   output event_t event_o
@@ -80,71 +79,79 @@ module memory_access_generator
   } state_e;
 
   state_e state_d, state_q;
-  descent_t descent_q;
-  // The LID of the node, and the address of its buffer, which is unknown before the first line of a read
-  // by LID.
+  // The root is used at the start.
+  // verilator lint_off UNUSEDSIGNAL
+  descent_task_t search_q;
+  // verilator lint_on UNUSEDSIGNAL
+  // The LID of the node, and the address of its buffer if it was replaced, or 0. Caching a buffer that was
+  // replaced is useless.
   lid_t lid_d, lid_q;
   bus_address_t address_d, address_q;
-  logic by_lid_d, by_lid_q;
-  // The buffer was replaced, so caching it is useless.
   logic is_past_d, is_past_q;
   depth_e depth_d, depth_q;
   logic failed_d, failed_q;
   node_header_t header_q;
-  logic is_too_new, goes_down, start_search, search_done;
+  logic is_header, is_too_new, goes_down, start_search, search_done;
   lid_t child;
-  key_length_t key_length;
 
-  // The search key of the first and the last leaf is empty.
-  assign key_length = descent_q.by_upper ? descent_q.request.upper_length : descent_q.request.lower_length;
-  assign is_too_new = header_q.node_version > descent_q.request.read_version;
+  assign is_too_new = header_q.node_version > search_q.read_version;
   assign version_step_o = state_q == StateNode && is_too_new && header_q.previous_version != '0;
   assign start_search = state_q == StateNode && !is_too_new && header_q.level != '0 && key_loaded_i;
 
-  // ---- the read that is offered, and its lines: first some to skip, then some to pass on
+  // ---- the read that is offered or waits for its number, the reads in flight, and the pass that waits
 
-  logic reads_d, reads_q, holds, passes, skips, beat, error, passed, search_reads, search_passes;
-  // Lines are to be skipped, or passed; the next line to pass is the last one.
-  logic skips_d, skips_q, passes_d, passes_q, is_last_d, is_last_q;
+  logic reads_d, reads_q, follows_d, follows_q, takes, splits, accepted;
+  logic search_reads, search_passes, passes_d, passes_q;
+  group_lines_t read_lines;
   column_read_t column_read_d, column_read_q, search_read;
-  group_lines_t skip_d, skip_q, pass_d, pass_q, search_skip, search_pass;
-  column_use_t line_use;
+  column_pass_t pass_q, search_pass;
+  logic [1:0] ends, flies_d, flies_q;
+  head_t head;
+  element_t element;
 
-  // Lines that the descent may still need wait. Others are discarded, before the next read is accepted.
-  assign holds = !(reads_q && !column_read_q.follows) && !(state_q inside {StateIdle, StateLeaf});
-  assign skips = holds && skips_q;
-  assign passes = holds && !skips_q && passes_q;
-  assign beat_ready_o = !holds || skips || (passes && line_ready_i) || state_q == StateHeader;
-  assign beat = beat_valid_i && beat_ready_o;
-  assign error = beat && beat_i.error && holds;
+  // A buffer is read when nothing of the one before is in flight, so its first line comes first after that.
+  assign is_header = state_q == StateHeader && line_valid_i && !reads_q;
+  assign read_valid_o = reads_q && (follows_q ? !flies_q[column_read_q.number] : flies_q == '0);
+  assign takes = read_valid_o && read_ready_i;
+  // Only the lines of the first page are read.
+  assign splits = 32'(column_read_q.first[PageLineBits-1:0]) + 32'(column_read_q.count) > PageLines;
+  assign read_lines = splits ? group_lines_t'(PageLines - 32'(column_read_q.first[PageLineBits-1:0]))
+      : column_read_q.count;
+  assign accepted = takes && !splits;
+  // The read has ended, or failed: then the lines are undefined, but the parts end their work. The last line
+  // may be stored in this cycle.
+  assign pass_valid_o = passes_q && (!flies_q[pass_q.number] || ends[pass_q.number])
+      && !(reads_q && column_read_q.number == pass_q.number);
 
-  // After a failure the descent passes zeros on, so that the shared parts end their work.
-  assign line_valid_o = passes && (beat_valid_i || failed_q);
-  assign line_last_o = is_last_q;
-  assign line_o = '{use_as: line_use, data: failed_q || beat_i.error ? '0 : beat_i.data};
-  assign passed = line_valid_o && line_ready_i;
+  always_comb begin
+    pass_o = pass_q;
+    {pass_o.head, pass_o.element} = {head, element};
+    flies_d = flies_q;
+    for (int unsigned number = 0; number < 2; number++) begin
+      ends[number] = line_valid_i && line_i.last && line_i.number == 1'(number);
+    end
+    flies_d &= ~ends;
+    if (takes) flies_d[column_read_q.number] = 1'b1;
+  end
 
   column_search u_column_search (
     .clk_i,
     .rst_i,
     .start_i(start_search),
-    .is_on_chip_i(depth_q != DepthBelow),
-    .direction_i(descent_q.direction),
-    .key_length_i(key_length),
+    .direction_i(search_q.direction),
+    .key_length_i(search_q.key_length),
     .header_i(header_q),
     .done_o(search_done),
     .child_o(child),
     .read_o(search_reads),
     .column_read_o(search_read),
     .read_waits_i(reads_q),
-    .accepted_i(reads_q && read_ready_i),
-    .pass_o(search_passes),
-    .pass_skip_o(search_skip),
-    .pass_count_o(search_pass),
-    .passed_i(passed),
-    .last_i(line_last_o),
+    .accepted_i(accepted),
     .failed_i(failed_q),
-    .use_o(line_use),
+    .pass_o(search_passes),
+    .column_pass_o(search_pass),
+    .head_o(head),
+    .element_o(element),
     .key_valid_o,
     .key_ready_i,
     .key_o,
@@ -163,31 +170,23 @@ module memory_access_generator
 
   always_comb begin
     state_d = state_q;
-    {lid_d, address_d, by_lid_d, is_past_d} = {lid_q, address_q, by_lid_q, is_past_q};
-    depth_d = depth_q;
-    {reads_d, column_read_d} = {reads_q && !read_ready_i, column_read_q};
-    {skip_d, pass_d, failed_d} = {skip_q, pass_q, failed_q || error};
-    goes_down = 1'b0;
-    // A line that is skipped does not wait for the shared parts.
-    if (beat_valid_i && skips) skip_d = beat_i.error ? '0 : skip_q - 1'b1;
-    {passes_d, is_last_d} = {passes_q, is_last_q};
-    if (passed) {pass_d, passes_d, is_last_d} = {pass_q - 1'b1, !is_last_q, pass_q == 2};
-    if (search_reads) {reads_d, column_read_d} = {1'b1, search_read};
-    if (search_passes) begin
-      {skip_d, pass_d} = {search_skip, search_pass};
-      {passes_d, is_last_d} = {1'b1, search_pass == 1};
+    {lid_d, address_d, is_past_d, depth_d} = {lid_q, address_q, is_past_q, depth_q};
+    {reads_d, follows_d, column_read_d} = {reads_q && !accepted, follows_q, column_read_q};
+    if (takes && splits) begin
+      column_read_d.first = column_read_q.first + line_count_t'(read_lines);
+      column_read_d.count = column_read_q.count - read_lines;
     end
+    if (search_reads) {reads_d, follows_d, column_read_d} = {2'b11, search_read};
+    passes_d = search_passes || (passes_q && !(pass_valid_o && pass_ready_i));
+    failed_d = failed_q || (line_valid_i && line_i.error);
+    goes_down = 1'b0;
     case (state_q)
       StateIdle: begin
-        {lid_d, by_lid_d, is_past_d, failed_d} = {descent_i.request.root, 3'b100};
+        {lid_d, address_d, is_past_d, failed_d} = {search_i.root, bus_address_t'(0), 2'b00};
         depth_d = DepthRoot;
-        {skip_d, pass_d, passes_d, is_last_d} = '0;
         if (start_i) state_d = StateHeader;
       end
-      StateHeader: if (beat && holds) begin
-        {address_d, by_lid_d} = {beat_i.address, 1'b0};
-        state_d = beat_i.error ? StateLeaf : StateNode;
-      end
+      StateHeader: if (is_header) state_d = line_i.error ? StateLeaf : StateNode;
       StateNode: begin
         if (version_step_o) begin
           {address_d, is_past_d, state_d} = {bus_address_t'(header_q.previous_version), 1'b1, StateHeader};
@@ -199,92 +198,86 @@ module memory_access_generator
       end
       StateSearch: begin
         goes_down = search_done && !failed_q;
-        if (goes_down) {lid_d, address_d, by_lid_d, is_past_d} = {child, bus_address_t'(0), 2'b10};
+        if (goes_down) {lid_d, address_d, is_past_d} = {child, bus_address_t'(0), 1'b0};
         if (goes_down) depth_d = depth_q == DepthRoot ? DepthSecond : DepthBelow;
         if (search_done) state_d = failed_q || header_q.level == 8'd1 ? StateLeaf : StateHeader;
       end
       StateLeaf: if (leaf_valid_o && leaf_ready_i) state_d = StateIdle;
       default: state_d = StateIdle;
     endcase
-    skips_d = skip_d != '0;
     if (state_d == StateHeader && state_q != StateHeader) begin
-      {reads_d, column_read_d} =
-          {1'b1, column_read_t'{follows: 1'b0, first: '0, count: line_count_t'(HeadsLine)}};
+      {reads_d, follows_d, column_read_d} =
+          {2'b10, column_read_t'{number: 1'b0, first: '0, count: group_lines_t'(HeadsLine)}};
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (start_i) descent_q <= descent_i;
-    {lid_q, address_q, by_lid_q, is_past_q, failed_q} <= {lid_d, address_d, by_lid_d, is_past_d, failed_d};
-    {depth_q, column_read_q} <= {depth_d, column_read_d};
-    if (state_q == StateHeader && beat) header_q <= beat_i.data;
+    if (start_i) search_q <= search_i;
+    {lid_q, address_q, is_past_q, failed_q} <= {lid_d, address_d, is_past_d, failed_d};
+    {depth_q, follows_q, column_read_q} <= {depth_d, follows_d, column_read_d};
+    if (search_passes) pass_q <= search_pass;
+    if (is_header) header_q <= line_i.data;
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StateIdle;
-      {reads_q, skip_q, pass_q, skips_q, passes_q, is_last_q} <= '0;
+      {reads_q, passes_q, flies_q} <= '0;
     end else begin
       state_q <= state_d;
-      {reads_q, skip_q, pass_q} <= {reads_d, skip_d, pass_d};
-      {skips_q, passes_q, is_last_q} <= {skips_d, passes_d, is_last_d};
+      {reads_q, passes_q, flies_q} <= {reads_d, passes_d, flies_d};
     end
   end
 
   // ---- outputs
 
-  assign read_valid_o = reads_q;
   assign read_o = '{
-      by_lid: by_lid_q,
+      number: column_read_q.number,
+      by_lid: !follows_q && !is_past_q,
+      follows: follows_q,
       cacheable: !is_past_q,
       depth: depth_q,
-      follows: column_read_q.follows,
-      lid: lid_q,
-      address: by_lid_q ? '0 : address_q,
+      node: follows_q || !is_past_q ? lid_q : address_q,
       first: column_read_q.first,
-      count: column_read_q.count
+      count: read_lines
   };
   // The unit requests no further line of the key after the leaf was accepted.
-  assign leaf_valid_o = state_q == StateLeaf && key_loaded_i && !reads_q;
-  assign leaf_o = '{
-      failed: failed_q,
-      repeated: descent_q.repeated,
-      lid: lid_q,
-      address: address_q,
-      request: descent_q.request
-  };
+  assign leaf_valid_o = state_q == StateLeaf && key_loaded_i && !reads_q && flies_q == '0;
+  assign leaf_o = '{failed: failed_q, repeated: search_q.repeated, lid: lid_q, address: address_q};
   assign busy_o = state_q != StateIdle;
-  assign line_taken_o = beat;
   assign node_o = start_search;
 
   always_comb begin
-    event_o = event_if(1'b0, 0, descent_q.request.slot, '0, '0);
-    if (start_i) event_o = event_if(1'b1, EventDescent, descent_i.request.slot, '0, 64'(lid_d));
+    event_o = event_if(1'b0, 0, search_q.slot, '0, '0);
+    if (start_i) event_o = event_if(1'b1, EventDescent, search_i.slot, '0, 64'(lid_d));
     if (version_step_o)
-      event_o = event_if(1'b1, EventVersionStep, descent_q.request.slot, '0, 64'(address_d));
+      event_o = event_if(1'b1, EventVersionStep, search_q.slot, '0, 64'(address_d));
     if (node_o) begin
-      event_o = event_if(1'b1, EventHeader, descent_q.request.slot, '0, 64'(lid_q));
+      event_o = event_if(1'b1, EventHeader, search_q.slot, '0, 64'(lid_q));
       event_o.detail = 32'({header_q.sorted_count, header_q.level});
     end
-    if (goes_down) event_o = event_if(1'b1, EventChild, descent_q.request.slot, '0, 64'(child));
+    if (goes_down) event_o = event_if(1'b1, EventChild, search_q.slot, '0, 64'(child));
     if (leaf_valid_o && leaf_ready_i)
-      event_o = event_if(1'b1, EventLeaf, descent_q.request.slot, 32'(failed_q), 64'(lid_q));
+      event_o = event_if(1'b1, EventLeaf, search_q.slot, 32'(failed_q), 64'(lid_q));
   end
 
   `ASSERT(StartsWhenIdle, !start_i || !busy_o)
   `ASSERT(ReadHasLines, !read_valid_o || read_o.count != '0)
-  `ASSERT(FlagsMatchCounts,
-      {skips_q, passes_q, is_last_q} == {skip_q != '0, pass_q != '0, pass_q == group_lines_t'(1)})
-  `ASSERT(ErrorsSkipNothing, !error || skips || skip_q == '0)
-  `ASSERT(ReadsOneAtATime, !search_reads || !reads_q || read_ready_i)
+  `ASSERT(LinesWereRequested, !line_valid_i || (busy_o && flies_q[line_i.number]))
+  `ASSERT(ReadsOneAtATime, !search_reads || !reads_q || accepted)
+  `ASSERT(PassesOneAtATime, !search_passes || !passes_q)
   `ASSERT(SearchEndsInSearch, !search_done || state_q == StateSearch)
+  `ASSERT(NothingIsLeft, !(leaf_valid_o && leaf_ready_i) || !passes_q)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
+  `ASSERT_OFFER_STAYS(PassStays, pass_valid_o, pass_ready_i, pass_o)
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
   `COVER(VersionStep, version_step_o)
   `COVER(TooNewWithoutPrevious, state_q == StateNode && is_too_new && !version_step_o)
   `COVER(RootIsLeaf, state_q == StateNode && !is_too_new && header_q.level == '0)
   `COVER(KeyArrivesLate, state_q == StateNode && header_q.level != '0 && !is_too_new && !key_loaded_i)
-  `COVER(ReadFails, error)
+  `COVER(ReadFails, line_valid_i && line_i.error)
+  `COVER(LinesAreInTwoPages, takes && splits)
+  `COVER(ReadWaitsForItsNumber, reads_q && follows_q && flies_q[column_read_q.number])
 
 endmodule
 

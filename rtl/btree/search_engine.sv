@@ -39,19 +39,18 @@ module search_engine
   input  logic repeated_leaf_ready_i,
   output leaf_t repeated_leaf_o,
 
-  // one port to the key buffers for each unit, and one port to memory for each descent: see key_search_unit
+  // for each unit a port to the key buffers and a port to memory: see key_search_unit
   output logic [Units-1:0] key_valid_o,
   input  logic [Units-1:0] key_ready_i,
   output key_read_t [Units-1:0] key_o,
   input  logic [Units-1:0] key_line_valid_i,
   input  line_t [Units-1:0] key_line_i,
 
-  output logic [Places-1:0] read_valid_o,
-  input  logic [Places-1:0] read_ready_i,
-  output line_read_t [Places-1:0] read_o,
-  input  logic [Places-1:0] beat_valid_i,
-  output logic [Places-1:0] beat_ready_o,
-  input  line_beat_t [Places-1:0] beat_i,
+  output logic [Units-1:0] read_valid_o,
+  input  logic [Units-1:0] read_ready_i,
+  output place_read_t [Units-1:0] read_o,
+  input  logic [Units-1:0] memory_valid_i,
+  input  place_line_t [Units-1:0] memory_i,
 
   output search_counts_t counts_o,
   output event_t [Places-1:0] events_o
@@ -62,9 +61,9 @@ module search_engine
 
   localparam int unsigned LeafCountBits = $clog2(Leaves + 1);
 
-  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, searches;
+  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, searches, line;
   logic [Units-1:0] is_repeated;
-  logic [Units-1:0][Descents-1:0] busy, line, node, version_step;
+  logic [Units-1:0][Descents-1:0] busy, node, version_step;
   leaf_t [Units-1:0] leaf;
   // Descents of requests in flight, plus their leaves that wait for a range scan unit.
   logic [LeafCountBits-1:0] leaves_q;
@@ -96,12 +95,11 @@ module search_engine
       .key_o(key_o[unit]),
       .key_line_valid_i(key_line_valid_i[unit]),
       .key_line_i(key_line_i[unit]),
-      .read_valid_o(read_valid_o[unit*Descents+:Descents]),
-      .read_ready_i(read_ready_i[unit*Descents+:Descents]),
-      .read_o(read_o[unit*Descents+:Descents]),
-      .beat_valid_i(beat_valid_i[unit*Descents+:Descents]),
-      .beat_ready_o(beat_ready_o[unit*Descents+:Descents]),
-      .beat_i(beat_i[unit*Descents+:Descents]),
+      .read_valid_o(read_valid_o[unit]),
+      .read_ready_i(read_ready_i[unit]),
+      .read_o(read_o[unit]),
+      .memory_valid_i(memory_valid_i[unit]),
+      .memory_i(memory_i[unit]),
       .leaf_valid_o(leaf_valid[unit]),
       .leaf_ready_i(leaf_ready[unit]),
       .leaf_o(leaf[unit]),
@@ -179,8 +177,8 @@ module search_engine
   // ---- counts, one cycle later than the events
 
   search_counts_t counts_q;
-  logic [Units-1:0] searches_q;
-  logic [Units-1:0][Descents-1:0] busy_q, line_q, node_q, version_step_q;
+  logic [Units-1:0] searches_q, line_q;
+  logic [Units-1:0][Descents-1:0] busy_q, node_q, version_step_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {searches_q, busy_q, line_q, node_q, version_step_q} <= '0;

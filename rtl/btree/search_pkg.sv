@@ -24,6 +24,10 @@ package search_pkg;
   typedef logic [$clog2(GroupHeads + 1)-1:0] head_count_t;
   // A number of lines of a group.
   typedef logic [$clog2(GroupHeads / Elements + 1)-1:0] group_lines_t;
+  // Maximum number of lines in a read of a descent: a power of two. A line of it, as its place in the node
+  // modulo this number.
+  localparam int unsigned ReadLinesMax = GroupHeads / Elements;
+  typedef logic [$clog2(ReadLinesMax)-1:0] read_line_t;
   // A group of heads.
   typedef logic [3:0] group_t;
 
@@ -50,12 +54,56 @@ package search_pkg;
     line_t data;
   } column_line_t;
 
-  // A read of lines of a node by address. follows: with the read before.
+  // A read of lines of the node of a descent. Two reads of a descent, with different numbers, may be in
+  // flight.
   typedef struct packed {
-    logic follows;
+    logic number;
     line_count_t first;
-    line_count_t count;
+    group_lines_t count;
   } column_read_t;
+
+  // The descent of a place, without the rest of its request.
+  typedef struct packed {
+    direction_e direction;
+    logic repeated;
+    slot_t slot;
+    key_length_t key_length;
+    version_t read_version;
+    lid_t root;
+  } descent_task_t;
+
+  // A read of a descent; see place_read_t. node: the address of the buffer if the read has one, or the LID.
+  typedef struct packed {
+    logic number;
+    logic by_lid;
+    logic follows;
+    logic cacheable;
+    depth_e depth;
+    lid_t node;
+    line_count_t first;
+    group_lines_t count;
+  } node_read_t;
+
+  // The result of a descent; see leaf_t.
+  typedef struct packed {
+    logic failed;
+    logic repeated;
+    lid_t lid;
+    bus_address_t address;
+  } descent_end_t;
+
+  // Lines of a read go to the parts that compare, one after the other: `count` of them from the line `first`
+  // of the read on. `heads` is the number of heads in all of them; see column_use_t for the other fields.
+  typedef struct packed {
+    logic number;
+    read_line_t first;
+    group_lines_t count;
+    logic is_rest;
+    head_t head;
+    head_count_t heads;
+    logic skips_first;
+    element_t element;
+  } column_pass_t;
 
   // The sums over the lines up to the last one, and the element of that line.
   typedef struct packed {

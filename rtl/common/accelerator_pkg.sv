@@ -101,15 +101,18 @@ package accelerator_pkg;
   typedef logic [5:0] port_place_t;
   localparam int unsigned PlacesMax = 2 ** $bits(port_place_t);
 
-  // A read of adjacent lines of a leaf for a place, within a page. Two reads of a place may be in flight.
+  // A read of adjacent lines of a node for a place, within a page. Two reads of a place may be in flight.
   typedef struct packed {
     port_place_t place;
     // tells the reads of the place apart
     logic number;
-    // 1: reads the current buffer of the leaf `lid`; 0: reads the buffer at `address`, unless it follows
+    // 1: reads the current buffer of the node `lid`; 0: reads the buffer at `address`, unless it follows
     logic by_lid;
     // reads the buffer of the last read of the place that did not follow
     logic follows;
+    // see line_read_t; a read that follows one by address is not cacheable
+    logic cacheable;
+    depth_e depth;
     // The lines are columns: they never change while the buffer is in use, so they may be read from a copy in
     // on-board memory. A read by LID may begin with the header: see place_line_t.
     logic columns;

@@ -1,7 +1,6 @@
 // Reads bursts from host memory, from the cache of nodes in on-board memory, from columns of leaves behind
-// it, or from nodes on chip. Only clients read cacheable nodes: the bursts of places pass the cache and the
-// nodes on chip. They have a tree of arbiters of their own, because one tree passes a burst in each cycle,
-// and an operation has about ten.
+// it, or from nodes on chip. The bursts of leaves pass the cache and the nodes on chip. They have a tree of
+// arbiters of their own, because one tree passes a burst in each cycle, and an operation has about ten.
 
 `default_nettype none
 
@@ -15,8 +14,10 @@ module cached_reader
   // see client_ports
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
-  parameter int unsigned Units = 1,
-  parameter int unsigned Places = 4,
+  parameter int unsigned NodeUnits = 1,
+  parameter int unsigned NodePlaces = 4,
+  parameter int unsigned LeafUnits = 1,
+  parameter int unsigned LeafPlaces = 4,
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
@@ -28,9 +29,13 @@ module cached_reader
   parameter int unsigned Channels = 1,
   // clients, and the filler of columns
   localparam int unsigned Readers = ClientCount + 1,
-  localparam int unsigned Ports = Readers + Units,
+  // ports that read nodes, and all
+  localparam int unsigned NodePorts = Readers + NodeUnits,
+  localparam int unsigned Ports = NodePorts + LeafUnits,
   localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = reader_bits(ClientCount, Units * Places) + BankBits,
+  localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
+  localparam int unsigned TagBits =
+      reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces) + BankBits,
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
   localparam int unsigned CachePlaceBits = $clog2(CacheLines),
   // lines of the cache, and after them those of columns
@@ -49,7 +54,8 @@ module cached_reader
   output logic       [Ports-1:0]              burst_ready_o,
   input  burst_t     [Ports-1:0]              burst_i,
   input  logic       [Ports-1:0][TagBits-1:0] burst_tag_i,
-  input  node_name_t [Readers-1:0]            name_i,
+  // of the ports that read nodes
+  input  node_name_t [NodePorts-1:0]          name_i,
 
   input  logic drop_valid_i,
   output logic drop_ready_o,
@@ -83,11 +89,11 @@ module cached_reader
   input  logic [Channels-1:0][TagBits-1:0] written_tag_i,
   input  logic [Channels-1:0]              written_error_i,
 
-  output cache_events_t events_o
+  output cache_activity_t activity_o
 );
 
-  // The tags of all readers before the places, and perhaps of some of these.
-  localparam int unsigned CacheTagBits = $clog2(first_place(ClientCount)) + BankBits;
+  // The tags of all readers before the places of leaves, and perhaps of some of these.
+  localparam int unsigned CacheTagBits = $clog2(first_leaf_place(ClientCount, AllNodePlaces)) + BankBits;
 
   typedef struct packed {
     logic [CacheTagBits-1:0] tag;
@@ -101,15 +107,15 @@ module cached_reader
     logic on_board;
     bus_address_t address;
     burst_lines_t lines;
-  } place_burst_t;
+  } leaf_burst_t;
 
-  node_burst_t [Readers-1:0] node_bursts;
+  node_burst_t [NodePorts-1:0] node_bursts;
   node_burst_t node_burst;
-  place_burst_t [Units-1:0] place_bursts;
-  place_burst_t place_burst;
-  logic node_burst_valid, node_burst_ready, place_burst_valid, place_burst_ready;
+  leaf_burst_t [LeafUnits-1:0] leaf_bursts;
+  leaf_burst_t leaf_burst;
+  logic node_burst_valid, node_burst_ready, leaf_burst_valid, leaf_burst_ready;
 
-  for (genvar index = 0; index < Readers; index++) begin : gen_readers
+  for (genvar index = 0; index < NodePorts; index++) begin : gen_nodes
     assign node_bursts[index] = '{
       tag: CacheTagBits'(burst_tag_i[index]),
       address: burst_i[index].address,
@@ -117,22 +123,22 @@ module cached_reader
       name: name_i[index]
     };
   end
-  for (genvar unit = 0; unit < Units; unit++) begin : gen_units
-    assign place_bursts[unit] = '{
-      tag: burst_tag_i[Readers+unit],
-      on_board: burst_i[Readers+unit].on_board,
-      address: burst_i[Readers+unit].address,
-      lines: burst_i[Readers+unit].lines
+  for (genvar unit = 0; unit < LeafUnits; unit++) begin : gen_leaves
+    assign leaf_bursts[unit] = '{
+      tag: burst_tag_i[NodePorts+unit],
+      on_board: burst_i[NodePorts+unit].on_board,
+      address: burst_i[NodePorts+unit].address,
+      lines: burst_i[NodePorts+unit].lines
     };
   end
 
   arbiter_tree #(
     .T(node_burst_t),
-    .Count(Readers)
+    .Count(NodePorts)
   ) u_to_nodes (
     .clk_i, .rst_i,
-    .in_valid_i(burst_valid_i[Readers-1:0]),
-    .in_ready_o(burst_ready_o[Readers-1:0]),
+    .in_valid_i(burst_valid_i[NodePorts-1:0]),
+    .in_ready_o(burst_ready_o[NodePorts-1:0]),
     .in_i(node_bursts),
     .out_valid_o(node_burst_valid),
     .out_ready_i(node_burst_ready),
@@ -141,23 +147,23 @@ module cached_reader
   );
 
   arbiter_tree #(
-    .T(place_burst_t),
-    .Count(Units)
-  ) u_from_places (
+    .T(leaf_burst_t),
+    .Count(LeafUnits)
+  ) u_to_leaves (
     .clk_i, .rst_i,
-    .in_valid_i(burst_valid_i[Readers+:Units]),
-    .in_ready_o(burst_ready_o[Readers+:Units]),
-    .in_i(place_bursts),
-    .out_valid_o(place_burst_valid),
-    .out_ready_i(place_burst_ready),
-    .out_o(place_burst),
+    .in_valid_i(burst_valid_i[NodePorts+:LeafUnits]),
+    .in_ready_o(burst_ready_o[NodePorts+:LeafUnits]),
+    .in_i(leaf_bursts),
+    .out_valid_o(leaf_burst_valid),
+    .out_ready_i(leaf_burst_ready),
+    .out_o(leaf_burst),
     .out_index_o()
   );
 
   // ---- columns, and nodes that are kept ----
 
   localparam int unsigned Streams = 2;
-  logic place_valid, place_ready;
+  logic leaf_valid, leaf_ready;
   logic [Streams-1:0] chip_valid, chip_ready;
   logic [Streams-1:0][CacheTagBits-1:0] chip_tag;
   logic [Streams-1:0][TagBits-1:0] chip_line_tag;
@@ -183,17 +189,15 @@ module cached_reader
     .PlaceBits(PlaceBits)
   ) u_column_router (
     .clk_i, .rst_i,
-    .burst_valid_i(place_burst_valid), .burst_ready_o(place_burst_ready),
-    .on_board_i(place_burst.on_board),
-    .burst_address_i(place_burst.address),
-    .burst_lines_i(place_burst.lines),
-    .burst_tag_i(place_burst.tag),
-    .other_valid_o(place_valid), .other_ready_i(place_ready),
+    .burst_valid_i(leaf_burst_valid), .burst_ready_o(leaf_burst_ready),
+    .on_board_i(leaf_burst.on_board), .burst_address_i(leaf_burst.address),
+    .burst_lines_i(leaf_burst.lines), .burst_tag_i(leaf_burst.tag),
+    .other_valid_o(leaf_valid), .other_ready_i(leaf_ready),
     .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
     .hit_place_i(hit_place), .hit_lines_i(hit_lines), .hit_tag_i(TagBits'(hit_tag)),
     .read_valid_o(hit_valid_o), .read_ready_i(hit_ready_i),
     .read_place_o(hit_place_o), .read_lines_o(hit_lines_o), .read_tag_o(hit_tag_o),
-    .column_lines_o(events_o.column_lines)
+    .column_lines_o(activity_o.column_lines)
   );
 
   cached_nodes #(
@@ -221,7 +225,7 @@ module cached_reader
     .written_tag_i(node_written_tag),
     .beat_valid_o(chip_valid), .beat_ready_i(chip_ready),
     .beat_tag_o(chip_tag), .beat_o(chip_line),
-    .counts_hit_o(events_o.hit), .counts_miss_o(events_o.miss),
+    .counts_hit_o(activity_o.hit), .counts_miss_o(activity_o.miss),
     .*
   );
 
@@ -245,9 +249,9 @@ module cached_reader
     .Count(2)
   ) u_to_host (
     .clk_i, .rst_i,
-    .in_valid_i({place_valid, node_valid}),
-    .in_ready_o({place_ready, node_ready}),
-    .in_i({place_burst.address, place_burst.lines, place_burst.tag,
+    .in_valid_i({leaf_valid, node_valid}),
+    .in_ready_o({leaf_ready, node_ready}),
+    .in_i({leaf_burst.address, leaf_burst.lines, leaf_burst.tag,
         node_address, node_lines, TagBits'(node_tag)}),
     .in_last_i('1),
     .out_valid_o(host_valid),
@@ -260,20 +264,18 @@ module cached_reader
     .TagBits(TagBits)
   ) u_host_reader (
     .burst_valid_i(host_valid), .burst_ready_o(host_ready),
-    .burst_address_i(host_address),
-    .burst_lines_i(host_lines),
-    .burst_tag_i(host_tag),
-    .line_valid_o(host_line_valid),
-    .line_tag_o(host_line_tag),
-    .line_o(host_line),
+    .burst_address_i(host_address), .burst_lines_i(host_lines), .burst_tag_i(host_tag),
+    .line_valid_o(host_line_valid), .line_tag_o(host_line_tag), .line_o(host_line),
     .*
   );
 
   line_router #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .Units(Units),
-    .Places(Places),
+    .NodeUnits(NodeUnits),
+    .NodePlaces(NodePlaces),
+    .LeafUnits(LeafUnits),
+    .LeafPlaces(LeafPlaces),
     .Channels(Channels),
     .Streams(Streams)
   ) u_line_router (
@@ -284,9 +286,7 @@ module cached_reader
     .cache_tag_i(hit_line_tag_i), .cache_i(hit_line_i),
     .chip_valid_i(chip_valid), .chip_ready_o(chip_ready),
     .chip_tag_i(chip_line_tag), .chip_i(chip_line),
-    .line_valid_o,
-    .line_tag_o,
-    .line_o
+    .line_valid_o, .line_tag_o, .line_o
   );
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_done
@@ -300,8 +300,8 @@ module cached_reader
     assign chip_line_tag[stream] = TagBits'(chip_tag[stream]);
   end
   assign write_tag_o = TagBits'(write_tag);
-  assign events_o.dram_lines = 4'($countones(hit_line_valid_i & hit_line_ready_o));
-  assign events_o.chip_lines = chip_valid & chip_ready;
+  assign activity_o.dram_lines = 4'($countones(hit_line_valid_i & hit_line_ready_o));
+  assign activity_o.chip_lines = chip_valid & chip_ready;
 
 endmodule
 

@@ -1,5 +1,6 @@
 // The ports of the memory system: those of all clients, that of the filler of columns, and those of units
-// with places. Each burst gets a tag, and each lookup the number of its reader.
+// with places, first the units that read nodes. Each burst gets a tag, and each lookup the number of its
+// reader.
 
 `default_nettype none
 
@@ -14,14 +15,18 @@ module client_ports
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  // units, and the places of each
-  parameter int unsigned Units = 1,
-  parameter int unsigned Places = 4,
+  // units that read nodes, and the places of each; those that read leaves
+  parameter int unsigned NodeUnits = 1,
+  parameter int unsigned NodePlaces = 4,
+  parameter int unsigned LeafUnits = 1,
+  parameter int unsigned LeafPlaces = 4,
+  localparam int unsigned Units = NodeUnits + LeafUnits,
   // the clients, and the filler of columns
   localparam int unsigned Readers = ClientCount + 1,
   localparam int unsigned Ports = Readers + Units,
   localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned ReaderBits = reader_bits(ClientCount, Units * Places),
+  localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
+  localparam int unsigned ReaderBits = reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces),
   localparam int unsigned TagBits = ReaderBits + BankBits
 ) (
   input logic clk_i,
@@ -61,7 +66,7 @@ module client_ports
   input  logic       [Ports-1:0]                 burst_ready_i,
   output burst_t     [Ports-1:0]                 burst_o,
   output logic       [Ports-1:0][TagBits-1:0]    burst_tag_o,
-  output node_name_t [Readers-1:0]               name_o,
+  output node_name_t [Ports-1:0]                 name_o,
   input  logic       [Ports-1:0]                 line_valid_i,
   input  logic       [Ports-1:0][TagBits-1:0]    line_tag_i,
   input  burst_line_t [Ports-1:0]                line_i,
@@ -82,7 +87,7 @@ module client_ports
 );
 
   logic [Readers-1:0] read_valid, read_ready, beat_valid, beat_ready;
-  logic [Units-1:0][2*Places-1:0] reads_columns;
+  logic [LeafUnits-1:0][2*LeafPlaces-1:0] reads_columns;
   line_read_t [Readers-1:0] read;
   line_beat_t [Readers-1:0] beat;
 
@@ -128,9 +133,16 @@ module client_ports
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
     localparam int unsigned Port = Readers + unit;
-    localparam int unsigned First = first_place(ClientCount) + unit * Places;
+    localparam bit ReadsNodes = unit < NodeUnits;
+    localparam int unsigned Places = ReadsNodes ? NodePlaces : LeafPlaces;
+    localparam int unsigned First = ReadsNodes ? first_place(ClientCount) + unit * NodePlaces
+        : first_leaf_place(ClientCount, AllNodePlaces) + (unit - NodeUnits) * LeafPlaces;
 
     logic is_found, number;
+    // Nodes have no columns in on-board memory.
+    // verilator lint_off UNUSEDSIGNAL
+    logic [2*Places-1:0] columns;
+    // verilator lint_on UNUSEDSIGNAL
     logic [ReaderBits-1:0] line_reader;
     // verilator lint_off UNUSEDSIGNAL
     port_place_t lookup_place, burst_place;
@@ -158,23 +170,28 @@ module client_ports
       .found_place_i(port_place_t'(32'(found_reader_i) - First)),
       .found_i,
       .found_columns_i,
-      .columns_i,
+      .columns_i(columns_i && !ReadsNodes),
       .map_valid_i,
       .map_lid_i,
-      .reads_columns_o(reads_columns[unit]),
+      .reads_columns_o(columns),
       .burst_valid_o(burst_valid_o[Port]), .burst_ready_i(burst_ready_i[Port]),
       .burst_o(burst_o[Port]),
       .burst_place_o(burst_place),
       .burst_number_o(number),
+      .name_o(name_o[Port]),
       .line_valid_i(line_valid_i[Port]),
       .line_place_i(port_place_t'(32'(line_reader) - First)),
       .line_number_i(line_tag_i[Port][0]),
       .line_i(line_i[Port])
     );
+
+    if (!ReadsNodes) begin : gen_columns
+      assign reads_columns[unit-NodeUnits] = columns;
+    end
   end
 
   column_filler #(
-    .Readers(2 * Units * Places),
+    .Readers(2 * LeafUnits * LeafPlaces),
     .Channels(Channels)
   ) u_column_filler (
     .enable_i(columns_i),

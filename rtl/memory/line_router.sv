@@ -15,16 +15,21 @@ module line_router
   // see client_ports
   parameter int unsigned ClientCount = 4,
   parameter int unsigned Banks = 2,
-  parameter int unsigned Units = 1,
-  parameter int unsigned Places = 4,
+  parameter int unsigned NodeUnits = 1,
+  parameter int unsigned NodePlaces = 4,
+  parameter int unsigned LeafUnits = 1,
+  parameter int unsigned LeafPlaces = 4,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
   // streams of nodes on chip
   parameter int unsigned Streams = 1,
+  localparam int unsigned Units = NodeUnits + LeafUnits,
   localparam int unsigned Readers = ClientCount + 1,
   localparam int unsigned Ports = Readers + Units,
   localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = reader_bits(ClientCount, Units * Places) + BankBits
+  localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
+  localparam int unsigned TagBits =
+      reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces) + BankBits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -95,9 +100,13 @@ module line_router
     int unsigned reader = 32'(tag) >> BankBits;
     group_of_tag = group_t'(Groups);
     if (reader < Readers) group_of_tag = group_t'(reader / GroupReaders);
-    for (int unsigned unit = 0; unit < Units; unit++) begin
-      if (reader >= first_place(ClientCount) + unit * Places)
+    for (int unsigned unit = 0; unit < NodeUnits; unit++) begin
+      if (reader >= first_place(ClientCount) + unit * NodePlaces)
         group_of_tag = group_t'(ReaderGroups + unit);
+    end
+    for (int unsigned unit = 0; unit < LeafUnits; unit++) begin
+      if (reader >= first_leaf_place(ClientCount, AllNodePlaces) + unit * LeafPlaces)
+        group_of_tag = group_t'(ReaderGroups + NodeUnits + unit);
     end
   endfunction
 

@@ -15,6 +15,7 @@ module mappings
   parameter int unsigned CachedReaders = 4,
   // number of LIDs that can be mapped: a multiple of 512
   parameter int unsigned LidCount = 65536,
+  parameter int unsigned KeptLids = 1024,
   // first page of the page table, in pages of 4 KiB
   parameter int unsigned BasePage = 0,
   parameter int unsigned AddressBits = 34
@@ -74,6 +75,7 @@ module mappings
     .ReaderBits(ReaderBits),
     .CachedReaders(CachedReaders),
     .LidCount(LidCount),
+    .KeptLids(KeptLids),
     .BasePage(BasePage),
     .AddressBits(AddressBits)
   ) u_page_table (

@@ -19,7 +19,7 @@ module memory_counters
   input logic                   host_read_i,
   input logic                   host_line_i,
   input logic                   host_stall_i,
-  input cache_events_t          events_i,
+  input cache_activity_t        activity_i,
   input logic                   table_line_i,
   input logic [Channels-1:0]    dram_read_error_i,
   input logic [Channels-1:0]    dram_write_error_i,
@@ -42,11 +42,11 @@ module memory_counters
       sums_q.host_reads <= 64'(host_read_i);
       sums_q.host_lines <= 64'(host_line_i);
       sums_q.host_stalls <= 64'(host_stall_i);
-      sums_q.hits <= 64'(events_i.hit);
-      sums_q.misses <= 64'(events_i.miss);
-      sums_q.dram_lines <= 64'(events_i.dram_lines);
-      sums_q.chip_lines <= 64'($countones(events_i.chip_lines));
-      sums_q.column_lines <= 64'(events_i.column_lines);
+      sums_q.hits <= 64'(activity_i.hit);
+      sums_q.misses <= 64'(activity_i.miss);
+      sums_q.dram_lines <= 64'(activity_i.dram_lines);
+      sums_q.chip_lines <= 64'($countones(activity_i.chip_lines));
+      sums_q.column_lines <= 64'(activity_i.column_lines);
       sums_q.table_lines <= 64'(table_line_i);
       sums_q.dram_errors <= 64'($countones({dram_read_error_i, dram_write_error_i}));
       counters_q.reads <= counters_q.reads + sums_q.reads;

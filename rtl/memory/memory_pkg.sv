@@ -35,7 +35,8 @@ package memory_pkg;
   localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
 
   // Readers of bursts have numbers: first the clients, which have ports of their own, then the filler of
-  // columns, the filler of nodes on chip, and the places of all units.
+  // columns, the filler of nodes on chip, and the places of all units: those that read nodes which may be
+  // kept, and then those that read leaves. So the readers of kept nodes have the lowest numbers.
   function automatic int unsigned column_filler_number(int unsigned clients);
     return clients;
   endfunction
@@ -46,6 +47,10 @@ package memory_pkg;
 
   function automatic int unsigned first_place(int unsigned clients);
     return clients + 2;
+  endfunction
+
+  function automatic int unsigned first_leaf_place(int unsigned clients, int unsigned node_places);
+    return first_place(clients) + node_places;
   endfunction
 
   // Bits of such a number.
@@ -129,7 +134,7 @@ package memory_pkg;
     logic [1:0] chip_lines;
     // number of lines among those of the next burst that reads columns
     burst_lines_t column_lines;
-  } cache_events_t;
+  } cache_activity_t;
 
   // Counters since reset.
   typedef struct packed {

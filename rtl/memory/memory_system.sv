@@ -1,6 +1,6 @@
-// Reads lines of nodes and buffers for its clients, all clients in parallel. It translates LIDs with the page
-// table in on-board memory, and reads from host memory, from the cache of interior nodes in on-board memory,
-// or from nodes on chip. A read that begins after a mapping was accepted sees that mapping.
+// Reads lines of nodes and buffers for its clients and units, all in parallel. It translates LIDs with the
+// page table in on-board memory, and reads from host memory, from the cache of interior nodes in on-board
+// memory, or from nodes on chip. A read that begins after a mapping was accepted sees that mapping.
 
 `default_nettype none
 
@@ -12,13 +12,17 @@ module memory_system
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
-  // units with many places that read, and the places of each
-  parameter int unsigned Units = 1,
-  parameter int unsigned Places = 4,
+  // units with many places that read nodes, and the places of each; those that read leaves
+  parameter int unsigned NodeUnits = 1,
+  parameter int unsigned NodePlaces = 4,
+  parameter int unsigned LeafUnits = 1,
+  parameter int unsigned LeafPlaces = 4,
   // maximum number of bursts of a client in flight
   parameter int unsigned Banks = 2,
-  // number of LIDs that can be mapped, a multiple of 512; first page of the page table, in pages of 4 KiB
+  // number of LIDs that can be mapped, a multiple of 512; words of the page table on chip, a power of two;
+  // first page of the page table, in pages of 4 KiB
   parameter int unsigned LidCount = 65536,
+  parameter int unsigned KeptLids = 1024,
   parameter int unsigned PageTablePage = 0,
   // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
@@ -29,8 +33,10 @@ module memory_system
   parameter int unsigned CacheEntryLines = 128,
   // the clients, and the filler of columns
   localparam int unsigned Readers = ClientCount + 1,
+  localparam int unsigned Units = NodeUnits + LeafUnits,
   localparam int unsigned Ports = Readers + Units,
-  localparam int unsigned ReaderBits = reader_bits(ClientCount, Units * Places),
+  localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
+  localparam int unsigned ReaderBits = reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces),
   localparam int unsigned BankBits = $clog2(Banks),
   localparam int unsigned TagBits = ReaderBits + BankBits
 ) (
@@ -44,7 +50,7 @@ module memory_system
   input  logic       [ClientCount-1:0] beat_ready_i,
   output line_beat_t [ClientCount-1:0] beat_o,
 
-  // see place_port
+  // see place_port: the units that read nodes come first
   input  logic        [Units-1:0] place_read_valid_i,
   output logic        [Units-1:0] place_read_ready_o,
   input  place_read_t [Units-1:0] place_read_i,
@@ -98,7 +104,10 @@ module memory_system
   logic [Ports-1:0] burst_valid, burst_ready, line_valid;
   burst_t [Ports-1:0] burst;
   logic [Ports-1:0][TagBits-1:0] burst_tag, line_tag;
-  node_name_t [Readers-1:0] name;
+  // The names of leaves are not used.
+  // verilator lint_off UNUSEDSIGNAL
+  node_name_t [Ports-1:0] name;
+  // verilator lint_on UNUSEDSIGNAL
   burst_line_t [Ports-1:0] line;
   line_t copy;
   logic [Channels-1:0] written, written_error, filled, copied;
@@ -106,8 +115,10 @@ module memory_system
   client_ports #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .Units(Units),
-    .Places(Places),
+    .NodeUnits(NodeUnits),
+    .NodePlaces(NodePlaces),
+    .LeafUnits(LeafUnits),
+    .LeafPlaces(LeafPlaces),
     .LidCount(LidCount),
     .Channels(Channels)
   ) u_client_ports (
@@ -135,7 +146,7 @@ module memory_system
   logic hit_valid, hit_ready, drop_valid, drop_ready;
   logic [Channels-1:0] dram_line_valid, dram_line_ready;
   logic [Channels-1:0][TagBits-1:0] dram_line_tag, written_tag;
-  cache_events_t events;
+  cache_activity_t activity;
   logic [TagBits-1:0] hit_tag, fill_tag;
   logic [PlaceBits-1:0] hit_place;
   logic [$clog2(CacheLines)-1:0] fill_place;
@@ -148,8 +159,10 @@ module memory_system
   cached_reader #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .Units(Units),
-    .Places(Places),
+    .NodeUnits(NodeUnits),
+    .NodePlaces(NodePlaces),
+    .LeafUnits(LeafUnits),
+    .LeafPlaces(LeafPlaces),
     .CacheSets(CacheSets),
     .CacheWays(CacheWays),
     .CacheEntryLines(CacheEntryLines),
@@ -158,7 +171,7 @@ module memory_system
   ) u_cached_reader (
     .burst_valid_i(burst_valid), .burst_ready_o(burst_ready),
     .burst_i(burst), .burst_tag_i(burst_tag),
-    .name_i(name),
+    .name_i(name[Readers+NodeUnits-1:0]),
     .drop_valid_i(drop_valid), .drop_ready_o(drop_ready),
     .drop_lid_i(map_lid_i),
     .line_valid_o(line_valid),
@@ -176,7 +189,7 @@ module memory_system
     .written_i(filled),
     .written_tag_i(written_tag),
     .written_error_i(written_error),
-    .events_o(events),
+    .activity_o(activity),
     .*
   );
 
@@ -192,8 +205,9 @@ module memory_system
   mappings #(
     .Ports(Ports),
     .ReaderBits(ReaderBits),
-    .CachedReaders(ClientCount),
+    .CachedReaders(first_leaf_place(ClientCount, AllNodePlaces)),
     .LidCount(LidCount),
+    .KeptLids(KeptLids),
     .BasePage(PageTablePage),
     .AddressBits(DramAddressBits)
   ) u_mappings (
@@ -283,7 +297,7 @@ module memory_system
     .host_read_i(host_o.arvalid && host_i.arready),
     .host_line_i(host_i.rvalid && host_i.rresp == AxiRespOkay),
     .host_stall_i(host_o.arvalid && !host_i.arready),
-    .events_i(events),
+    .activity_i(activity),
     .table_line_i(table_line_valid),
     .dram_read_error_i(read_error),
     .dram_write_error_i(write_error),

@@ -1,8 +1,9 @@
 // The port of the places of one unit. It looks up the LID if a read has one, requests the burst of the read,
 // and passes its lines to the unit, which takes them at once. All places share the port; the state of each is
-// in memories, except for what a mapping changes.
+// in memories, except for what a mapping changes. A burst may leave in each cycle.
 //
-//   read_i | LooksUp -> found_i, in any order | Load: the buffer of the place | Offer the burst
+//   read by LID | lookup                    a read of a buffer, or the result of a lookup, which comes first
+//               | ... result, in any order  | the buffer of the place | burst
 //
 // Columns of a leaf are read from on-board memory if the word of its LID says that they are there, until the
 // LID is mapped again: after that the columns of another buffer may take their place. A read by LID gets the
@@ -19,8 +20,7 @@ module place_port
   parameter int unsigned Places = 4,
   // number of LIDs that can be mapped
   parameter int unsigned LidCount = 65536,
-  localparam int unsigned PlaceBits = Places > 1 ? $clog2(Places) : 1,
-  localparam int unsigned LidBits = $clog2(LidCount)
+  localparam int unsigned PlaceBits = Places > 1 ? $clog2(Places) : 1
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -46,9 +46,7 @@ module place_port
   // Columns may be read from on-board memory. A mapping is being written.
   input  logic columns_i,
   input  logic map_valid_i,
-  // verilator lint_off UNUSEDSIGNAL
   input  lid_t map_lid_i,
-  // verilator lint_on UNUSEDSIGNAL
   // for each read of each place: its burst reads columns from on-board memory
   output logic [Places-1:0][1:0] reads_columns_o,
 
@@ -57,6 +55,8 @@ module place_port
   output burst_t      burst_o,
   output port_place_t burst_place_o,
   output logic        burst_number_o,
+  // the node of the burst
+  output node_name_t  name_o,
 
   input logic        line_valid_i,
   input port_place_t line_place_i,
@@ -68,21 +68,13 @@ module place_port
 
   typedef logic [PlaceBits-1:0] index_t;
 
-  typedef enum logic [2:0] {
-    Choose,
-    LooksUp,
-    // the buffer of the place comes from its memory
-    Load,
-    Offer,
-    // a read of a LID that is not mapped ends
-    Fails
-  } state_e;
-
-  // A read by LID.
+  // The last read by LID of a place.
   typedef struct packed {
     lid_t lid;
     logic number;
     logic columns;
+    logic cacheable;
+    depth_e depth;
     line_count_t first;
     line_count_t count;
   } request_t;
@@ -92,52 +84,66 @@ module place_port
     bus_address_t address;
   } buffer_t;
 
-  state_e state_q, state_d;
-  logic takes, takes_found, takes_address, found_valid, is_found_q, is_direct_q, is_on_board;
+  // A burst. fails: a read of a LID that is not mapped, which ends instead.
+  typedef struct packed {
+    logic fails;
+    index_t place;
+    logic number;
+    node_name_t name;
+    burst_t burst;
+  } element_t;
+
+  logic takes, takes_lookup, takes_buffer, takes_address, takes_found, found_valid;
+  logic loads_q, load_ready, ready, is_found_q, is_direct_q, is_on_board, offers, offer_ready;
   index_t taken, found_place, place_q;
   // verilator lint_off UNUSEDSIGNAL
   place_read_t read_q;
   // verilator lint_on UNUSEDSIGNAL
   request_t by_lid, request;
   buffer_t buffer;
-  burst_t burst_d, burst_q;
-  logic read_number, number_q, reads_columns;
-  line_count_t first, count, end_line;
+  element_t offer;
+  logic fails, number, reads_columns;
+  line_count_t end_line;
   bus_address_t address;
 
-  // ---- a read, or the result of a lookup
+  // ---- reads, and results of lookups
 
-  // Both write the memory of buffers.
-  assign read_ready_o = state_q == Choose && !found_valid && !found_valid_i;
+  logic looks_q;
+  lookup_t lookup_q;
+  port_place_t lookup_place_q;
+
+  // A read at an address and the result of a lookup both write the memory of buffers.
+  assign read_ready_o = read_i.by_lid ? !looks_q
+      : load_ready && !found_valid && (read_i.follows || !found_valid_i);
   assign takes = read_valid_i && read_ready_o;
-  assign takes_found = state_q == Choose && found_valid;
-  assign takes_address = takes && !read_i.by_lid && !read_i.follows;
-  assign taken = takes_found ? found_place : index_t'(read_i.place);
-
-  always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      Choose: if (takes_found) state_d = Load; else if (takes) state_d = read_i.by_lid ? LooksUp : Load;
-      LooksUp: if (lookup_ready_i) state_d = Choose;
-      Load: state_d = is_found_q && buffer.address == '0 ? Fails : Offer;
-      Offer: if (burst_ready_i) state_d = Choose;
-      Fails: if (!line_valid_i) state_d = Choose;
-      default: state_d = Choose;
-    endcase
-  end
+  assign takes_lookup = takes && read_i.by_lid;
+  assign takes_buffer = takes && !read_i.by_lid;
+  assign takes_address = takes_buffer && !read_i.follows;
+  assign takes_found = load_ready && found_valid;
+  assign taken = index_t'(read_i.place);
+  assign load_ready = !loads_q || ready;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= Choose;
-    else state_q <= state_d;
-    if (state_q == Choose) begin
-      place_q <= taken;
-      {is_found_q, is_direct_q} <= {takes_found, takes_address};
+    if (rst_i) {looks_q, loads_q} <= '0;
+    else begin
+      looks_q <= takes_lookup || (looks_q && !lookup_ready_i);
+      loads_q <= takes_found || takes_buffer || !load_ready;
     end
-    if (takes) begin
+    if (takes_lookup) begin
+      lookup_q <= '{kept: read_i.cacheable, columns: by_lid.columns, lid: read_i.lid};
+      lookup_place_q <= read_i.place;
+    end
+    if (load_ready) begin
+      place_q <= takes_found ? found_place : taken;
+      {is_found_q, is_direct_q} <= {takes_found, takes_address};
       read_q <= read_i;
       read_q.columns <= read_i.columns && columns_i;
     end
   end
+
+  assign lookup_valid_o = looks_q;
+  assign lookup_o = lookup_q;
+  assign lookup_place_o = lookup_place_q;
 
   fifo #(
     .T(index_t),
@@ -145,12 +151,8 @@ module place_port
   ) u_found (
     .clk_i,
     .rst_i,
-    .in_valid_i(found_valid_i),
-    .in_ready_o(),
-    .in_i(index_t'(found_place_i)),
-    .out_valid_o(found_valid),
-    .out_ready_i(takes_found),
-    .out_o(found_place),
+    .in_valid_i(found_valid_i), .in_ready_o(), .in_i(index_t'(found_place_i)),
+    .out_valid_o(found_valid), .out_ready_i(takes_found), .out_o(found_place),
     .count_o()
   );
 
@@ -160,6 +162,8 @@ module place_port
     lid: read_i.lid,
     number: read_i.number,
     columns: read_i.columns && columns_i,
+    cacheable: read_i.cacheable,
+    depth: read_i.depth,
     first: read_i.first,
     count: read_i.count
   };
@@ -170,11 +174,11 @@ module place_port
   ) u_requests (
     .clk_i,
     .rst_i,
-    .write_i(takes && read_i.by_lid),
+    .write_i(takes_lookup),
     .write_address_i(taken),
     .write_data_i(by_lid),
-    .read_i(takes_found || (takes && !read_i.by_lid)),
-    .read_address_i(taken),
+    .read_i(takes_found || takes_buffer),
+    .read_address_i(takes_found ? found_place : taken),
     .read_data_o(request)
   );
 
@@ -187,82 +191,86 @@ module place_port
     .write_i(found_valid_i || takes_address),
     .write_address_i(found_valid_i ? index_t'(found_place_i) : taken),
     .write_data_i(found_valid_i ? {found_columns_i, found_i} : {1'b0, read_i.address}),
-    .read_i(takes_found || (takes && read_i.follows)),
-    .read_address_i(taken),
+    .read_i(takes_found || (takes_buffer && read_i.follows)),
+    .read_address_i(takes_found ? found_place : taken),
     .read_data_o(buffer)
   );
 
-  // The last read by LID of the place: its LID, which was not mapped since the read began.
-  logic [Places-1:0][LidBits-1:0] lid_q;
-  logic [Places-1:0] is_current_q, is_mapped_q;
-  logic [Places-1:0][1:0] is_on_board_q;
+  logic is_current;
+  logic [Places-1:0][1:0] reads_on_board;
 
-  for (genvar place = 0; place < Places; place++) begin : gen_places
-    logic is_taken;
-    assign is_taken = takes && index_t'(read_i.place) == index_t'(place);
+  place_columns #(
+    .Places(Places),
+    .LidCount(LidCount)
+  ) u_columns (
+    .clk_i,
+    .rst_i,
+    .begins_i(takes && !read_i.follows), .begin_place_i(taken),
+    .begin_by_lid_i(read_i.by_lid), .begin_lid_i(read_i.lid),
+    .map_valid_i, .map_lid_i,
+    .place_i(place_q), .is_current_o(is_current),
+    .leaves_i(loads_q && ready), .leave_number_i(number), .is_on_board_i(is_on_board),
+    .ends_i(line_valid_i && line_i.last),
+    .end_place_i(index_t'(line_place_i)), .end_number_i(line_number_i),
+    .is_on_board_o(reads_on_board)
+  );
 
-    always_ff @(posedge clk_i) begin
-      if (is_taken && read_i.by_lid) lid_q[place] <= read_i.lid[LidBits-1:0];
-      is_mapped_q[place] <= map_valid_i && map_lid_i[LidBits-1:0] == lid_q[place];
-      if (rst_i) is_current_q[place] <= 1'b0;
-      else if (is_taken && !read_i.follows) is_current_q[place] <= read_i.by_lid;
-      else if (is_mapped_q[place]) is_current_q[place] <= 1'b0;
-    end
-
-    for (genvar number = 0; number < 2; number++) begin : gen_numbers
-      always_ff @(posedge clk_i) begin
-        if (rst_i) is_on_board_q[place][number] <= 1'b0;
-        else if (state_q == Load && place_q == index_t'(place) && read_number == 1'(number))
-          is_on_board_q[place][number] <= is_on_board;
-        else if (line_valid_i && line_i.last && line_place_i == port_place_t'(place)
-            && line_number_i == 1'(number)) is_on_board_q[place][number] <= 1'b0;
-      end
-    end
-  end
-
-  assign reads_columns_o = is_on_board_q;
+  assign reads_columns_o = reads_on_board;
 
   // ---- the burst
 
+  line_count_t first, count;
+  node_name_t name;
+  burst_t burst;
+
   always_comb begin
-    {read_number, reads_columns} = {read_q.number, read_q.columns};
+    {number, reads_columns} = {read_q.number, read_q.columns};
+    {name.depth, name.buffer.cacheable} = {read_q.depth, read_q.cacheable};
     {first, count} = {read_q.first, read_q.count};
     if (is_found_q) begin
-      {read_number, reads_columns} = {request.number, request.columns};
+      {number, reads_columns} = {request.number, request.columns};
+      {name.depth, name.buffer.cacheable} = {request.depth, request.cacheable};
       {first, count} = {request.first, request.count};
     end
+    {name.buffer.lid, name.buffer.address} = {request.lid, address};
   end
-
-  assign address = is_direct_q ? read_q.address : buffer.address;
-  assign end_line = first + count;
-  assign is_on_board = state_d == Offer && reads_columns && !is_direct_q && buffer.has_columns
-      && is_current_q[place_q] && !is_mapped_q[place_q] && end_line <= line_count_t'(ColumnLines);
 
   always_comb begin
-    burst_d = '{on_board: is_on_board, address: '0, lines: burst_lines_t'(count), last: 1'b1};
-    burst_d.address = address + (bus_address_t'(first) << LineIndexBits);
+    burst = '{on_board: is_on_board, address: '0, lines: burst_lines_t'(count), last: 1'b1};
+    burst.address = address + (bus_address_t'(first) << LineIndexBits);
     if (is_on_board)
-      burst_d.address = bus_address_t'({request.lid, first[ColumnLineBits-1:0], LineIndexBits'(0)});
+      burst.address = bus_address_t'({request.lid, first[ColumnLineBits-1:0], LineIndexBits'(0)});
   end
 
-  always_ff @(posedge clk_i) begin
-    if (state_q == Load) {burst_q, number_q} <= {burst_d, read_number};
-  end
+  assign fails = is_found_q && buffer.address == '0;
+  assign address = is_direct_q ? read_q.address : buffer.address;
+  assign end_line = first + count;
+  assign is_on_board = !fails && reads_columns && !is_direct_q && buffer.has_columns
+      && is_current && end_line <= line_count_t'(ColumnLines);
 
-  assign lookup_valid_o = state_q == LooksUp;
-  assign lookup_o = '{kept: 1'b0, columns: read_q.columns, lid: read_q.lid};
-  assign lookup_place_o = read_q.place;
-  assign burst_valid_o = state_q == Offer;
-  assign burst_o = burst_q;
-  assign burst_place_o = port_place_t'(place_q);
-  assign burst_number_o = number_q;
+  skid_buffer #(
+    .T(element_t)
+  ) u_offer (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(loads_q), .in_ready_o(ready),
+    .in_i('{fails: fails, place: place_q, number: number, name: name, burst: burst}),
+    .out_valid_o(offers), .out_ready_i(offer_ready), .out_o(offer)
+  );
+
+  assign offer_ready = offer.fails ? !line_valid_i : burst_ready_i;
+  assign burst_valid_o = offers && !offer.fails;
+  assign burst_o = offer.burst;
+  assign burst_place_o = port_place_t'(offer.place);
+  assign burst_number_o = offer.number;
+  assign name_o = offer.name;
 
   // ---- lines
 
   always_comb begin
-    line_valid_o = line_valid_i || state_q == Fails;
+    line_valid_o = line_valid_i || (offers && offer.fails);
     line_o = '0;
-    {line_o.place, line_o.number} = {port_place_t'(place_q), number_q};
+    {line_o.place, line_o.number} = {port_place_t'(offer.place), offer.number};
     {line_o.last, line_o.error} = '1;
     if (line_valid_i) begin
       line_o = '{
@@ -270,7 +278,7 @@ module place_port
         number: line_number_i,
         last: line_i.last,
         error: line_i.error,
-        copied: is_on_board_q[index_t'(line_place_i)][line_number_i],
+        copied: reads_on_board[index_t'(line_place_i)][line_number_i],
         data: line_i.data
       };
     end
@@ -290,16 +298,18 @@ module place_port
   `ASSERT(ReadHasLines, !read_valid_i || read_i.count != '0)
   `ASSERT(NumberIsFree, !takes || !flying_q[taken][read_i.number])
   `ASSERT(FollowingReadIsByAddress, !read_valid_i || !read_i.follows || !read_i.by_lid)
+  `ASSERT(OnlyNodesOfLidsAreKept, !takes_address || !read_i.cacheable)
   `ASSERT(NothingPrecedesABuffer, !takes || read_i.follows || flying_q[taken] == '0)
   `ASSERT(LinesWereRequested, !line_valid_i || flying_q[index_t'(line_place_i)][line_number_i])
-  `ASSERT(StaysWithinPage, !burst_valid_o ||
+  `ASSERT(StaysWithinPage, !burst_valid_o || burst_o.on_board ||
       32'(burst_o.address[LineIndexBits+:PageLineBits]) + 32'(burst_o.lines) <= PageLines)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_i, read_ready_o, read_i)
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, {lookup_o, lookup_place_o})
-  `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_o, burst_place_o, burst_number_o})
-  `COVER(ColumnsOnBoard, is_on_board)
-  `COVER(IsMappedMeanwhile, (is_mapped_q & is_current_q) != '0)
-  `COVER(FailureWaitsForALine, state_q == Fails && line_valid_i)
+  `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i,
+                      {burst_o, burst_place_o, burst_number_o, name_o})
+  `COVER(ColumnsOnBoard, is_on_board && loads_q)
+  `COVER(FailureWaitsForALine, offers && offer.fails && line_valid_i)
+  `COVER(ReadWaitsForAResult, read_valid_i && !read_i.by_lid && found_valid)
 
 endmodule
 

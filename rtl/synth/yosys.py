@@ -36,7 +36,7 @@ def without_dsp(module: str, parameters: dict[str, int]) -> dict:
 
 def synthesize(module: str, parameters: dict[str, int], synth: str) -> dict:
     """Returns the netlist of a module in the form of Yosys' JSON. The name of a net begins with the instances
-    that contain it."""
+    that contain it. Events exist only in simulations, so the module has no ports for them."""
     OUT.mkdir(parents=True, exist_ok=True)
     family = synth.split()[0]
     name = "_".join([module, *(f"{key}{value}" for key, value in parameters.items()), family])
@@ -44,7 +44,8 @@ def synthesize(module: str, parameters: dict[str, int], synth: str) -> dict:
     source = next(RTL.rglob(f"{module}.sv"))
     path = OUT / f"{name}.json"
     read = f"read_slang -F {RTL / 'files.f'} --top {module} {values} {source}"
-    run([read, "chformal -remove", f"{synth} -top {module}", f"write_json {path}"], path.with_suffix(".log"))
+    checks = ["chformal -remove", f"delete -port {module}/o:*event*_o"]
+    run([read, *checks, f"{synth} -top {module}", f"write_json {path}"], path.with_suffix(".log"))
     return json.loads(path.read_text())["modules"][module]
 
 

@@ -42,6 +42,8 @@ class Descent:
         address = 0
         if leaf["lid"] == self.root:
             address = reader.address(self.root) or oldest(memory, self.root)
+            # The current buffer is read by its LID.
+            address = 0 if address == memory.lids[self.root] else address
         assert leaf["address"] == address, self
 
 

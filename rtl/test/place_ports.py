@@ -1,4 +1,5 @@
-"""A model of the memory that range scan units read: lines of leaves for their slots, and overflow values."""
+"""A model of the memory that units with places read: lines of nodes for descents, or lines of leaves for
+slots and overflow values."""
 
 import random
 from collections import deque
@@ -35,31 +36,36 @@ def earlier(data: bytes) -> bytes:
 
 @dataclass
 class Flight:
-    """A read in flight: the cycles until its first line, and the fields of its lines that are left."""
+    """A read in flight: the cycles until its first line, the fields of its lines that are left, and whether
+    lines have arrived."""
 
     wait: int
     lines: deque[dict[str, int]]
+    begun: bool = False
 
 
 class PlacePorts:
-    """Memory behind the ports read_* and memory_* of one or more units, and behind those for values. The
-    first line of a read arrives after `latency` cycles plus at most `jitter` cycles; lines of reads in flight
-    arrive in any order. A read fails with the probability `failures` at a random line. A read by LID of
-    columns gets the header of a copy with the probability `copies`; the current one may come later than the
-    columns."""
+    """Memory behind the ports read_* and memory_* of one or more units, and with `values` behind those for
+    values. The first line of a read arrives after `latency` cycles plus at most `jitter` cycles; lines of
+    reads in flight arrive in any order. A read fails with the probability `failures` at a random line. A read
+    by LID of columns gets the header of a copy with the probability `copies`; the current one may come later
+    than the columns."""
 
     def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0,
-                 copies=0.0):
+                 copies=0.0, values=True):
         self.dut, self.memory, self.ports = dut, memory, ports
         self.latency, self.jitter, self.stall = latency, jitter, stall
         self.failures, self.copies = failures, copies
-        self.values = MemoryPorts(dut, memory, ports, latency, jitter, stall, failures, read="value_read")
+        self.values = None
+        if values:
+            self.values = MemoryPorts(dut, memory, ports, latency, jitter, stall, failures, read="value_read")
         # By unit and place: the address of the buffer, and whether the read by LID got the header of a
         # copy.
         self.address, self.copied = {}, {}
-        # For tests: the reads of lines of leaves, the number of those that failed, and the number of those
-        # that were accepted before another one of the place had ended.
-        self.line_reads, self.failed_reads, self.followed = [], 0, 0
+        # For tests: the reads of lines of nodes, the number of those that failed, the number of those that
+        # were accepted before another one of the place had ended, and the cycles in which reads of a unit
+        # were in flight but none had begun.
+        self.line_reads, self.failed_reads, self.followed, self.waited = [], 0, 0, 0
         self.ready = Wire(dut.read_ready_i, 1)
         self.valid, self.line = Wire(dut.memory_valid_i, 1), Wire(dut.memory_i, PLACE_LINE.width)
         # by unit: the reads in flight by place and number
@@ -68,11 +74,11 @@ class PlacePorts:
 
     @property
     def reads(self) -> list[dict[str, int]]:
-        return self.line_reads + self.values.reads
+        return self.line_reads + self.values.reads if self.values else self.line_reads
 
     @property
     def failed(self) -> int:
-        return self.failed_reads + self.values.failed
+        return self.failed_reads + (self.values.failed if self.values else 0)
 
     def answer(self, unit: int, word: int):
         """Prepares the lines of a read."""
@@ -126,7 +132,8 @@ class PlacePorts:
         """Waits until no line is left, including unused ones."""
         while any(self.flights):
             await RisingEdge(self.dut.clk_i)
-        await self.values.drained()
+        if self.values:
+            await self.values.drained()
 
     def give(self, unit: int):
         """Passes the next line of one of the reads, or none."""
@@ -139,6 +146,7 @@ class PlacePorts:
         if gives:
             # Without stalls the oldest read comes first.
             key = random.choice(ready) if self.stall else ready[0]
+            flights[key].begun = True
             self.line.set(unit, PLACE_LINE.pack(**flights[key].lines.popleft()))
             if not flights[key].lines:
                 del flights[key]
@@ -153,5 +161,7 @@ class PlacePorts:
             await RisingEdge(self.dut.clk_i)
             valid = int(self.dut.read_valid_o.value)
             for unit in range(self.ports):
+                flights = self.flights[unit].values()
+                self.waited += bool(flights) and not any(flight.begun for flight in flights)
                 if accepts[unit] and valid >> unit & 1:
                     self.answer(unit, element(self.dut.read_o, unit, PLACE_READ.width))

@@ -12,10 +12,12 @@ from streams import Lanes, Sink, Source, end_of_reset, start
 
 BURST, BURST_LINE = record("memory_pkg::burst_t"), record("burst_line_t")
 NAME, BUFFER = record("node_name_t"), record("buffer_name_t")
-EVENTS = record("cache_events_t")
-CLIENTS, BANKS, UNITS, PLACES = 3, 2, 2, 2
-# The readers: clients, the two fillers, and the places. The filler of columns reads as a client here.
-READERS, FIRST_PLACE = CLIENTS + 1, CLIENTS + 2
+ACTIVITY = record("cache_activity_t")
+CLIENTS, BANKS, NODE_UNITS, LEAF_UNITS, PLACES = 2, 2, 1, 2, 2
+UNITS = NODE_UNITS + LEAF_UNITS
+# The readers: clients, the two fillers, and the places. The filler of columns reads as a client here. The
+# ports before the last ones read nodes.
+READERS, FIRST_PLACE, NODE_PORTS = CLIENTS + 1, CLIENTS + 2, CLIENTS + 1 + NODE_UNITS
 # Lines of the cache; those of columns follow.
 CACHE_LINES, LIDS, COLUMN_LINES = 2 * 2 * 128, 512, 32
 SWITCHES = ("cache_i", "balance_i", "levels_on_chip_i")
@@ -99,7 +101,7 @@ class Clients:
         # by tag: the burst, the number of lines that arrived, and address, lines and number of lines that
         # host memory has returned
         self.in_flight, self.arrived, self.given = {}, {}, {}
-        self.events = dict.fromkeys(EVENTS.fields, 0)
+        self.activity = dict.fromkeys(ACTIVITY.fields, 0)
         self.valid.set(0, 0)
         self.host.set(arready=0, rvalid=0)
         cocotb.start_soon(self.accept_reads())
@@ -141,8 +143,8 @@ class Clients:
         await end_of_reset(self.dut)
         while True:
             await RisingEdge(self.dut.clk_i)
-            for name, happens in EVENTS.unpack(int(self.dut.events_o.value)).items():
-                self.events[name] += happens.bit_count() if name == "chip_lines" else happens
+            for name, happens in ACTIVITY.unpack(int(self.dut.activity_o.value)).items():
+                self.activity[name] += happens.bit_count() if name == "chip_lines" else happens
             for port in range(READERS + UNITS):
                 if self.line_valid.get(port):
                     tag = self.line_tag.get(port)
@@ -177,10 +179,10 @@ class Clients:
             if client >= READERS:
                 reader = FIRST_PLACE + PLACES * (client - READERS) + random.randrange(PLACES)
             buffer = BUFFER.pack(cacheable=cacheable, lid=first.lid, address=first.buffer)
-            if client < READERS:
+            if client < NODE_PORTS:
                 self.name.set(client, NAME.pack(depth=first.lid % 3, buffer=buffer))
-            # Only units read columns, and they read no cacheable nodes.
-            if client >= READERS and random.random() < 0.5:
+            # Only units read columns, and these read no cacheable nodes.
+            if client >= NODE_PORTS and random.random() < 0.5:
                 bursts = [Columns() for _ in range(random.randint(1, self.banks))]
                 self.buffers.end(first)
             else:
@@ -224,9 +226,9 @@ async def bursts_have_the_correct_lines(dut, stall):
     cocotb.start_soon(write(dut, buffers))
     for task in [cocotb.start_soon(clients.run(client, 300)) for client in range(READERS + UNITS)]:
         await task
-    assert all(count > 10 for count in clients.events.values()), clients.events
+    assert all(count > 10 for count in clients.activity.values()), clients.activity
 
 
 def test_cached_reader():
-    places = {"Units": UNITS, "Places": PLACES}
+    places = {"NodeUnits": NODE_UNITS, "NodePlaces": PLACES, "LeafUnits": LEAF_UNITS, "LeafPlaces": PLACES}
     simulate("cached_reader", ClientCount=CLIENTS, **places, CacheSets=2, CacheWays=2, LidCount=LIDS)

@@ -5,13 +5,13 @@ import random
 
 import cocotb
 from buffers import within_page
-from memories import LINE, HostMemory, drams
+from memories import HostMemory, drams
 from places import Places
 from records import record
 from runner import simulate
 from streams import start
 from test_memory_system import OFF, Clients
-from test_node_cache_system import Nodes
+from test_node_cache_system import Nodes, check_lines
 
 COUNTERS = record("memory_counters_t")
 LIDS = 512
@@ -39,12 +39,6 @@ async def read_leaf(places, nodes, index: int):
     nodes.operations.remove(operation)
 
 
-def check_lines(nodes, lines, address: int, first: int, count: int):
-    assert len(lines) == count and not lines[-1]["error"]
-    words = [nodes.line(address + LINE * (first + at)) for at in range(count)]
-    assert [line["data"] for line in lines] == words
-
-
 async def read_leaves(places, nodes, index, rounds):
     for _ in range(rounds):
         await read_leaf(places, nodes, index)
@@ -56,13 +50,13 @@ async def run(dut, stall, pause, rounds=40, **switches):
     # There are few buffers, so a leaf often returns to a previous one.
     nodes = Nodes(dut, buffers=8)
     HostMemory(dut, nodes.line, stall=stall)
-    places = Places(dut, int(dut.Units.value))
+    places = Places(dut)
     Clients(dut, nodes.mappings, stall)
     await start(dut, **OFF | switches)
     for lid in (0, 1, LIDS - 1):
         await nodes.replace(lid)
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
-    tasks = [cocotb.start_soon(read_leaves(places, nodes, index, rounds)) for index in range(places.count)]
+    tasks = [cocotb.start_soon(read_leaves(places, nodes, index, rounds)) for index in places.leaves]
     for task in tasks:
         await task
     replacing.cancel()
@@ -86,4 +80,4 @@ async def columns_that_are_off_are_not_used(dut):
 
 
 def test_columns_system():
-    simulate("memory_system", ClientCount=1, Units=2, Places=3, LidCount=LIDS, CacheSets=2)
+    simulate("memory_system", ClientCount=1, LeafUnits=2, LeafPlaces=3, LidCount=LIDS, CacheSets=2)

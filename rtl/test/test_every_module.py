@@ -6,7 +6,10 @@ from runner import RTL, modules
 
 # Modules without their own test, by the module whose test exercises them most: internal parts of a unit.
 PARTS = {
-    "key_search_unit": ["column_search", "memory_access_generator"],
+    "key_search_unit": [
+        "column_search", "descent_leaves", "descent_lines", "descent_rests", "memory_access_generator",
+    ],
+    "place_port": ["place_columns"],
     "range_scan_unit": [
         "answer_writer", "fence_writer", "key_copies", "key_summaries", "leaf_bounds", "chunk_mover",
         "leaf_cursor", "leaf_fetcher", "leaf_lines", "leaf_opener", "leaf_pairs", "leaf_prefetcher",

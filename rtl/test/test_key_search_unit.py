@@ -7,8 +7,10 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from descents import LEAF, TASK, Descent, random_descent
 from keys import around, near, nested_keys
-from nodes import SHAPES, Memory, Plan, child
-from ports import KeyPorts, MemoryPorts
+from honeycomb_layout import NODE_BYTES_DEFAULT, NODE_BYTES_MAX
+from nodes import SHAPES, Memory, Plan, Shape, child
+from place_ports import PlacePorts
+from ports import KeyPorts
 from runner import simulate
 from streams import STALLS, Sink, Source, start
 from trees import child_for, grow
@@ -19,7 +21,7 @@ class Bench:
 
     def __init__(self, dut, memory: Memory, stall=0.0, **ports):
         self.dut, self.memory = dut, memory
-        self.ports = MemoryPorts(dut, memory, int(dut.Descents.value), stall=stall, **ports)
+        self.ports = PlacePorts(dut, memory, stall=stall, values=False, **ports)
         self.keys = KeyPorts(dut, stall=stall)
         self.descents = Source(dut, "descent", stall=stall)
         self.leaves = Sink(dut, "leaf", stall=stall)
@@ -133,6 +135,28 @@ async def reads_tell_the_distance_from_the_root(dut):
     assert nodes == list(zip(lids, (1, 2, 0, 0)))
 
 
+@cocotb.test()
+@cocotb.parametrize(node_bytes=(NODE_BYTES_DEFAULT, NODE_BYTES_MAX))
+async def reads_lines_in_two_pages(dut, node_bytes):
+    """The last heads of a full node and those in the middle of the largest one continue in the next page."""
+    memory = Memory(Shape(node_bytes=node_bytes))
+    count = (node_bytes - 272) // 16
+    keys = sorted({random.randbytes(5) + b"x" for _ in range(count)})
+    lids = [memory.reserve_lid() for _ in range(3)]
+    items = tuple(child(key, 1001 + at) for at, key in enumerate(keys))
+    plans = [Plan(level=3, left=lids[1], version=1), Plan(level=2, left=lids[2], version=1),
+             Plan(level=1, left=1000, items=items, version=1)]
+    for lid, plan in zip(lids, plans):
+        memory.map(lid, memory.place_node(plan))
+    bench = Bench(dut, memory, 0.3, jitter=9)
+    await bench.start()
+    node, searched = memory.current(lids[2]), [*keys[::7], keys[-1]]
+    for key in searched:
+        assert await bench.lid("key", key, lids[0]) == child_for(node, key)
+    last = [read["first"] + read["count"] for read in bench.ports.reads]
+    assert 64 in last and max(last) > 64
+
+
 async def check_around(bench: Bench, root: int, keys: list[bytes]):
     """Searches for keys and for keys close to them, and for the leaves before them."""
     node = bench.memory.current(root)
@@ -152,11 +176,11 @@ async def halves_separators_with_equal_heads(dut):
     # Reads: header, heads and children, the heads of the group before, and a child and an item for each step.
     most = 4 + 2 * (1 + len(keys).bit_length())
     for at in range(0, len(keys), 3):
-        bench.ports.reads.clear()
+        bench.ports.line_reads.clear()
         assert await bench.lid("key", keys[at], root) == 1001 + at
         assert 3 < len(bench.ports.reads) <= most
         assert await bench.lid("before", keys[at], root) == 1000 + at
-    bench.ports.reads.clear()
+    bench.ports.line_reads.clear()
     assert await bench.lid("key", b"one heae", root) == 1000 + len(keys)
     assert len(bench.ports.reads) == 3
     assert await bench.lid("key", b"one head", root) == 1000
@@ -217,7 +241,7 @@ async def groups_end_at_edges(dut, count):
     await bench.start()
     edges = {at + more for at in (0, 8, 16, 32, 240, 256) for more in (-1, 0, 1)} | {len(keys) - 1}
     await check_around(bench, root, [keys[at] for at in sorted(edges) if 0 <= at < len(keys)])
-    bench.ports.reads.clear()
+    bench.ports.line_reads.clear()
     assert await bench.lid("last", b"", root) == 1000 + len(keys)
     assert [read["count"] for read in bench.ports.reads] == [3, 1]
 
@@ -243,9 +267,9 @@ async def a_tree_that_is_too_new_ends_at_its_root(dut):
     memory, root = parent_of([b"key"], "default", version=5)
     bench = Bench(dut, memory)
     await bench.start()
-    for version, lid, address in ((4, root, memory.lids[root]), (5, 1001, 0)):
+    for version, lid in ((4, root), (5, 1001)):
         leaf = await bench.find_leaf(Descent("key", b"key", root, version, 0))
-        assert (leaf["failed"], leaf["lid"], leaf["address"]) == (0, lid, address)
+        assert (leaf["failed"], leaf["lid"], leaf["address"]) == (0, lid, 0)
 
 
 def full_node() -> tuple[list[bytes], Memory, int]:
@@ -266,7 +290,7 @@ async def needs_few_cycles_per_level(dut):
         assert await bench.lid("key", key, root) == child_for(memory.current(root), key)
     cycles = (busy.cycles - bench.ports.waited) / descents
     dut._log.info("%.1f cycles a level beyond memory latency", cycles)
-    assert cycles <= 34
+    assert cycles <= 52
 
 
 @cocotb.test()

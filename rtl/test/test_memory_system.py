@@ -122,7 +122,7 @@ class PlacesAtRandom(Places):
     """Places that read at random, up to two reads of each at a time, and check the lines."""
 
     def __init__(self, dut, mappings, may_fail=False):
-        super().__init__(dut, int(dut.Units.value))
+        super().__init__(dut)
         self.mappings, self.may_fail = mappings, may_fail
         self.reads = self.failed = self.lines = self.lookups = 0
 
@@ -208,7 +208,7 @@ async def a_read_after_a_mapping_finds_it(dut):
     drams(dut, stall=0.3)
     HostMemory(dut, line, stall=0.3)
     mappings = Mappings(dut)
-    clients, places = Clients(dut, mappings, 0.3), Places(dut, int(dut.Units.value))
+    clients, places = Clients(dut, mappings, 0.3), Places(dut)
     await start(dut, **OFF)
     for round_number in range(20):
         address = 512 * random.randrange(1, 1000)
@@ -243,7 +243,7 @@ async def reads_of_several_clients_are_in_flight_together(dut):
     HostMemory(dut, line, latency=0)
     drams(dut)
     clients = Clients(dut, Mappings(dut), 0.0)
-    Places(dut, int(dut.Units.value))
+    Places(dut)
     await start(dut, **OFF)
     for index in range(clients.count):
         cocotb.start_soon(clients.request(index, address=4096 * index, first=60, count=8))
@@ -254,5 +254,5 @@ async def reads_of_several_clients_are_in_flight_together(dut):
 
 def test_memory_system():
     for clients, banks, units in ((1, 2, 1), (3, 4, 2)):
-        places = {"Units": units, "Places": 3}
+        places = {"NodeUnits": units, "NodePlaces": 2, "LeafUnits": units, "LeafPlaces": 3}
         simulate("memory_system", ClientCount=clients, Banks=banks, **places, LidCount=LIDS, CacheSets=2)

@@ -4,6 +4,7 @@ import random
 from functools import partial
 
 import cocotb
+from buffers import within_page
 from cocotb.triggers import RisingEdge
 from memories import LINE, HostMemory, drams
 from places import Places
@@ -79,6 +80,35 @@ async def read_node(clients, nodes, index: int):
     nodes.operations.remove(operation)
 
 
+async def read_node_at_place(places, nodes, index: int):
+    """Executes one operation of a place, which may have two further reads in flight."""
+    operation = object()
+    nodes.operations.add(operation)
+    lid = random.choice(list(nodes.mapped))
+    name = {"lid": lid, "depth": DEPTHS[lid]}
+    lines = await places.request(index, **name, by_lid=1, cacheable=1, first=0, count=8)
+    address = next(buffer for buffer in nodes.contents if nodes.line(buffer) == lines[0]["data"])
+    content = nodes.contents[address]
+    check_lines(nodes, lines, address, 0, 8)
+    for _ in range(random.randint(0, 3)):
+        reads = []
+        for _ in range(random.randint(1, 2)):
+            at, most = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
+            count, kept = within_page(address, at, most), random.random() < 0.9
+            read = {"follows": 1, "cacheable": kept, "first": at, "count": count}
+            reads.append((await places.begin(index, **name, **read), at, count))
+        for number, at, count in reads:
+            check_lines(nodes, await places.end(index, number), address, at, count)
+    assert nodes.contents[address] == content, "the model reused a buffer too early"
+    nodes.operations.remove(operation)
+
+
+def check_lines(nodes, lines, address: int, first: int, count: int):
+    assert len(lines) == count and not lines[-1]["error"]
+    words = [nodes.line(address + LINE * (first + at)) for at in range(count)]
+    assert [line["data"] for line in lines] == words
+
+
 def check(nodes, beats, address, first):
     for at, beat in enumerate(beats):
         assert (beat["error"], beat["address"]) == (0, address)
@@ -90,19 +120,24 @@ async def read_nodes(clients, nodes, index, rounds):
         await read_node(clients, nodes, index)
 
 
+async def read_nodes_at_place(places, nodes, index, rounds):
+    for _ in range(rounds):
+        await read_node_at_place(places, nodes, index)
+
+
 async def run(dut, stall, pause, **switches):
     """Runs all clients and returns the counters."""
     drams(dut, stall=stall)
     # There are few buffers, so a node often returns to a previous one.
     nodes = Nodes(dut, buffers=5)
     HostMemory(dut, nodes.line, stall=stall)
-    clients = Clients(dut, nodes.mappings, stall)
-    Places(dut, int(dut.Units.value))
+    clients, places = Clients(dut, nodes.mappings, stall), Places(dut)
     await start(dut, **OFF | switches)
     for lid in DEPTHS:
         await nodes.replace(lid)
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
     tasks = [cocotb.start_soon(read_nodes(clients, nodes, index, 25)) for index in range(clients.count)]
+    tasks += [cocotb.start_soon(read_nodes_at_place(places, nodes, index, 25)) for index in places.nodes]
     for task in tasks:
         await task
     replacing.cancel()
@@ -136,7 +171,7 @@ async def the_balancer_redirects_hits(dut, balance):
     nodes = Nodes(dut, buffers=12)
     host = HostMemory(dut, nodes.line, latency=0)
     clients = Clients(dut, nodes.mappings, 0.0)
-    Places(dut, int(dut.Units.value))
+    Places(dut)
     await start(dut, **OFF | {"cache_i": 1, "balance_i": balance})
     await nodes.replace(1)
     read = {"by_lid": 1, "lid": 1, "cacheable": 1, "first": 0, "count": 8}
@@ -171,7 +206,7 @@ async def a_reused_buffer_returns_new_lines(dut, switches):
     nodes = Nodes(dut, buffers=2)
     HostMemory(dut, nodes.line, latency=0)
     clients = Clients(dut, nodes.mappings, 0.0)
-    Places(dut, int(dut.Units.value))
+    Places(dut)
     await start(dut, **OFF | dict.fromkeys(switches, 1))
     first, second = nodes.contents
     await nodes.mappings.map(3, first)
@@ -197,7 +232,7 @@ async def a_mapping_does_not_wait_for_host_memory(dut):
     nodes = Nodes(dut, buffers=2)
     host = HostMemory(dut, nodes.line, stall=1.0)
     clients = Clients(dut, nodes.mappings, 0.0)
-    Places(dut, int(dut.Units.value))
+    Places(dut)
     await start(dut, **OFF | {"cache_i": 1})
     for index in range(clients.count):
         cocotb.start_soon(clients.request(index, address=max(nodes.contents), first=0, count=8))
@@ -207,5 +242,6 @@ async def a_mapping_does_not_wait_for_host_memory(dut):
 
 
 def test_node_cache_system():
-    sizes = {"ClientCount": 3, "Banks": 2, "LidCount": LIDS, "CacheSets": 2, "CacheWays": 2}
+    sizes = {"ClientCount": 2, "Banks": 2, "LidCount": LIDS, "CacheSets": 2, "CacheWays": 2,
+             "NodeUnits": 2, "NodePlaces": 2}
     simulate("memory_system", tests="test_node_cache_system", **sizes)

@@ -12,6 +12,7 @@ from runner import simulate
 from streams import STALLS, end_of_reset, start
 
 BURST, LOOKUP, LINE = (record(f"memory_pkg::{name}_t") for name in ("burst", "lookup", "burst_line"))
+NAME, BUFFER = record("memory_pkg::node_name_t"), record("memory_pkg::buffer_name_t")
 COLUMN_LINES, PLACES = 32, 5
 
 
@@ -37,8 +38,9 @@ class Neighbours:
         self.dut, self.stall, self.errors = dut, stall, errors
         # lookups in flight by place; bursts in flight by place and number: the next address, and lines left
         self.lookups, self.in_flight = {}, {}
-        # the greatest numbers of lookups and bursts in flight; the lines of columns from on-board memory
-        self.most_lookups = self.most_bursts = 0
+        # the names of the last bursts by place and number; the greatest numbers of lookups and bursts in
+        # flight; the lines of columns from on-board memory
+        self.names, self.most_lookups, self.most_bursts = {}, 0, 0
         self.columns = []
         for name in ("lookup_ready", "found_valid", "columns", "map_valid", "burst_ready", "line_valid"):
             getattr(dut, f"{name}_i").value = 0
@@ -87,6 +89,7 @@ class Neighbours:
                 burst = BURST.unpack(int(dut.burst_o.value))
                 tag = int(dut.burst_place_o.value), int(dut.burst_number_o.value)
                 assert tag not in self.in_flight
+                self.names[tag] = NAME.unpack(int(dut.name_o.value))
                 address = self.buffer_address(burst) if burst["on_board"] else burst["address"]
                 self.in_flight[tag] = (address, burst["lines"])
                 self.most_bursts = max(self.most_bursts, len(self.in_flight))
@@ -116,23 +119,37 @@ class Neighbours:
             await RisingEdge(dut.clk_i)
 
 
-async def read_some(places: Places, place: int, errors: float):
+async def read_some(neighbours, places: Places, place: int, errors: float):
     """Reads a buffer by LID or by address, then further lines of it, up to two reads at a time."""
     by_lid, lid, address = random.getrandbits(1), random.getrandbits(20), 512 * random.getrandbits(20)
     first = random.randrange(8)
     count = random.randint(1, 8 - first)
     buffer = buffer_of(lid) if by_lid else address
-    lines = await places.request(place, by_lid=by_lid, lid=lid, address=address, first=first, count=count)
+    # Only nodes with a LID may be cacheable.
+    kind = {"cacheable": by_lid and random.getrandbits(1), "depth": random.randrange(3)}
+    name = {"by_lid": by_lid, "lid": lid, "address": address}
+    number = await places.begin(place, **name, first=first, count=count, **kind)
+    lines = await places.end(place, number)
     check(lines, buffer, first, count, errors)
     if lines[-1]["error"]:
         return
+    check_name(neighbours.names[place, number], lid, buffer, kind)
     reads = []
     for _ in range(random.randint(0, 2)):
         first = random.randrange(120)
         count = within_page(buffer, first, random.choice((1, 5, 64)))
-        reads.append((await places.begin(place, follows=1, first=first, count=count), first, count))
+        reads.append((await places.begin(place, follows=1, first=first, count=count, **kind), first, count))
     for number, first, count in reads:
         check(await places.end(place, number), buffer, first, count, errors)
+        check_name(neighbours.names[place, number], lid, buffer, kind)
+
+
+def check_name(name: dict, lid: int, buffer: int, kind: dict):
+    """Compares the name of a burst, if its node may be cached."""
+    assert BUFFER.unpack(name["buffer"])["cacheable"] == kind["cacheable"]
+    if kind["cacheable"]:
+        assert name["depth"] == kind["depth"]
+        assert BUFFER.unpack(name["buffer"]) == {"cacheable": 1, "lid": lid, "address": buffer}
 
 
 def check(lines: list[dict], buffer: int, first: int, count: int, errors: float):
@@ -149,12 +166,12 @@ def check(lines: list[dict], buffer: int, first: int, count: int, errors: float)
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
 async def returns_the_lines_of_its_reads(dut, stall, errors):
-    neighbours, places = Neighbours(dut, stall, errors), Places(dut, 1, prefix="")
+    neighbours, places = Neighbours(dut, stall, errors), Places(dut, [PLACES], prefix="")
     await start(dut)
 
     async def run(place: int):
         for _ in range(20):
-            await read_some(places, place, errors)
+            await read_some(neighbours, places, place, errors)
 
     for task in [cocotb.start_soon(run(place)) for place in range(PLACES)]:
         await task
@@ -181,7 +198,7 @@ async def columns_of(neighbours, places: Places, lid: int, *ranges, **first) -> 
 @cocotb.parametrize(stall=STALLS)
 async def columns_come_from_on_board_memory(dut, stall):
     """If the word of the LID says so, and if the port may use them. The current header is the host's."""
-    neighbours, places = Neighbours(dut, stall), Places(dut, 1, prefix="")
+    neighbours, places = Neighbours(dut, stall), Places(dut, [PLACES], prefix="")
     await start(dut)
     dut.columns_i.value = 1
     # Buffers in which each of these reads is within a page.
@@ -196,7 +213,7 @@ async def columns_come_from_on_board_memory(dut, stall):
 @cocotb.test()
 async def a_mapping_ends_the_use_of_columns(dut):
     """A mapping of another LID does not."""
-    neighbours, places = Neighbours(dut, 0.3), Places(dut, 1, prefix="")
+    neighbours, places = Neighbours(dut, 0.3), Places(dut, [PLACES], prefix="")
     await start(dut)
     dut.columns_i.value = 1
     for mapped in (4, 8, 4, 10):
@@ -212,7 +229,7 @@ async def a_mapping_ends_the_use_of_columns(dut):
 @cocotb.test()
 async def a_mapping_during_the_lookup_ends_the_use_of_columns(dut):
     """The word may be that of the former buffer, whose columns are about to be replaced."""
-    neighbours, places = Neighbours(dut, 0.9), Places(dut, 1, prefix="")
+    neighbours, places = Neighbours(dut, 0.9), Places(dut, [PLACES], prefix="")
     await start(dut)
     dut.columns_i.value = 1
     reading = cocotb.start_soon(columns_of(neighbours, places, 4, (0, 3)))

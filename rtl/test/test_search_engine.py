@@ -6,7 +6,8 @@ import cocotb
 from cocotb.triggers import ClockCycles
 from descents import LEAF, TASK, Descent, random_descent
 from nodes import SHAPES, Memory
-from ports import KeyPorts, MemoryPorts
+from place_ports import PlacePorts
+from ports import KeyPorts
 from records import record
 from runner import simulate
 from streams import STALLS, Sink, Source, start
@@ -23,7 +24,7 @@ class Bench:
         units, self.places = int(dut.Units.value), int(dut.Places.value)
         self.dut, self.memory = dut, Memory(SHAPES["tiny"])
         self.tree, self.candidates = grow(self.memory, writes=150)
-        self.ports = MemoryPorts(dut, self.memory, self.places, stall=stall, **ports)
+        self.ports = PlacePorts(dut, self.memory, units, stall=stall, values=False, **ports)
         self.keys = KeyPorts(dut, units, stall=stall)
         self.sources = Source(dut, "descent", stall=stall), Source(dut, "repeated", stall=stall)
         self.sinks = Sink(dut, "leaf", stall=leaf_stall), Sink(dut, "repeated_leaf", stall=stall)

@@ -16,19 +16,19 @@ module accelerator
   parameter int unsigned ScanUnits = 2,
   parameter int unsigned ScanSlots = 4,
   parameter int unsigned LidCount = 65536,
+  parameter int unsigned KeptLids = 1024,
   parameter int unsigned DramAddressBits = 34,
   parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
-  localparam int unsigned Descents = SearchUnits * SearchDescents,
-  localparam int unsigned Places = ScanUnits * ScanSlots,
-  localparam int unsigned Clients = Descents + ScanUnits,
+  localparam int unsigned Units = SearchUnits + ScanUnits,
+  localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // reads of host memory that a client may have in flight
   localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = reader_bits(Clients, Places) + $clog2(Banks),
+  localparam int unsigned TagBits = reader_bits(ScanUnits, Places) + $clog2(Banks),
   localparam int unsigned RegisterAddressBits = 12,
   // events of accelerator_core, and of memory_events
-  localparam int unsigned CoreEvents = 4 + Descents + Places + 2 * Clients + 3 * ScanUnits,
+  localparam int unsigned CoreEvents = 4 + Places + 2 * Units + 3 * ScanUnits,
   localparam int unsigned Events = CoreEvents + 2 + 2 * Channels
 ) (
   input logic clk_i,
@@ -81,12 +81,12 @@ module accelerator
   output event_t [Events-1:0] events_o
 );
 
-  logic [Clients-1:0] read_valid, read_ready, beat_valid, beat_ready;
-  line_read_t [Clients-1:0] read;
-  line_beat_t [Clients-1:0] beat;
-  logic [ScanUnits-1:0] place_read_valid, place_read_ready, place_line_valid;
-  place_read_t [ScanUnits-1:0] place_read;
-  place_line_t [ScanUnits-1:0] place_line;
+  logic [ScanUnits-1:0] read_valid, read_ready, beat_valid, beat_ready;
+  line_read_t [ScanUnits-1:0] read;
+  line_beat_t [ScanUnits-1:0] beat;
+  logic [Units-1:0] place_read_valid, place_read_ready, place_line_valid;
+  place_read_t [Units-1:0] place_read;
+  place_line_t [Units-1:0] place_line;
 
   if (TagBits + 1 > AxiIdBits) $fatal(1, "AXI ids have too few bits for all readers");
 
@@ -106,7 +106,7 @@ module accelerator
   scan_counts_t scan_counts;
   logic [CounterCount-1:0][63:0] counters;
   event_t [CoreEvents-1:0] core_events;
-  slot_t [Clients-1:0] client_slots;
+  slot_t [ScanUnits-1:0] client_slots;
   slot_t [Places-1:0] place_slots;
 
   assign counters[CounterSearchBusy] = search_counts.busy;
@@ -221,11 +221,14 @@ module accelerator
   // ---- memory ----
 
   memory_system #(
-    .ClientCount(Clients),
-    .Units(ScanUnits),
-    .Places(ScanSlots),
+    .ClientCount(ScanUnits),
+    .NodeUnits(SearchUnits),
+    .NodePlaces(SearchDescents),
+    .LeafUnits(ScanUnits),
+    .LeafPlaces(ScanSlots),
     .Banks(Banks),
     .LidCount(LidCount),
+    .KeptLids(KeptLids),
     .Channels(Channels),
     .DramAddressBits(DramAddressBits)
   ) u_memory_system (
@@ -261,7 +264,7 @@ module accelerator
   event_t [Events-CoreEvents-1:0] bus_events;
 
   memory_events #(
-    .Clients(Clients),
+    .Clients(ScanUnits),
     .Places(Places),
     .Channels(Channels)
   ) u_memory_events (

@@ -12,14 +12,13 @@ module accelerator_core
   parameter int unsigned SearchDescents = 2,
   parameter int unsigned ScanUnits = 2,
   parameter int unsigned ScanSlots = 4,
+  localparam int unsigned Units = SearchUnits + ScanUnits,
   localparam int unsigned Descents = SearchUnits * SearchDescents,
-  localparam int unsigned Places = ScanUnits * ScanSlots,
-  // the descents, and the readers of overflow values
-  localparam int unsigned Clients = Descents + ScanUnits,
-  // events of request_manager, of descents and slots, of the reads of all ports, and of the comparisons of
-  // scan units
+  localparam int unsigned Places = Descents + ScanUnits * ScanSlots,
+  // events of request_manager, of descents and slots, of the reads of all units and of their overflow
+  // values, and of the comparisons of scan units
   localparam int unsigned RequestEvents = 4,
-  localparam int unsigned Events = RequestEvents + Descents + Places + 2 * Clients + 3 * ScanUnits
+  localparam int unsigned Events = RequestEvents + Places + 2 * Units + 3 * ScanUnits
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -44,18 +43,18 @@ module accelerator_core
   input  logic [15:0] root_table_i,
   input  lid_t        root_i,
 
-  // memory: the search engine, then the overflow values of the scan engine; the leaves of the scan engine
-  output logic       [Clients-1:0] read_valid_o,
-  input  logic       [Clients-1:0] read_ready_i,
-  output line_read_t [Clients-1:0] read_o,
-  input  logic       [Clients-1:0] beat_valid_i,
-  output logic       [Clients-1:0] beat_ready_o,
-  input  line_beat_t [Clients-1:0] beat_i,
-  output logic        [ScanUnits-1:0] place_read_valid_o,
-  input  logic        [ScanUnits-1:0] place_read_ready_i,
-  output place_read_t [ScanUnits-1:0] place_read_o,
-  input  logic        [ScanUnits-1:0] place_line_valid_i,
-  input  place_line_t [ScanUnits-1:0] place_line_i,
+  // memory: the nodes of the search engine, then the leaves of the scan engine; its overflow values
+  output logic        [Units-1:0] place_read_valid_o,
+  input  logic        [Units-1:0] place_read_ready_i,
+  output place_read_t [Units-1:0] place_read_o,
+  input  logic        [Units-1:0] place_line_valid_i,
+  input  place_line_t [Units-1:0] place_line_i,
+  output logic       [ScanUnits-1:0] read_valid_o,
+  input  logic       [ScanUnits-1:0] read_ready_i,
+  output line_read_t [ScanUnits-1:0] read_o,
+  input  logic       [ScanUnits-1:0] beat_valid_i,
+  output logic       [ScanUnits-1:0] beat_ready_o,
+  input  line_beat_t [ScanUnits-1:0] beat_i,
 
   output logic [63:0]    window_oldest_o,
   output logic [63:0]    window_newest_o,
@@ -63,8 +62,8 @@ module accelerator_core
   output scan_counts_t   scan_counts_o,
   output event_t [Events-1:0]  events_o,
   // the requests that the readers of memory execute
-  output slot_t  [Clients-1:0] client_slots_o,
-  output slot_t  [Places-1:0]  place_slots_o
+  output slot_t  [ScanUnits-1:0] client_slots_o,
+  output slot_t  [Places-1:0]    place_slots_o
 );
 
   // Readers of keys: the scan engine comes first.
@@ -81,10 +80,9 @@ module accelerator_core
   leaf_t leaf, repeated_leaf;
   logic answer_valid, answer_ready;
   event_t [RequestEvents-1:0] request_events;
-  event_t [Descents-1:0] search_events;
-  event_t [Places-1:0] slot_events;
-  event_t [Clients-1:0][1:0] client_events;
-  event_t [ScanUnits-1:0][1:0] place_events;
+  event_t [Places-1:0] place_events;
+  event_t [Units-1:0][1:0] unit_events;
+  event_t [ScanUnits-1:0][1:0] value_events;
   event_t [ScanUnits-1:0] part_events;
   answer_beat_t answer;
 
@@ -152,14 +150,13 @@ module accelerator_core
     .key_o(key[KeyReaders-1:ScanUnits]),
     .key_line_valid_i(key_line_valid[KeyReaders-1:ScanUnits]),
     .key_line_i({SearchUnits{key_line}}),
-    .read_valid_o(read_valid_o[Descents-1:0]),
-    .read_ready_i(read_ready_i[Descents-1:0]),
-    .read_o(read_o[Descents-1:0]),
-    .beat_valid_i(beat_valid_i[Descents-1:0]),
-    .beat_ready_o(beat_ready_o[Descents-1:0]),
-    .beat_i(beat_i[Descents-1:0]),
+    .read_valid_o(place_read_valid_o[SearchUnits-1:0]),
+    .read_ready_i(place_read_ready_i[SearchUnits-1:0]),
+    .read_o(place_read_o[SearchUnits-1:0]),
+    .memory_valid_i(place_line_valid_i[SearchUnits-1:0]),
+    .memory_i(place_line_i[SearchUnits-1:0]),
     .counts_o(search_counts_o),
-    .events_o(search_events)
+    .events_o(place_events[Descents-1:0])
   );
 
   scan_engine #(
@@ -186,59 +183,63 @@ module accelerator_core
     .key_write_valid_o(key_write_valid),
     .key_write_ready_i(key_write_ready),
     .key_write_o(key_write),
-    .read_valid_o(place_read_valid_o),
-    .read_ready_i(place_read_ready_i),
-    .read_o(place_read_o),
-    .memory_valid_i(place_line_valid_i),
-    .memory_i(place_line_i),
-    .value_read_valid_o(read_valid_o[Clients-1:Descents]),
-    .value_read_ready_i(read_ready_i[Clients-1:Descents]),
-    .value_read_o(read_o[Clients-1:Descents]),
-    .beat_valid_i(beat_valid_i[Clients-1:Descents]),
-    .beat_ready_o(beat_ready_o[Clients-1:Descents]),
-    .beat_i(beat_i[Clients-1:Descents]),
+    .read_valid_o(place_read_valid_o[Units-1:SearchUnits]),
+    .read_ready_i(place_read_ready_i[Units-1:SearchUnits]),
+    .read_o(place_read_o[Units-1:SearchUnits]),
+    .memory_valid_i(place_line_valid_i[Units-1:SearchUnits]),
+    .memory_i(place_line_i[Units-1:SearchUnits]),
+    .value_read_valid_o(read_valid_o),
+    .value_read_ready_i(read_ready_i),
+    .value_read_o(read_o),
+    .beat_valid_i,
+    .beat_ready_o,
+    .beat_i,
     .answer_valid_o(answer_valid),
     .answer_ready_i(answer_ready),
     .answer_o(answer),
     .counts_o(scan_counts_o),
-    .events_o(slot_events),
+    .events_o(place_events[Places-1:Descents]),
     .part_events_o(part_events)
   );
 
-  for (genvar client = 0; client < Clients; client++) begin : gen_read_events
-    if (client < Descents) assign client_slots_o[client] = slot_t'(search_events[client].slot);
-    else assign client_slots_o[client] = slot_t'(part_events[client-Descents].slot);
-
-    read_events u_events (
-      .clk_i,
-      .slot_i(client_slots_o[client]),
-      .read_valid_i(read_valid_o[client] && read_ready_i[client]),
-      .read_i(read_o[client]),
-      .beat_valid_i(beat_valid_i[client] && beat_ready_o[client]),
-      .beat_i(beat_i[client]),
-      .events_o(client_events[client])
-    );
-  end
-
   for (genvar place = 0; place < Places; place++) begin : gen_place_slots
-    assign place_slots_o[place] = slot_t'(slot_events[place].slot);
+    assign place_slots_o[place] = slot_t'(place_events[place].slot);
   end
 
-  for (genvar unit = 0; unit < ScanUnits; unit++) begin : gen_place_events
+  for (genvar unit = 0; unit < Units; unit++) begin : gen_unit_events
+    localparam bit Searches = unit < SearchUnits;
+    localparam int unsigned Count = Searches ? SearchDescents : ScanSlots;
+    localparam int unsigned First = Searches ? unit * SearchDescents
+        : Descents + (unit - SearchUnits) * ScanSlots;
+
     place_events #(
-      .Places(ScanSlots)
+      .Places(Count)
     ) u_events (
       .clk_i,
-      .slots_i(place_slots_o[unit*ScanSlots+:ScanSlots]),
+      .slots_i(place_slots_o[First+:Count]),
       .read_valid_i(place_read_valid_o[unit] && place_read_ready_i[unit]),
       .read_i(place_read_o[unit]),
       .line_valid_i(place_line_valid_i[unit]),
       .line_i(place_line_i[unit]),
-      .events_o(place_events[unit])
+      .events_o(unit_events[unit])
     );
   end
 
-  assign events_o = {part_events, place_events, client_events, slot_events, search_events, request_events};
+  for (genvar unit = 0; unit < ScanUnits; unit++) begin : gen_value_events
+    assign client_slots_o[unit] = slot_t'(part_events[unit].slot);
+
+    read_events u_events (
+      .clk_i,
+      .slot_i(client_slots_o[unit]),
+      .read_valid_i(read_valid_o[unit] && read_ready_i[unit]),
+      .read_i(read_o[unit]),
+      .beat_valid_i(beat_valid_i[unit] && beat_ready_o[unit]),
+      .beat_i(beat_i[unit]),
+      .events_o(value_events[unit])
+    );
+  end
+
+  assign events_o = {part_events, value_events, unit_events, place_events, request_events};
 
 endmodule
 

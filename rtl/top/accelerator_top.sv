@@ -19,21 +19,21 @@ module accelerator_top
   // range scan units, and requests of each at a time
   parameter int unsigned ScanUnits = 2,
   parameter int unsigned ScanSlots = 4,
-  // LIDs that can be mapped: a multiple of 512
+  // LIDs that can be mapped: a multiple of 512; page-table words of interior nodes on chip: a power of two
   parameter int unsigned LidCount = 65536,
+  parameter int unsigned KeptLids = 1024,
   // bytes of each channel of on-board memory, as a power of two
   parameter int unsigned DramAddressBits = 34,
   // whether events_o reports events, for simulations
   parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory; each has its own prefix
   localparam int unsigned Channels = 2,
-  localparam int unsigned Clients = SearchUnits * SearchDescents + ScanUnits,
-  localparam int unsigned Places = ScanUnits * ScanSlots,
+  localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see memory_pkg; on-board memory needs one bit more
-  localparam int unsigned HostIdBits = memory_pkg::reader_bits(Clients, Places) + 1,
+  localparam int unsigned HostIdBits = memory_pkg::reader_bits(ScanUnits, Places) + 1,
   localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
-  localparam int unsigned Events = 4 + 3 * Clients + Places + 2 * ScanUnits + 2 + 2 * Channels
+  localparam int unsigned Events = 4 + Places + 2 * SearchUnits + 5 * ScanUnits + 2 + 2 * Channels
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -171,6 +171,7 @@ module accelerator_top
     .ScanUnits(ScanUnits),
     .ScanSlots(ScanSlots),
     .LidCount(LidCount),
+    .KeptLids(KeptLids),
     .DramAddressBits(DramAddressBits),
     .ReportsEvents(ReportsEvents),
     .Channels(Channels)
@@ -201,8 +202,7 @@ module accelerator_top
     .request_last_i(s_axis_tlast),
     .completion_valid_o(m_axis_tvalid),
     .completion_ready_i(m_axis_tready),
-    .completion_data_o(m_axis_tdata),
-    .completion_keep_o(m_axis_tkeep), .completion_last_o(m_axis_tlast),
+    .completion_data_o(m_axis_tdata), .completion_keep_o(m_axis_tkeep), .completion_last_o(m_axis_tlast),
     .host_o(host_request),
     .host_i(host_response),
     .dram_read_o(dram_read_request),
