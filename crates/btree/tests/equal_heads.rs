@@ -2,8 +2,11 @@
 //! segments have equal heads.
 #![allow(missing_docs)]
 
-use honeycomb_btree::{Operation, Outcome, Shape};
-use honeycomb_testing::index::{MIB, everything, forest, tiny};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use honeycomb_btree::{Operation, Outcome, Scan, Shape};
+use honeycomb_testing::index::{self, MIB, everything, forest, tiny};
 use honeycomb_testing::seed_or;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -52,6 +55,50 @@ fn keys_that_share_any_number_of_bytes_are_scanned() {
             forest.write(root, key, Operation::Insert(value)).unwrap();
         }
         assert_eq!(everything(&forest.reader(), root), pairs, "{shared} bytes");
+    }
+}
+
+/// Returns a key, its beginnings, and keys that differ from it in one byte.
+fn keys_near(key: &[u8]) -> Vec<Vec<u8>> {
+    let beginnings = (1..=key.len()).map(|length| key[..length].to_vec());
+    let others = (0..key.len()).flat_map(|at| {
+        [1, 255].map(|difference| {
+            let mut other = key.to_vec();
+            other[at] = other[at].wrapping_add(difference);
+            other
+        })
+    });
+    beginnings.chain(others).chain([[key, &[0]].concat()]).collect()
+}
+
+/// Items with equal heads share bytes after them. A key may be before these bytes, after them, or end in
+/// them.
+#[test]
+fn keys_near_those_that_share_bytes_after_their_heads_are_found() {
+    let folders: [&[u8]; 6] =
+        [b"", b"/", b"/abc/", b"/abcdefgh", b"/abcdefghijklmno/", b"/\0\0\0\0\0\0\0\0\0"];
+    let key = |folder: &[u8], number: usize| {
+        [b"12345678", folder, format!("{number:03}").as_bytes(), &vec![0; number % 3]].concat()
+    };
+    for (shape, step) in [(Shape::default(), 1), (tiny(0), 9)] {
+        let forest = forest(shape, 4 * MIB, true);
+        let root = forest.create_tree().unwrap();
+        let numbers = (0..180_usize).filter(|number| number % step == 0);
+        let keys = numbers.flat_map(|number| folders.map(|folder| key(folder, number)));
+        let pairs: BTreeMap<Vec<u8>, Vec<u8>> = keys.map(|key| (key, b"value".to_vec())).collect();
+        for (key, value) in &pairs {
+            forest.write(root, key, Operation::Insert(value)).unwrap();
+        }
+        let reader = forest.reader();
+        for search_key in pairs.keys().step_by(7).flat_map(|key| keys_near(key)) {
+            let found = reader.get(root, &search_key).is_some();
+            assert_eq!(found, pairs.contains_key(&search_key), "{search_key:?}");
+            let scan = Scan { lower: Bound::Included(&search_key), limit: 1, ..Scan::default() };
+            let next = pairs.range(search_key.clone()..).next();
+            let expected: Vec<_> =
+                next.map(|(key, value)| (key.clone(), value.clone())).into_iter().collect();
+            assert_eq!(index::scan(&reader, root, &scan), expected, "{search_key:?}");
+        }
     }
 }
 

@@ -54,6 +54,17 @@ pub trait Vectors: Copy {
         }
     }
 
+    /// Returns the number of elements of a group before the first one whose head is `head` and whose next
+    /// head is greater than `next`. Only the first `present` elements count.
+    fn rank_of_next_head(
+        self,
+        heads: &[u8; GROUP_BYTES],
+        next_heads: &[u8; GROUP_BYTES],
+        present: usize,
+        head: u64,
+        next: u64,
+    ) -> usize;
+
     /// Returns the number of heads of a group but the first that are not greater than `head`.
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize;
 }
@@ -116,6 +127,27 @@ impl Vectors for Detected {
     }
 
     #[inline]
+    fn rank_of_next_head(
+        self,
+        heads: &[u8; GROUP_BYTES],
+        next_heads: &[u8; GROUP_BYTES],
+        present: usize,
+        head: u64,
+        next: u64,
+    ) -> usize {
+        struct Rank<'g>([&'g [u8; GROUP_BYTES]; 2], usize, [u64; 2]);
+        impl Vectorized for Rank<'_> {
+            type Output = usize;
+            #[inline(always)]
+            fn run(self, vectors: impl Vectors) -> usize {
+                let Rank([heads, next_heads], present, [head, next]) = self;
+                vectors.rank_of_next_head(heads, next_heads, present, head, next)
+            }
+        }
+        vectorized(Rank([heads, next_heads], present, [head, next]))
+    }
+
+    #[inline]
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
         struct Rank<'g>(&'g [u8; GROUP_BYTES], u64);
         impl Vectorized for Rank<'_> {
@@ -138,6 +170,23 @@ impl Vectors for Portable {
     fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
         let (heads, _) = group[..HEAD_BYTES * present].as_chunks();
         heads.iter().take_while(|bytes| u64::from_le_bytes(**bytes) <= head).count()
+    }
+
+    #[inline]
+    fn rank_of_next_head(
+        self,
+        heads: &[u8; GROUP_BYTES],
+        next_heads: &[u8; GROUP_BYTES],
+        present: usize,
+        head: u64,
+        next: u64,
+    ) -> usize {
+        let (heads, _) = heads[..HEAD_BYTES * present].as_chunks();
+        let mut both = heads.iter().zip(next_heads.as_chunks().0);
+        both.position(|(own, own_next)| {
+            u64::from_le_bytes(*own) == head && u64::from_le_bytes(*own_next) > next
+        })
+        .unwrap_or(present)
     }
 
     #[inline]

@@ -67,6 +67,40 @@ fn variants_agree_on_two_groups() {
     }
 }
 
+fn check_next_heads(random: &mut Random, heads: &[[u64; 2]; heads::GROUP], [head, next]: [u64; 2]) {
+    let column = |of: usize| -> Vec<u8> { heads.iter().flat_map(|both| both[of].to_le_bytes()).collect() };
+    let present = random.below(heads.len() + 1);
+    let is_greater = |both: &[u64; 2]| both[0] == head && both[1] > next;
+    let rank = heads[..present].iter().position(is_greater).unwrap_or(present);
+    struct Expected([Vec<u8>; 2], usize, [u64; 2], usize);
+    impl ForEachKind for Expected {
+        fn check(&mut self, name: &str, vectors: impl Vectors) {
+            let Expected(columns, present, [head, next], rank) = self;
+            let [heads, next_heads] = [0, 1].map(|of| columns[of][..].try_into().unwrap());
+            let found = vectors.rank_of_next_head(heads, next_heads, *present, *head, *next);
+            assert_eq!(found, *rank, "{name}: {head}, {next} among {present} of {columns:?}");
+        }
+    }
+    let mut expected = Expected([column(0), column(1)], present, [head, next], rank);
+    heads::for_each_kind(&mut expected);
+    expected.check("detected", heads::Detected);
+}
+
+#[test]
+fn variants_agree_on_next_heads() {
+    let mut random = Random::new(seed());
+    let edges = [0, 1, (1 << 63) - 1, 1 << 63, u64::MAX - 1, u64::MAX];
+    for _ in 0..2000 {
+        let mut heads: [[u64; 2]; heads::GROUP] =
+            std::array::from_fn(|_| std::array::from_fn(|_| edges[random.below(edges.len())]));
+        heads.sort_unstable();
+        for _ in 0..16 {
+            let key = std::array::from_fn(|_| edges[random.below(edges.len())]);
+            check_next_heads(&mut random, &heads, key);
+        }
+    }
+}
+
 #[test]
 fn variants_agree_on_groups() {
     let mut random = Random::new(seed());

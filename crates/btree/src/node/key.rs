@@ -75,14 +75,15 @@ impl<'a> SearchKey<'a> {
         self.suffix.get(HEAD_BYTES..).unwrap_or(&[])
     }
 
-    /// Compares the suffix of an item with this key. Both have the same head, and the same head of the bytes
-    /// after it; the suffix has `length` bytes, and `rest` contains those after its first head.
+    /// Compares the suffix of an item with this key. Both have the same head, and after it the same `equal`
+    /// bytes, some of which may be zeros behind the end. The suffix has `length` bytes, and `rest` contains
+    /// those after its head.
     #[inline]
-    pub(crate) fn compare_after_next_head(&self, length: usize, rest: &[u8]) -> Ordering {
-        if length.min(self.suffix.len()) <= 2 * HEAD_BYTES {
+    pub(crate) fn compare_after(&self, equal: usize, length: usize, rest: &[u8]) -> Ordering {
+        if length.min(self.suffix.len()) <= HEAD_BYTES + equal {
             return length.cmp(&self.suffix.len());
         }
-        rest[HEAD_BYTES..].cmp(&self.rest()[HEAD_BYTES..])
+        rest[equal..].cmp(&self.rest()[equal..])
     }
 
     /// Returns whether a suffix with the same head is this key. It has `length` bytes; `bytes` begins with
@@ -107,8 +108,18 @@ impl<'a> SearchKey<'a> {
 }
 
 /// Returns the length of the common prefix of two byte strings.
+#[inline]
 pub(crate) fn common_length(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+    let (words_of_a, words_of_b) = (a.as_chunks().0, b.as_chunks().0);
+    let mut length = 0;
+    for (x, y) in words_of_a.iter().zip(words_of_b) {
+        let difference = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
+        if difference != 0 {
+            return length + difference.trailing_zeros() as usize / 8;
+        }
+        length += HEAD_BYTES;
+    }
+    length + a[length..].iter().zip(&b[length..]).take_while(|(x, y)| x == y).count()
 }
 
 /// Returns the length of the common prefix of all keys from `low` up to but not including `high`.
@@ -167,7 +178,7 @@ mod tests {
                 let key = SearchKey::new(search_key);
                 if head(rest) == head(key.rest()) {
                     assert_eq!(
-                        key.compare_after_next_head(suffix.len(), rest),
+                        key.compare_after(HEAD_BYTES, suffix.len(), rest),
                         suffix.cmp(search_key),
                         "{suffix:?} {search_key:?}"
                     );
@@ -176,6 +187,16 @@ mod tests {
                     let is_equal = key.equals_rest(suffix.len(), &[rest, behind].concat());
                     assert_eq!(is_equal, suffix == search_key, "{suffix:?} {search_key:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn common_lengths_are_counted_in_bytes() {
+        for (length, more) in (0..20).flat_map(|length| [0, 1, 9].map(|more| (length, more))) {
+            let a = [vec![7; length], vec![1; more]].concat();
+            for b in [vec![7; length], [vec![7; length], vec![2; 9]].concat()] {
+                assert_eq!([common_length(&a, &b), common_length(&b, &a)], [length; 2], "{a:?} {b:?}");
             }
         }
     }

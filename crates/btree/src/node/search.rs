@@ -126,7 +126,7 @@ pub(crate) fn item_bytes(view: View<'_>, near: Near) -> Range<usize> {
 /// refined.
 #[inline(always)]
 pub(crate) fn lower_bound_in(view: View<'_>, search_key: SearchKey<'_>, near: Near) -> SortedPosition {
-    let (position, found) = view.columns().lower_bound(Detected, search_key, near.range());
+    let (position, found) = view.columns().lower_bound(search_key, near.range());
     SortedPosition { position, found }
 }
 

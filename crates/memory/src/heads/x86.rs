@@ -54,6 +54,19 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
+    fn rank_of_next_head(
+        self,
+        heads: &[u8; GROUP_BYTES],
+        next_heads: &[u8; GROUP_BYTES],
+        present: usize,
+        head: u64,
+        next: u64,
+    ) -> usize {
+        // SAFETY: the machine has AVX-512, because `self` exists.
+        unsafe { next_head_avx512(heads, next_heads, present, head, next) }
+    }
+
+    #[inline(always)]
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize {
         // SAFETY: the machine has AVX-512, because `self` exists.
         unsafe { others_avx512(group, head) }
@@ -71,6 +84,19 @@ impl Vectors for Avx2 {
     fn rank_in_two_groups(self, groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
         // SAFETY: the machine has AVX2, because `self` exists.
         unsafe { two_groups_avx2(groups, present, head) }
+    }
+
+    #[inline(always)]
+    fn rank_of_next_head(
+        self,
+        heads: &[u8; GROUP_BYTES],
+        next_heads: &[u8; GROUP_BYTES],
+        present: usize,
+        head: u64,
+        next: u64,
+    ) -> usize {
+        // SAFETY: the machine has AVX2, because `self` exists.
+        unsafe { next_head_avx2(heads, next_heads, present, head, next) }
     }
 
     #[inline(always)]
@@ -206,6 +232,19 @@ fn two_groups_avx512(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) 
 
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
+fn next_head_avx512(
+    heads: &[u8; GROUP_BYTES],
+    next_heads: &[u8; GROUP_BYTES],
+    present: usize,
+    head: u64,
+    next: u64,
+) -> usize {
+    let before = !equal_avx512(heads, head) | not_greater_avx512::<{ u8::MAX }>(next_heads, next);
+    (!before).trailing_zeros().min(present as u32) as usize
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,popcnt")]
 fn others_avx512(group: &[u8; GROUP_BYTES], head: u64) -> usize {
     // The comparison skips the first head: without the bit of its lane, the result needs no mask.
     not_greater_avx512::<{ !1 }>(group, head).count_ones() as usize
@@ -225,6 +264,17 @@ fn not_greater_avx512<const FIRST: u8>(group: &[u8; GROUP_BYTES], head: u64) -> 
     u32::from(low) | u32::from(high) << 8
 }
 
+/// Returns one bit for each head of a group that equals another one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn equal_avx512(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
+    let other = _mm512_set1_epi64(head.cast_signed());
+    let start = group.as_ptr().cast::<i64>();
+    // SAFETY: both loads are in the group; they need no alignment.
+    let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
+    u32::from(_mm512_cmpeq_epi64_mask(low, other)) | u32::from(_mm512_cmpeq_epi64_mask(high, other)) << 8
+}
+
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn group_avx2(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
@@ -237,6 +287,19 @@ fn two_groups_avx2(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) ->
     let (groups, _) = groups.as_chunks();
     let greater = greater_avx2(&groups[0], head) | greater_avx2(&groups[1], head) << GROUP;
     greater.trailing_zeros().min(present as u32) as usize
+}
+
+#[inline]
+#[target_feature(enable = "avx2,popcnt")]
+fn next_head_avx2(
+    heads: &[u8; GROUP_BYTES],
+    next_heads: &[u8; GROUP_BYTES],
+    present: usize,
+    head: u64,
+    next: u64,
+) -> usize {
+    let after = equal_avx2(heads, head) & greater_avx2(next_heads, next);
+    after.trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]
@@ -260,4 +323,19 @@ fn greater_avx2(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
         greater |= (_mm256_movemask_pd(_mm256_castsi256_pd(is_greater)) as u32) << (4 * lane);
     }
     greater
+}
+
+/// Returns one bit for each head of a group that equals another one.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn equal_avx2(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
+    let other = _mm256_set1_epi64x(head.cast_signed());
+    let mut equal = 0;
+    for lane in 0..4 {
+        // SAFETY: the load is in the group; it needs no alignment.
+        let heads = unsafe { _mm256_loadu_si256(group.as_ptr().cast::<__m256i>().add(lane)) };
+        let is_equal = _mm256_castsi256_pd(_mm256_cmpeq_epi64(heads, other));
+        equal |= (_mm256_movemask_pd(is_equal) as u32) << (4 * lane);
+    }
+    equal
 }

@@ -294,6 +294,13 @@ impl<'a> Columns<'a> {
         self.from(self.next_heads_start())[..HEAD_BYTES * self.count()].as_chunks().0
     }
 
+    /// Returns the next head of a separator of an interior node some of whose separators have items.
+    #[inline(always)]
+    fn next_head(self, index: usize) -> u64 {
+        let bytes = self.from(self.next_heads_start() + HEAD_BYTES * index);
+        u64::from_le_bytes(*bytes.first_chunk().expect("a next head has eight bytes"))
+    }
+
     /// Returns an element of the children of an interior node.
     #[inline]
     pub(crate) fn child_word(self, index: usize) -> u64 {
@@ -375,8 +382,8 @@ impl<'a> Columns<'a> {
     /// Returns the length of the key suffix at an index, and the bytes of the node from those after its head
     /// on, for comparisons with keys that have the same head.
     #[inline(always)]
-    fn suffix_from(self, index: usize) -> (usize, &'a [u8]) {
-        let (header, bytes) = match self.is_leaf() {
+    fn suffix_of<const LEAF: bool>(self, index: usize) -> (usize, &'a [u8]) {
+        let (header, bytes) = match LEAF {
             true => self.item_bytes(index),
             false => match self.rest_offset(index) {
                 0 => return (determined_length(self.head(index)), &[]),

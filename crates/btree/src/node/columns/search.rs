@@ -14,8 +14,8 @@ use crate::node::item::{Item, ItemHeader};
 use crate::node::key::{SearchKey, head};
 use crate::node::suffix::HEAD_BYTES;
 
-/// Separators that are compared one after the other. A root often has as few.
-const FEW: usize = 4;
+/// Groups of next heads that are compared one after the other.
+const NEXT_HEAD_GROUPS: usize = 2;
 
 impl Columns<'_> {
     /// Returns the last group of heads whose first head is not greater than `head`, or the first group.
@@ -119,26 +119,82 @@ impl Columns<'_> {
         if !self.has_separator_items() {
             return last + 1;
         }
-        let (next, column) = (head(search_key.rest()), self.next_heads());
-        let next_head = |index: usize| u64::from_le_bytes(column[index]);
-        let has_head = |index: usize| self.head(index) == search_key.head;
-        let mut end = last + 1;
-        if end <= FEW {
-            while end > 0 && has_head(end - 1) && next_head(end - 1) > next {
-                end -= 1;
-            }
-        } else {
-            let start = self.first_equal_head(vectors, search_key.head, last);
-            end = start + rank(vectors, &column[start..end], next);
-        }
+        let next = head(search_key.rest());
+        let end = self.rank_of_next_head(vectors, search_key.head, next, last);
         match end.checked_sub(1) {
-            Some(before) if has_head(before) && next_head(before) == next => {
-                let equal = self.first_equal_head(vectors, search_key.head, last)..last + 1;
-                let (index, is_equal) = self.lower_bound(vectors, search_key, equal);
-                index + usize::from(is_equal)
+            Some(before) if self.has_heads(before, search_key.head, next) => {
+                self.separators_with_equal_next_heads(vectors, search_key, next, before)
             }
             _ => end,
         }
+    }
+
+    /// Returns the number of separators that are not greater than `search_key`. The last one with the same
+    /// head and the same next head is at `last`.
+    #[inline(always)]
+    fn separators_with_equal_next_heads(
+        self,
+        vectors: impl Vectors,
+        search_key: SearchKey<'_>,
+        next: u64,
+        last: usize,
+    ) -> usize {
+        let (length, bytes) = self.suffix_of::<false>(last);
+        let rest = &bytes[..length.saturating_sub(HEAD_BYTES)];
+        if search_key.compare_after(HEAD_BYTES, length, rest).is_le() {
+            return last + 1;
+        }
+        match last.checked_sub(1) {
+            Some(before) if self.has_heads(before, search_key.head, next) => {
+                let first = self.first_equal_next_head(vectors, search_key.head, next, before);
+                let (index, is_equal) = self.lower_bound_by_rest::<false>(search_key, first..last);
+                index + usize::from(is_equal)
+            }
+            _ => last,
+        }
+    }
+
+    /// Returns whether a separator has a head and a next head.
+    #[inline(always)]
+    fn has_heads(self, index: usize, head: u64, next: u64) -> bool {
+        self.head(index) == head && self.next_head(index) == next
+    }
+
+    /// Returns the index of the first separator with a head whose next head is greater than `next`. The last
+    /// one with this head is at `last`.
+    #[inline(always)]
+    fn rank_of_next_head(self, vectors: impl Vectors, head: u64, next: u64, last: usize) -> usize {
+        let mut end = last + 1;
+        // Groups of sixteen, because the lines of the key's group are prefetched and those before it are not.
+        for _ in 0..NEXT_HEAD_GROUPS {
+            let start = (end - 1) & !(heads::GROUP - 1);
+            let next_heads = self.from(self.next_heads_start() + HEAD_BYTES * start).first_chunk();
+            let (Some(heads), Some(next_heads)) = (self.heads_from(start).first_chunk(), next_heads) else {
+                break;
+            };
+            let rank = vectors.rank_of_next_head(heads, next_heads, end - start, head, next);
+            if rank > 0 || start == 0 || self.head(start - 1) != head {
+                return start + rank;
+            }
+            end = start;
+        }
+        self.rank_in_next_heads(vectors, head, next, last)
+    }
+
+    /// As above, by halving: many separators have this head, or the node is nearly empty.
+    #[inline(never)]
+    fn rank_in_next_heads(self, vectors: impl Vectors, head: u64, next: u64, last: usize) -> usize {
+        let first = self.first_equal_head(vectors, head, last);
+        first + rank(vectors, &self.next_heads()[first..=last], next)
+    }
+
+    /// Returns the index of the first separator with a head and a next head, as that at `last` has them.
+    #[inline(never)]
+    fn first_equal_next_head(self, vectors: impl Vectors, head: u64, next: u64, last: usize) -> usize {
+        next.checked_sub(1).map_or_else(
+            || self.first_equal_head(vectors, head, last),
+            |less| self.rank_in_next_heads(vectors, head, less, last),
+        )
     }
 }
 
@@ -164,7 +220,7 @@ impl<'a> Columns<'a> {
     #[inline(always)]
     pub(crate) fn find(self, search_key: SearchKey<'_>, equal: Range<usize>) -> Option<Item<'a>> {
         if equal.len() > 1 {
-            return self.find_among_equal_heads(search_key, equal);
+            return self.find_among_equal_heads(search_key, equal).map(|index| self.item(index));
         }
         let index = equal.into_iter().next()?;
         self.equals(index, search_key).then(|| self.item(index))
@@ -178,14 +234,13 @@ impl<'a> Columns<'a> {
         search_key: SearchKey<'_>,
         equal: Range<usize>,
     ) -> Option<(ItemHeader, &'a [u8])> {
-        if equal.is_empty() {
-            return None;
-        }
-        if equal.len() > 1 {
-            return self.find_among_equal_heads(search_key, equal).map(|item| (item.header, item.value()));
-        }
-        let (header, bytes) = self.item_bytes(equal.start);
-        let is_equal = search_key.equals_rest(header.suffix_bytes(), bytes);
+        let is_tied = equal.len() > 1;
+        let index = match is_tied {
+            true => self.find_among_equal_heads(search_key, equal)?,
+            false => equal.into_iter().next()?,
+        };
+        let (header, bytes) = self.item_bytes(index);
+        let is_equal = is_tied || search_key.equals_rest(header.suffix_bytes(), bytes);
         let value_start = header.suffix_bytes().saturating_sub(HEAD_BYTES);
         is_equal.then(|| (header, &bytes[value_start..][..header.value_bytes()]))
     }

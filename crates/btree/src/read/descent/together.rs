@@ -176,11 +176,20 @@ fn prefetch_group(node: Node<'_>, columns: Columns<'_>, group: usize) {
     }
 }
 
-/// Prefetches items with equal heads, which a search compares.
+/// Prefetches the items with equal heads that a search compares: all of a few, and of many the last one and
+/// those in the middle in its first steps.
 #[inline(never)]
 fn prefetch_equal(node: Node<'_>, columns: Columns<'_>, equal: Range<usize>) {
-    let Range { start, end } = columns.item_range(equal);
-    node.prefetch_range(start + ITEM_BYTES, end.min(start + EQUAL_BYTES_MAX));
+    let (start, end) = (columns.item_offset(equal.start), columns.item_offset(equal.end));
+    if end - start <= EQUAL_BYTES_MAX {
+        return node.prefetch_range(start + ITEM_BYTES, end);
+    }
+    let quarter = |number: usize| equal.start + equal.len() * number / 4;
+    for index in [quarter(1), quarter(2), quarter(3), equal.end - 1] {
+        let at = columns.item_offset(index);
+        node.prefetch_lines::<1>(at);
+        node.prefetch_lines::<1>(at + ITEM_BYTES / 2);
+    }
 }
 
 /// Prefetches the elements of a group in a column of heads or children, of which 16 take two lines.
