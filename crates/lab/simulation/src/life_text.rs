@@ -77,7 +77,7 @@ fn memory_text(event: &Event) -> String {
             format!("reads lines {first} to {} of the node, by {by}", (first + count).saturating_sub(1))
         }
         layout::EVENT_LINES if detail != 0 => "memory failed".into(),
-        layout::EVENT_LINES if argument == 0 => "received the last line of a read of the leaf".into(),
+        layout::EVENT_LINES if argument == 0 => "received the last line of a read of the node".into(),
         layout::EVENT_LINES => format!("received the last line of the buffer at {argument:#x}"),
         layout::EVENT_HOST_READ => format!("host memory accepts a read of {detail} bytes at {argument:#x}"),
         layout::EVENT_HOST_LINES => "host memory has responded".into(),
