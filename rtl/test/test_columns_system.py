@@ -4,44 +4,28 @@ buffers are reused often."""
 import random
 
 import cocotb
-from buffers import within_page
 from memories import HostMemory, drams
 from places import Places
 from records import record
 from runner import simulate
 from streams import start
 from test_memory_system import OFF, Clients
-from test_node_cache_system import Nodes, check_lines
+from test_node_cache_system import Nodes, read_at_place
 
 COUNTERS = record("memory_counters_t")
 LIDS = 512
 
 
-async def read_leaf(places, nodes, index: int):
-    """Executes one operation of a place, with up to two reads in flight."""
-    operation = object()
-    nodes.operations.add(operation)
-    lid, count = random.choice(list(nodes.mapped)), random.choice((1, 3, 3))
-    lines = await places.request(index, by_lid=1, lid=lid, columns=1, first=0, count=count)
-    address = next(buffer for buffer in nodes.contents if nodes.line(buffer) == lines[0]["data"])
-    content = nodes.contents[address]
-    check_lines(nodes, lines, address, 0, count)
-    for _ in range(random.randint(0, 3)):
-        reads = []
-        for _ in range(random.randint(1, 2)):
-            at, most = random.choice(((3, 2), (20, 8), (random.randrange(1, 70), random.randint(1, 10))))
-            count, columns = within_page(address, at, most), random.random() < 0.8
-            number = await places.begin(index, follows=1, columns=columns, first=at, count=count)
-            reads.append((number, at, count))
-        for number, at, count in reads:
-            check_lines(nodes, await places.end(index, number), address, at, count)
-    assert nodes.contents[address] == content, "the model reused a buffer too early"
-    nodes.operations.remove(operation)
+def more_of_a_leaf(_lid: int):
+    """Returns what a place may read of a leaf after its first lines."""
+    at, most = random.choice(((3, 2), (20, 8), (random.randrange(1, 70), random.randint(1, 10))))
+    return at, most, {"columns": random.random() < 0.8}
 
 
 async def read_leaves(places, nodes, index, rounds):
     for _ in range(rounds):
-        await read_leaf(places, nodes, index)
+        count = random.choice((1, 3, 3))
+        await read_at_place(places, nodes, index, count, lambda _lid: {"columns": 1}, more_of_a_leaf)
 
 
 async def run(dut, stall, pause, rounds=40, **switches):

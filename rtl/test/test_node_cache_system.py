@@ -80,23 +80,23 @@ async def read_node(clients, nodes, index: int):
     nodes.operations.remove(operation)
 
 
-async def read_node_at_place(places, nodes, index: int):
-    """Executes one operation of a place, which may have two further reads in flight."""
+async def read_at_place(places, nodes, index: int, count: int, name, more):
+    """Executes one operation of a place, which may have two further reads in flight: reads `count` lines of a
+    node by LID, then more lines of this buffer. `name` and `more` return the fields of these reads for a LID,
+    `more` also the first line and the most lines."""
     operation = object()
     nodes.operations.add(operation)
     lid = random.choice(list(nodes.mapped))
-    name = {"lid": lid, "depth": DEPTHS[lid]}
-    lines = await places.request(index, **name, by_lid=1, cacheable=1, first=0, count=8)
+    lines = await places.request(index, by_lid=1, lid=lid, first=0, count=count, **name(lid))
     address = next(buffer for buffer in nodes.contents if nodes.line(buffer) == lines[0]["data"])
     content = nodes.contents[address]
-    check_lines(nodes, lines, address, 0, 8)
+    check_lines(nodes, lines, address, 0, count)
     for _ in range(random.randint(0, 3)):
         reads = []
         for _ in range(random.randint(1, 2)):
-            at, most = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
-            count, kept = within_page(address, at, most), random.random() < 0.9
-            read = {"follows": 1, "cacheable": kept, "first": at, "count": count}
-            reads.append((await places.begin(index, **name, **read), at, count))
+            at, most, fields = more(lid)
+            count = within_page(address, at, most)
+            reads.append((await places.begin(index, follows=1, first=at, count=count, **fields), at, count))
         for number, at, count in reads:
             check_lines(nodes, await places.end(index, number), address, at, count)
     assert nodes.contents[address] == content, "the model reused a buffer too early"
@@ -120,9 +120,18 @@ async def read_nodes(clients, nodes, index, rounds):
         await read_node(clients, nodes, index)
 
 
+def more_of_a_node(lid: int):
+    """Returns what a place may read of a node after its first lines."""
+    at, most = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
+    return at, most, {"lid": lid, "depth": DEPTHS[lid], "cacheable": random.random() < 0.9}
+
+
 async def read_nodes_at_place(places, nodes, index, rounds):
+    def name(lid: int):
+        return {"depth": DEPTHS[lid], "cacheable": 1}
+
     for _ in range(rounds):
-        await read_node_at_place(places, nodes, index)
+        await read_at_place(places, nodes, index, 8, name, more_of_a_node)
 
 
 async def run(dut, stall, pause, **switches):

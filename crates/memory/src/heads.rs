@@ -54,16 +54,10 @@ pub trait Vectors: Copy {
         }
     }
 
-    /// Returns the number of elements of a group before the first one whose head is `head` and whose next
-    /// head is greater than `next`. Only the first `present` elements count.
-    fn rank_of_next_head(
-        self,
-        heads: &[u8; GROUP_BYTES],
-        next_heads: &[u8; GROUP_BYTES],
-        present: usize,
-        head: u64,
-        next: u64,
-    ) -> usize;
+    /// Returns the number of elements of a group before the first one that has the head of a key and a
+    /// greater next head. `columns` and `key` have heads and next heads. Only the first `present` elements
+    /// count.
+    fn rank_of_next_head(self, columns: [&[u8; GROUP_BYTES]; 2], present: usize, key: [u64; 2]) -> usize;
 
     /// Returns the number of heads of a group but the first that are not greater than `head`.
     fn rank_after_first(self, group: &[u8; GROUP_BYTES], head: u64) -> usize;
@@ -127,24 +121,16 @@ impl Vectors for Detected {
     }
 
     #[inline]
-    fn rank_of_next_head(
-        self,
-        heads: &[u8; GROUP_BYTES],
-        next_heads: &[u8; GROUP_BYTES],
-        present: usize,
-        head: u64,
-        next: u64,
-    ) -> usize {
+    fn rank_of_next_head(self, columns: [&[u8; GROUP_BYTES]; 2], present: usize, key: [u64; 2]) -> usize {
         struct Rank<'g>([&'g [u8; GROUP_BYTES]; 2], usize, [u64; 2]);
         impl Vectorized for Rank<'_> {
             type Output = usize;
             #[inline(always)]
             fn run(self, vectors: impl Vectors) -> usize {
-                let Rank([heads, next_heads], present, [head, next]) = self;
-                vectors.rank_of_next_head(heads, next_heads, present, head, next)
+                vectors.rank_of_next_head(self.0, self.1, self.2)
             }
         }
-        vectorized(Rank([heads, next_heads], present, [head, next]))
+        vectorized(Rank(columns, present, key))
     }
 
     #[inline]
@@ -173,18 +159,11 @@ impl Vectors for Portable {
     }
 
     #[inline]
-    fn rank_of_next_head(
-        self,
-        heads: &[u8; GROUP_BYTES],
-        next_heads: &[u8; GROUP_BYTES],
-        present: usize,
-        head: u64,
-        next: u64,
-    ) -> usize {
-        let (heads, _) = heads[..HEAD_BYTES * present].as_chunks();
-        let mut both = heads.iter().zip(next_heads.as_chunks().0);
-        both.position(|(own, own_next)| {
-            u64::from_le_bytes(*own) == head && u64::from_le_bytes(*own_next) > next
+    fn rank_of_next_head(self, columns: [&[u8; GROUP_BYTES]; 2], present: usize, key: [u64; 2]) -> usize {
+        let [heads, next_heads] = columns.map(|column| column[..HEAD_BYTES * present].as_chunks().0);
+        let mut both = heads.iter().zip(next_heads);
+        both.position(|(head, next)| {
+            u64::from_le_bytes(*head) == key[0] && u64::from_le_bytes(*next) > key[1]
         })
         .unwrap_or(present)
     }

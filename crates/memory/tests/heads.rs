@@ -75,10 +75,10 @@ fn check_next_heads(random: &mut Random, heads: &[[u64; 2]; heads::GROUP], [head
     struct Expected([Vec<u8>; 2], usize, [u64; 2], usize);
     impl ForEachKind for Expected {
         fn check(&mut self, name: &str, vectors: impl Vectors) {
-            let Expected(columns, present, [head, next], rank) = self;
-            let [heads, next_heads] = [0, 1].map(|of| columns[of][..].try_into().unwrap());
-            let found = vectors.rank_of_next_head(heads, next_heads, *present, *head, *next);
-            assert_eq!(found, *rank, "{name}: {head}, {next} among {present} of {columns:?}");
+            let Expected(columns, present, key, rank) = self;
+            let both = [0, 1].map(|of| columns[of][..].try_into().unwrap());
+            let found = vectors.rank_of_next_head(both, *present, *key);
+            assert_eq!(found, *rank, "{name}: {key:?} among {present} of {columns:?}");
         }
     }
     let mut expected = Expected([column(0), column(1)], present, [head, next], rank);

@@ -54,16 +54,9 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
-    fn rank_of_next_head(
-        self,
-        heads: &[u8; GROUP_BYTES],
-        next_heads: &[u8; GROUP_BYTES],
-        present: usize,
-        head: u64,
-        next: u64,
-    ) -> usize {
+    fn rank_of_next_head(self, columns: [&[u8; GROUP_BYTES]; 2], present: usize, key: [u64; 2]) -> usize {
         // SAFETY: the machine has AVX-512, because `self` exists.
-        unsafe { next_head_avx512(heads, next_heads, present, head, next) }
+        unsafe { next_head_avx512(columns, present, key) }
     }
 
     #[inline(always)]
@@ -87,16 +80,9 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
-    fn rank_of_next_head(
-        self,
-        heads: &[u8; GROUP_BYTES],
-        next_heads: &[u8; GROUP_BYTES],
-        present: usize,
-        head: u64,
-        next: u64,
-    ) -> usize {
+    fn rank_of_next_head(self, columns: [&[u8; GROUP_BYTES]; 2], present: usize, key: [u64; 2]) -> usize {
         // SAFETY: the machine has AVX2, because `self` exists.
-        unsafe { next_head_avx2(heads, next_heads, present, head, next) }
+        unsafe { next_head_avx2(columns, present, key) }
     }
 
     #[inline(always)]
@@ -233,11 +219,9 @@ fn two_groups_avx512(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) 
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn next_head_avx512(
-    heads: &[u8; GROUP_BYTES],
-    next_heads: &[u8; GROUP_BYTES],
+    [heads, next_heads]: [&[u8; GROUP_BYTES]; 2],
     present: usize,
-    head: u64,
-    next: u64,
+    [head, next]: [u64; 2],
 ) -> usize {
     let before = !equal_avx512(heads, head) | not_greater_avx512::<{ u8::MAX }>(next_heads, next);
     (!before).trailing_zeros().min(present as u32) as usize
@@ -292,11 +276,9 @@ fn two_groups_avx2(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) ->
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn next_head_avx2(
-    heads: &[u8; GROUP_BYTES],
-    next_heads: &[u8; GROUP_BYTES],
+    [heads, next_heads]: [&[u8; GROUP_BYTES]; 2],
     present: usize,
-    head: u64,
-    next: u64,
+    [head, next]: [u64; 2],
 ) -> usize {
     let after = equal_avx2(heads, head) & greater_avx2(next_heads, next);
     after.trailing_zeros().min(present as u32) as usize

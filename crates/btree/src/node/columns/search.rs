@@ -172,7 +172,7 @@ impl Columns<'_> {
             let (Some(heads), Some(next_heads)) = (self.heads_from(start).first_chunk(), next_heads) else {
                 break;
             };
-            let rank = vectors.rank_of_next_head(heads, next_heads, end - start, head, next);
+            let rank = vectors.rank_of_next_head([heads, next_heads], end - start, [head, next]);
             if rank > 0 || start == 0 || self.head(start - 1) != head {
                 return start + rank;
             }
