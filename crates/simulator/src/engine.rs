@@ -112,10 +112,12 @@ impl Engine for SimulatedEngine {
         let Self { parameters, machine, requests } = self;
         let mut read_line = |address, line: &mut [u8; LINE_BYTES]| memory.read(address, line).is_ok();
         let mut is_done = false;
-        for _ in 0..parameters.cycles_a_step {
-            // A completed request leaves the accelerator's own window some cycles after its completion.
+        for cycle in 0.. {
+            // A completed request leaves the accelerator's own window some cycles after its completion. A step
+            // lasts until then, because a caller that has all completions may never call again.
             let has_left = machine.window().0 >= requests.bounds().0;
-            if has_left && (is_done || (requests.is_empty() && machine.is_idle())) {
+            let is_idle = requests.is_empty() && machine.is_idle();
+            if has_left && (is_done || is_idle || cycle >= parameters.cycles_a_step) {
                 return;
             }
             machine.cycle(&mut read_line, &mut |completion| {
@@ -189,16 +191,11 @@ mod tests {
         }
     }
 
-    /// While a writer waits for space in the command queue, nothing reads host memory for the accelerator,
-    /// which has many requests in flight.
-    #[test]
-    fn a_waiting_writer_does_not_depend_on_reads() {
-        let simulator = Simulator { platform: Platform::IDEAL, ..Simulator::default() };
+    /// Returns an engine with an empty tree, and with as many gets in flight as it has slots.
+    fn engine_with_gets(simulator: Simulator) -> Box<dyn Engine> {
         let mut engine = simulator.engine(layout::NODE_BYTES_DEFAULT).expect("the shape is allowed");
-        let lid = Lid::new(1).expect("1 is a LID");
-        let address = |at: usize| BusAddress::new(8192 * (1 + at as u64)).expect("the address is aligned");
-        engine.map(lid, address(0));
-        engine.set_root(0, Some(lid));
+        engine.map(LID, address(0));
+        engine.set_root(0, Some(LID));
         let mut requests = Requests::default();
         let read = Read::Get(b"key");
         requests.push(&Request { identifier: 0, table: 0, version: None, read }).expect("the key is short");
@@ -207,11 +204,41 @@ mod tests {
             request[..8].copy_from_slice(&identifier.to_le_bytes());
             assert!(engine.submit(&request));
         }
+        engine
+    }
+
+    const LID: Lid = Lid::new(1).expect("1 is a LID");
+
+    fn address(at: usize) -> BusAddress {
+        BusAddress::new(8192 * (1 + at as u64)).expect("the address is aligned")
+    }
+
+    /// While a writer waits for space in the command queue, nothing reads host memory for the accelerator,
+    /// which has many requests in flight.
+    #[test]
+    fn a_waiting_writer_does_not_depend_on_reads() {
+        let mut engine = engine_with_gets(Simulator { platform: Platform::IDEAL, ..Simulator::default() });
         let mut completed = 0;
         while completed == 0 {
             engine.step(&Zeros, &mut |_| completed += 1);
         }
-        (0..2 * COMMANDS_MAX).for_each(|at| engine.map(lid, address(at)));
+        (0..2 * COMMANDS_MAX).for_each(|at| engine.map(LID, address(at)));
+        while completed < SLOTS {
+            engine.step(&Zeros, &mut |_| completed += 1);
+        }
+        assert_eq!(engine.window().oldest_in_flight, SLOTS as u64 + 1);
+    }
+
+    /// The step that returns the last completion also ends the window: the caller has no reason for another
+    /// one, and memory is not reclaimed before.
+    #[test]
+    fn completed_requests_leave_the_window_in_the_same_step() {
+        let mut engine = engine_with_gets(Simulator {
+            platform: Platform::IDEAL,
+            cycles_a_step: 1,
+            ..Simulator::default()
+        });
+        let mut completed = 0;
         while completed < SLOTS {
             engine.step(&Zeros, &mut |_| completed += 1);
         }

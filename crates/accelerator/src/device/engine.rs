@@ -44,7 +44,8 @@ pub trait Engine: Send {
     /// that it names is pinned, and no other request in flight has the same identifier.
     fn submit(&mut self, request: &[u8]) -> bool;
 
-    /// Advances the operations a little. Passes each available completion to `complete`.
+    /// Advances the operations a little. Passes each available completion to `complete`. The step that
+    /// completes the last operation also empties the window, because its caller may never step again.
     fn step(&mut self, memory: &dyn HostMemory, complete: &mut dyn FnMut(&[u8]));
 
     /// The operations in flight.
