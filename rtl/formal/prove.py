@@ -74,6 +74,21 @@ PROOFS = [
         (".writes_i(makes_entry || written_q.fills || written_q.drops)", ".writes_i(1'b0)"),
         ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
+    Proof("top_nodes", 14, 0, [
+        # Any buffer of a LID is read; an entry without lines; a copy that has failed, or that a drop does not end.
+        # That the filler awaits earlier hits needs longer runs: a planted bug.
+        ("uses = takes && is_top && is_here", "uses = takes && is_top && is_known"),
+        (".filled_i(filled),", ".filled_i(fills),"),
+        (".failed_i(failed),", ".failed_i(1'b0),"),
+        (") u_entries (", ") u_entries (.drop_valid_i(1'b0),"),
+    ]),
+    Proof("descent_leaves", 7, 0, [
+        # A place is free before its request is read; its request is replaced; a leaf has a newer result.
+        ("else if (end_valid_i[index] && end_ready_o[index]) waits_q[index] <= 1'b1;", ""),
+        (".read_address_i(place)", ".read_address_i('0)"),
+        (".read_i(loads)", ".read_i(valid)"),
+        ("if (loads) found_q <= found;", "found_q <= found;"),
+    ]),
     Proof("leaf_prefetcher", 17, 0, [
         # A part is lost; a fetch beyond the node; the log of a copy; log entries as columns.
         ("wants : left_q & ~part;", "wants : left_q & (left_q - 2'd3);"),
