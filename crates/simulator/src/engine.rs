@@ -38,7 +38,7 @@ impl Default for Simulator {
         Self {
             platform: Platform::PAPER,
             seed: 1,
-            in_flight: SLOTS,
+            in_flight: REQUEST_SLOTS,
             cycles_a_step: 256,
             cache: true,
             cache_halvings: 0,
@@ -49,8 +49,8 @@ impl Default for Simulator {
     }
 }
 
-/// `SlotCount` of accelerator_top.
-const SLOTS: usize = 256;
+/// Most requests in flight: `SlotCount` of accelerator_top.
+pub const REQUEST_SLOTS: usize = 256;
 
 /// Capacity of the cache in nodes: `CacheSets` and `CacheWays` of memory_system.
 pub const CACHE_NODES: u64 = 1024 * 4;
@@ -59,7 +59,7 @@ impl Engines for Simulator {
     fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error> {
         let reject = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
         match *self {
-            Self { in_flight, .. } if !(1..=SLOTS).contains(&in_flight) => {
+            Self { in_flight, .. } if !(1..=REQUEST_SLOTS).contains(&in_flight) => {
                 reject("in_flight", in_flight, "1 to 256")
             }
             Self { cycles_a_step: 0, .. } => reject("cycles_a_step", 0, "1 and more"),
@@ -200,7 +200,7 @@ mod tests {
         let read = Read::Get(b"key");
         requests.push(&Request { identifier: 0, table: 0, version: None, read }).expect("the key is short");
         let mut request = requests.bytes().to_vec();
-        for identifier in 0..SLOTS as u64 {
+        for identifier in 0..REQUEST_SLOTS as u64 {
             request[..8].copy_from_slice(&identifier.to_le_bytes());
             assert!(engine.submit(&request));
         }
@@ -223,10 +223,10 @@ mod tests {
             engine.step(&Zeros, &mut |_| completed += 1);
         }
         (0..2 * COMMANDS_MAX).for_each(|at| engine.map(LID, address(at)));
-        while completed < SLOTS {
+        while completed < REQUEST_SLOTS {
             engine.step(&Zeros, &mut |_| completed += 1);
         }
-        assert_eq!(engine.window().oldest_in_flight, SLOTS as u64 + 1);
+        assert_eq!(engine.window().oldest_in_flight, REQUEST_SLOTS as u64 + 1);
     }
 
     /// The step that returns the last completion also ends the window: the caller has no reason for another
@@ -239,9 +239,9 @@ mod tests {
             ..Simulator::default()
         });
         let mut completed = 0;
-        while completed < SLOTS {
+        while completed < REQUEST_SLOTS {
             engine.step(&Zeros, &mut |_| completed += 1);
         }
-        assert_eq!(engine.window().oldest_in_flight, SLOTS as u64 + 1);
+        assert_eq!(engine.window().oldest_in_flight, REQUEST_SLOTS as u64 + 1);
     }
 }

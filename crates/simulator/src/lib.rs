@@ -17,7 +17,7 @@ mod model;
 pub mod platform;
 mod request_window;
 
-pub use engine::{CACHE_NODES, Simulator};
+pub use engine::{CACHE_NODES, REQUEST_SLOTS, Simulator};
 pub use event::Event;
 pub use machine::{COMMANDS_MAX, Command, Machine, ReadLine, UpdateCounts};
 pub use model::cycles_simulated;

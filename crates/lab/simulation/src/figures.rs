@@ -242,21 +242,24 @@ impl Figure {
     }
 }
 
-/// Repeats the operations of a measurement until they fill on-board memory no more: the nodes and the columns
-/// that they need are there.
+/// Repeats the operations of a measurement until on-board memory is warm: the nodes and the columns that they
+/// need are there, except for those that displace each other.
 fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
+    let mut before = u64::MAX;
     for _ in 0..WARM_UPS_MAX {
-        let measured = simulation.measure(traffic, &Recording::default())?;
-        if measured.on_board.lines_written * FILLED_SHARE <= traffic.operations {
+        let filled = simulation.measure(traffic, &Recording::default())?.on_board.lines_written;
+        if filled * FILLED_SHARE <= traffic.operations || filled >= before - before / 8 {
             break;
         }
+        before = filled;
     }
     Ok(())
 }
 
 /// Most repetitions for a warm-up: operations with writes always fill something.
 const WARM_UPS_MAX: usize = 60;
-/// On-board memory is warm when no more than one line is written for this number of operations.
+/// On-board memory is warm when no more than one line is written for this number of operations, or hardly
+/// fewer than in the repetition before.
 const FILLED_SHARE: u64 = 10;
 
 /// The simulation of a point.

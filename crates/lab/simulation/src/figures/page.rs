@@ -57,16 +57,17 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     The figures of the [software accelerator](../README.md) have the same numbers.\n\nUnless a figure \
     says otherwise, 128 operations are in flight in a closed loop, and the store has 160,000 pairs of 16 \
     + 16 bytes in nodes of 8 KiB, so there are two levels of interior nodes above the leaves. Cache, load \
-    balancer and levels on chip are on. Figure 17 uses a store as large as that of the paper, 128 million \
-    pairs, whose tree has three levels of interior nodes; its operations run twice, so that the cache has \
-    all interior nodes that they need. In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
+    balancer and levels on chip are on. Figure 17 and a part of the figure of limits use a store as large as \
+    that of the paper, 128 million pairs, whose tree has three levels of interior nodes; their operations \
+    repeat beforehand until the cache has nearly all interior nodes, and on-board memory all columns, that \
+    they need. In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
     same height. Pairs were inserted one by one, so leaves have logs. The accelerator executes reads. The \
     code of the CPU executes writes at the same time, on 8 cores that each take 1 µs for a write; this \
     time is a parameter and not a measurement. Updates of writers reach the accelerator through its \
     registers, except for the nodes that exist at the start, whose words the simulator writes into the page \
     table. \
     Times are simulated and the same on every machine. A run of 1,500 operations includes its start and \
-    its end, which costs up to a tenth of throughput.\n";
+    its end, which costs up to a tenth of throughput; the figure of limits has 6,000, with 256 in flight.\n";
 
 /// Writes the page of all measurements in a folder.
 pub(super) fn write(folder: &Path) -> Result<(), Failure> {

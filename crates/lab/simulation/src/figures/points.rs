@@ -1,7 +1,7 @@
 //! The points of each figure.
 
 use honeycomb_simulator::platform::Platform;
-use honeycomb_simulator::{CACHE_NODES, Simulator};
+use honeycomb_simulator::{CACHE_NODES, REQUEST_SLOTS, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
 use super::Scale;
@@ -51,6 +51,13 @@ impl Scale {
         let traffic = Traffic { workload, ..self.traffic() };
         let (series, x) = (series.to_string(), x.to_string());
         Point { series, x, simulator: Simulator::default(), dataset: self.dataset(dataset), traffic }
+    }
+
+    /// Returns traffic that uses all request slots, and so many operations that those at the start and at the
+    /// end of a measurement, when slots are idle, hardly count.
+    fn saturating(self, traffic: Traffic) -> Traffic {
+        let factor = if self == Self::Full { 4 } else { 1 };
+        Traffic { operations: factor * traffic.operations, in_flight: REQUEST_SLOTS, ..traffic }
     }
 }
 
@@ -163,6 +170,7 @@ pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
 pub(super) fn limits(scale: Scale) -> Vec<Point> {
     let trees = [
         (PAPER, "8 KiB, 3 levels", Columns::InHostMemory),
+        (PAPER, "8 KiB, 3 levels, columns on board", Columns::OnBoard),
         (PAPER_NODES, "8 KiB, 2 levels", Columns::InHostMemory),
         (PAPER_NODES, "8 KiB, 2 levels, columns on board", Columns::OnBoard),
         (MIDDLE, "2 KiB, 2 levels", Columns::InHostMemory),
@@ -172,10 +180,8 @@ pub(super) fn limits(scale: Scale) -> Vec<Point> {
     let both = trees.into_iter().flat_map(|tree| all.map(|one| (tree, one)));
     both.map(|((dataset, nodes, columns), workload)| {
         let point = scale.point(workload, nodes, dataset, workload);
-        Point {
-            simulator: Simulator { leaf_columns: columns == Columns::OnBoard, ..point.simulator },
-            ..point
-        }
+        let simulator = Simulator { leaf_columns: columns == Columns::OnBoard, ..point.simulator };
+        Point { simulator, traffic: scale.saturating(point.traffic), ..point }
     })
     .collect()
 }
