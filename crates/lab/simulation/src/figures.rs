@@ -242,25 +242,26 @@ impl Figure {
     }
 }
 
-/// Repeats the operations of a measurement until on-board memory is warm: the nodes and the columns that they
-/// need are there, except for those that displace each other.
+/// Repeats the operations of a measurement until on-board memory is warm: hardly more lines come from it than
+/// in the repetition before.
 fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
-    let mut before = u64::MAX;
+    let mut before = 0;
     for _ in 0..WARM_UPS_MAX {
-        let filled = simulation.measure(traffic, &Recording::default())?.on_board.lines_written;
-        if filled * FILLED_SHARE <= traffic.operations || filled >= before - before / 8 {
+        let lines = simulation.measure(traffic, &Recording::default())?.lines;
+        let on_board = lines.cache + lines.columns;
+        if on_board <= before + before / WARM_SHARE {
             break;
         }
-        before = filled;
+        before = on_board;
     }
     Ok(())
 }
 
-/// Most repetitions for a warm-up: operations with writes always fill something.
+/// Most repetitions for a warm-up.
 const WARM_UPS_MAX: usize = 60;
-/// On-board memory is warm when no more than one line is written for this number of operations, or hardly
-/// fewer than in the repetition before.
-const FILLED_SHARE: u64 = 10;
+/// On-board memory is warm when a repetition adds no more than one of this number of lines. The columns of
+/// leaves, which are copied one after the other, add more.
+const WARM_SHARE: u64 = 100;
 
 /// The simulation of a point.
 struct Reusable {
