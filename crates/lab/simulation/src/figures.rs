@@ -79,9 +79,9 @@ const FIGURES: [Figure; 10] = [
             title: "length of scans",
             claim: "With scans of 24 pairs, throughput is 4.0 times that of eRPC-Masstree. The paper prints \
                 no rates.",
-            reason: "The paper compares servers; this figure shows the accelerator alone. A scan keeps its \
-                range scan unit for each of its pairs, and while a sibling leaf arrives. From 4 pairs on the \
-                units are busy for 94 to 98 % of the time, and the links for less than half.",
+            reason: "The paper compares servers; this figure shows the accelerator alone. Slots limit short \
+                scans. A scan keeps its range scan unit for each of its pairs: from 16 pairs on, units are \
+                busy for 88 to 94 % of the time.",
         },
         axis: "pairs of a scan",
         shape: Shape::Lines,
