@@ -75,8 +75,8 @@ PROOFS = [
         ("enters_update = update_valid && same_as_update == '0", "enters_update = update_valid"),
     ]),
     Proof("top_nodes", 14, 0, [
-        # Any buffer of a LID is read; an entry without lines; a copy that has failed, or that a drop does not end.
-        # That the filler awaits earlier hits needs longer runs: a planted bug.
+        # Any buffer of a LID is read; an entry without lines; a copy that has failed, or that a drop does not
+        # end. That the filler awaits earlier hits needs longer runs: a planted bug.
         ("uses = takes && is_top && is_here", "uses = takes && is_top && is_known"),
         (".filled_i(filled),", ".filled_i(fills),"),
         (".failed_i(failed),", ".failed_i(1'b0),"),

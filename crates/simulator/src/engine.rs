@@ -113,8 +113,8 @@ impl Engine for SimulatedEngine {
         let mut read_line = |address, line: &mut [u8; LINE_BYTES]| memory.read(address, line).is_ok();
         let mut is_done = false;
         for cycle in 0.. {
-            // A completed request leaves the accelerator's own window some cycles after its completion. A step
-            // lasts until then, because a caller that has all completions may never call again.
+            // A completed request leaves the accelerator's own window some cycles after its completion. A
+            // step lasts until then, because a caller that has all completions may never call again.
             let has_left = machine.window().0 >= requests.bounds().0;
             let is_idle = requests.is_empty() && machine.is_idle();
             if has_left && (is_done || is_idle || cycle >= parameters.cycles_a_step) {

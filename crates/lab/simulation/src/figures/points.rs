@@ -53,8 +53,8 @@ impl Scale {
         Point { series, x, simulator: Simulator::default(), dataset: self.dataset(dataset), traffic }
     }
 
-    /// Returns traffic that uses all request slots, and so many operations that those at the start and at the
-    /// end of a measurement, when slots are idle, hardly count.
+    /// Returns traffic that uses all request slots. It has more operations than other traffic, so the start
+    /// and the end of a measurement, when slots are idle, hardly count.
     fn saturating(self, traffic: Traffic) -> Traffic {
         let factor = if self == Self::Full { 4 } else { 1 };
         Traffic { operations: factor * traffic.operations, in_flight: REQUEST_SLOTS, ..traffic }
