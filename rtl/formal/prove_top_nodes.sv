@@ -58,7 +58,7 @@ module prove_top_nodes
     .burst_ready_o(burst_ready),
     .burst_address_i(buffer_of(burst_buffer_i)),
     .burst_lines_i(burst_lines_t'(1)),
-    .burst_tag_i(burst_tag_i),
+    .burst_tag_i({1'b0, burst_tag_i}),
     .name_i('{
       depth: burst_is_root_i ? DepthRoot : DepthSecond,
       buffer: '{cacheable: 1'b1, lid: lid_of(burst_lid_i), address: buffer_of(burst_buffer_i)}

@@ -243,7 +243,7 @@ impl Figure {
 }
 
 /// Repeats the operations of a measurement until on-board memory is warm: hardly more lines come from it than
-/// in the repetition before.
+/// in the repetition before. With 128 million pairs, this ends before the columns of all leaves are copied.
 fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
     let mut before = 0;
     for _ in 0..WARM_UPS_MAX {
@@ -259,8 +259,7 @@ fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
 
 /// Most repetitions for a warm-up.
 const WARM_UPS_MAX: usize = 60;
-/// On-board memory is warm when a repetition adds no more than one of this number of lines. The columns of
-/// leaves, which are copied one after the other, add more.
+/// On-board memory is warm when a repetition adds no more than one of this number of lines.
 const WARM_SHARE: u64 = 100;
 
 /// The simulation of a point.
