@@ -89,6 +89,14 @@ PROOFS = [
         (".read_i(loads)", ".read_i(valid)"),
         ("if (loads) found_q <= found;", "found_q <= found;"),
     ]),
+    Proof("descent_lines", 9, 0, [
+        # Lines of a read displace each other; lines of two descents, or of two reads; a pass has one line.
+        ("<= next + 1'b1;", "<= next;"),
+        ("{pass_place, pass.number, read_line_t'", "{place_t'(0), pass.number, read_line_t'"),
+        ("{pass_place, pass.number, read_line_t'", "{pass_place, 1'b0, read_line_t'"),
+        ("read_line_t'(group_lines_t'(pass.first) + at_q)", "pass.first"),
+        ("ends ? '0 : at_q + 1'b1;", "at_q + 1'b1;"),
+    ]),
     Proof("leaf_prefetcher", 17, 0, [
         # A part is lost; a fetch beyond the node; the log of a copy; log entries as columns.
         ("wants : left_q & ~part;", "wants : left_q & (left_q - 2'd3);"),
