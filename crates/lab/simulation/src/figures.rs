@@ -242,17 +242,17 @@ impl Figure {
     }
 }
 
-/// Repeats the operations of a measurement until on-board memory is warm: hardly more lines come from it than
-/// in the repetition before. With 128 million pairs, this ends before the columns of all leaves are copied.
+/// Repeats the operations of a measurement until on-board memory is warm: hardly more lines of interior nodes
+/// and of columns come from it than in the repetition before. Both are compared, because columns are a small
+/// share of all lines and are copied one leaf at a time.
 fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
-    let mut before = 0;
+    let mut before = (0, 0);
     for _ in 0..WARM_UPS_MAX {
         let lines = simulation.measure(traffic, &Recording::default())?.lines;
-        let on_board = lines.cache + lines.columns;
-        if on_board <= before + before / WARM_SHARE {
+        if !grows(before.0, lines.cache) && !grows(before.1, lines.columns) {
             break;
         }
-        before = on_board;
+        before = (lines.cache, lines.columns);
     }
     Ok(())
 }
@@ -261,6 +261,10 @@ fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
 const WARM_UPS_MAX: usize = 60;
 /// On-board memory is warm when a repetition adds no more than one of this number of lines.
 const WARM_SHARE: u64 = 100;
+
+fn grows(before: u64, lines: u64) -> bool {
+    lines > before + before / WARM_SHARE
+}
 
 /// The simulation of a point.
 struct Reusable {
