@@ -389,6 +389,8 @@ fn commands_about_replication_persistence_and_users() {
             ("ACL CAT nothing", "!ERR Unknown category 'nothing'"),
             ("TIME", "['1700000000' '0']"),
             ("SHUTDOWN maybe", "!ERR syntax error"),
+            ("SHUTDOWN SAVE NOSAVE", "!ERR syntax error"),
+            ("SHUTDOWN ABORT NOW", "!ERR syntax error"),
             ("SHUTDOWN ABORT", "!ERR No shutdown in progress."),
             ("SHUTDOWN", "!ERR SHUTDOWN: the embedding program does not allow clients to stop this server"),
             ("MEMORY PURGE", "OK"),

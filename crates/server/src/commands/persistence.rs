@@ -127,19 +127,22 @@ fn save_in_background(context: &mut Context<'_>, arguments: &Arguments<'_>) -> R
 }
 
 fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (mut saves, mut aborts, mut others) = (false, false, false);
+    let (mut saves, mut aborts, mut discards, mut others) = (false, false, false, false);
     let mut options = Options::from(arguments, 1);
     while let Some(word) = options.word() {
         match &*word {
             b"SAVE" => saves = true,
             b"ABORT" => aborts = true,
-            b"NOSAVE" | b"NOW" | b"FORCE" => others = true,
+            b"NOSAVE" => discards = true,
+            b"NOW" | b"FORCE" => others = true,
             _ => return Err(Failure::Syntax),
         }
     }
+    if saves && discards || aborts && (saves || discards || others) {
+        return Err(Failure::Syntax);
+    }
     if aborts {
-        let problem = if saves || others { return Err(Failure::Syntax) } else { "No shutdown in progress." };
-        return Err(Failure::other(problem));
+        return Err(Failure::other("No shutdown in progress."));
     }
     if saves {
         context.shared.store.checkpoint()?;
