@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use honeycomb_log::{Changes, Directory, Durability, LogError, LogWriter, Manifest, Record};
-use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, seed_or};
+use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, each_crash};
 
 const FILE_BYTES: u64 = 4 * 4096;
 
@@ -32,12 +32,10 @@ fn no_acknowledged_record_is_lost_at_any_power_cut() {
 
 #[test]
 fn no_acknowledged_record_is_lost_in_random_workloads() {
-    let first = seed_or(1);
-    let rounds = std::env::var("HONEYCOMB_SOAK_CRASHES").ok().and_then(|text| text.parse().ok());
-    for seed in first..first + rounds.unwrap_or(300) {
+    each_crash(300, |seed| {
         let call = Random::new(seed).below(200) as u64;
         check_power_cut(seed, 60, call, Kept::Random(seed));
-    }
+    });
 }
 
 /// After an error other than a full disk the writer is not used again; this checks that nothing that was

@@ -8,7 +8,7 @@
 //! - [`linearizability`] checks histories of concurrent clients.
 //! - [`SimulatedDisk`] loses, reorders and tears writes that are not durable, and fails on request.
 //! - [`nodes`] creates memories and nodes without a tree.
-//! - [`Random`], [`seed`], [`seed_or`] and [`soak`] make random tests repeatable.
+//! - [`Random`], [`seed`], [`seed_or`], [`soak`] and [`each_crash`] make random tests repeatable.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
@@ -25,5 +25,5 @@ mod simulated_disk;
 pub use device_model::DeviceModel;
 pub use example_keys::{ExampleKeys, example_value};
 pub use random::Random;
-pub use seeds::{seed, seed_or, soak};
+pub use seeds::{each_crash, seed, seed_or, soak};
 pub use simulated_disk::{DiskFault, Kept, SimulatedDisk};

@@ -1,24 +1,37 @@
-//! Power cuts at every call of the disk in small workloads, and at random ones in longer workloads.
+//! Power cuts and other faults at every call of the disk in small workloads, and power cuts at random calls
+//! in longer workloads.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use honeycomb_store::{Error, Store, SyncPolicy};
-use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, seed_or};
+use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, each_crash};
 
 use crate::workload::{Workload, config, contents, is_between};
 
 const STEPS: usize = 40;
+/// A full disk has room again after this time.
+const FULL_TIME: Duration = Duration::from_millis(10);
 
 #[test]
 fn every_power_cut_of_a_small_workload_keeps_what_was_acknowledged() {
     for (seed, policy) in [(11, SyncPolicy::Always), (12, SyncPolicy::Never)] {
-        let disk = SimulatedDisk::default();
-        let mut workload = Workload::open(&disk, policy, seed).expect("no fault");
-        workload.run(STEPS).expect("no fault");
-        drop(workload);
-        let calls = disk.calls();
-        assert!(calls > 40, "{calls} calls");
-        for call in 0..calls {
+        for call in 0..calls(seed, policy) {
             for kept in [Kept::Nothing, Kept::Everything, Kept::Random(call)] {
-                check(seed, policy, STEPS, call, kept);
+                check(seed, policy, STEPS, (call, DiskFault::PowerCut), kept);
+            }
+        }
+    }
+}
+
+/// The workload ends at the first error that it gets; the power fails later.
+#[test]
+fn every_failed_call_of_a_small_workload_keeps_what_was_acknowledged() {
+    for (seed, policy) in [(11, SyncPolicy::Always), (12, SyncPolicy::Never)] {
+        for call in 0..calls(seed, policy) {
+            for fault in [DiskFault::Error, DiskFault::Full] {
+                check(seed, policy, STEPS, (call, fault), Kept::Random(call));
             }
         }
     }
@@ -26,27 +39,34 @@ fn every_power_cut_of_a_small_workload_keeps_what_was_acknowledged() {
 
 #[test]
 fn random_power_cuts_keep_what_was_acknowledged() {
-    let first = seed_or(1);
-    let crashes = std::env::var("HONEYCOMB_SOAK_CRASHES").ok().and_then(|text| text.parse().ok());
-    for seed in first..first + crashes.unwrap_or(200) {
+    each_crash(200, |seed| {
         let mut random = Random::new(seed);
         let policy = random.pick(&[SyncPolicy::Always, SyncPolicy::EverySecond, SyncPolicy::Never]);
         let call = random.below(150) as u64;
-        check(seed, policy, 80, call, Kept::Random(seed));
-    }
+        check(seed, policy, 80, (call, DiskFault::PowerCut), Kept::Random(seed));
+    });
 }
 
-/// Runs a workload up to a power cut, and checks the recovery, also if it is interrupted.
-fn check(seed: u64, policy: SyncPolicy, steps: usize, call: u64, kept: Kept) {
+/// Returns the number of calls of a small workload.
+fn calls(seed: u64, policy: SyncPolicy) -> u64 {
     let disk = SimulatedDisk::default();
-    disk.fail(call, DiskFault::PowerCut);
+    let mut workload = Workload::open(&disk, policy, seed).expect("no fault");
+    workload.run(STEPS).expect("no fault");
+    drop(workload);
+    let calls = disk.calls();
+    assert!(calls > 40, "{calls} calls");
+    calls
+}
+
+/// Runs a workload up to a fault, and checks the recovery, also if it is interrupted.
+fn check(seed: u64, policy: SyncPolicy, steps: usize, (call, fault): (u64, DiskFault), kept: Kept) {
+    let disk = SimulatedDisk::default();
+    disk.fail(call, fault);
     let workload = Workload::open(&disk, policy, seed);
     let (states, interleaved, durable) = match workload {
         Ok(mut workload) => {
-            if let Err(error) = workload.run(steps) {
-                let is_of_disk =
-                    matches!(error, Error::NotDurable { .. } | Error::ReadOnly { .. } | Error::Log(_));
-                assert!(is_of_disk, "seed {seed}: {error}");
+            if let Err(error) = run(&mut workload, steps, &disk) {
+                assert!(is_of_disk(&error), "seed {seed}: {error}");
             }
             let states = std::mem::take(&mut workload.states);
             (states, std::mem::take(&mut workload.interleaved), workload.durable)
@@ -54,7 +74,7 @@ fn check(seed: u64, policy: SyncPolicy, steps: usize, call: u64, kept: Kept) {
         Err(_) => (vec![Default::default()], Vec::new(), 0),
     };
     let after = disk.after_power_cut(kept);
-    let context = format!("seed {seed}, {policy:?}, power cut at call {call}, {kept:?}");
+    let context = format!("seed {seed}, {policy:?}, {fault:?} at call {call}, {kept:?}");
     let interrupted = after.copy();
     interrupted.fail(call % 6, DiskFault::PowerCut);
     drop(Store::open(config(&interrupted, policy)));
@@ -80,4 +100,24 @@ fn check(seed: u64, policy: SyncPolicy, steps: usize, call: u64, kept: Kept) {
         expected.entry("after".to_owned()).or_default().insert(b"key".to_vec(), b"value".to_vec());
         assert!(contents(&store) == expected, "{context}: after another write");
     }
+}
+
+/// Runs a workload on a disk that has room again a moment after it was full: accepted writes may wait for
+/// room.
+fn run(workload: &mut Workload, steps: usize, disk: &SimulatedDisk) -> Result<(), Error> {
+    let (running, ends) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while ends.recv_timeout(FULL_TIME) == Err(RecvTimeoutError::Timeout) {
+                disk.add_room();
+            }
+        });
+        let result = workload.run(steps);
+        drop(running);
+        result
+    })
+}
+
+fn is_of_disk(error: &Error) -> bool {
+    matches!(error, Error::NotDurable { .. } | Error::ReadOnly { .. } | Error::DiskFull | Error::Log(_))
 }
