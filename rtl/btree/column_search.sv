@@ -4,6 +4,9 @@
 //
 //   samples | group | heads | number of separators | child |
 //
+// A node with one group of heads needs no samples. The others request them if they were not read together
+// with the header.
+//
 // All descents of a unit share the lines that arrive, one in each cycle. So of children in several lines only
 // the one with the child is read, after the heads; a single line is read together with them.
 //
@@ -42,6 +45,8 @@ module column_search
   output logic read_o,
   output column_read_t column_read_o,
   input  logic read_waits_i,
+  // the samples were read with the header
+  input  logic has_samples_i,
   input  logic accepted_i,
   input  logic failed_i,
   // Lines are to be passed. Their head and element are those of the cycles that follow, until the result.
@@ -98,7 +103,7 @@ module column_search
   key_length_t determined_q, suffix_length_q;
   // The groups of the last heads that are not greater, and of the last ones that are less.
   group_t last_group, group_d, group_q, low_group_q;
-  logic reads_low_group_d, reads_low_group_q, counted_q;
+  logic reads_low_group_d, reads_low_group_q, counted_q, has_one_group_q, reads_samples_q;
   number_t count, start, start_q, left_q, low_d, low_q, high_d, high_q, index_d, index_q;
   head_count_t less_q, not_greater_q;
   // The separator at index_q has the head of the search key.
@@ -107,7 +112,8 @@ module column_search
   column_child_t child_q;
   lid_t best_d, best_q;
   logic has_best_d, has_best_q, knows_low_d, knows_low_q;
-  logic asks_d, asks_q, counts_separator, decides;
+  // The key or the item is requested.
+  logic asks_key_d, asks_key_q, asks_rest_d, asks_rest_q, counts_separator, decides;
 
   // The first line of the children, and of those of the group; the lines of a group. Its children are read
   // with the heads; they were requested.
@@ -140,7 +146,8 @@ module column_search
   always_comb begin
     state_d = state_q;
     {group_d, reads_low_group_d, knows_low_d} = {group_q, reads_low_group_q, knows_low_q};
-    {low_d, high_d, index_d, is_tie_d, asks_d} = {low_q, high_q, index_q, is_tie_q, asks_q};
+    {low_d, high_d, index_d, is_tie_d} = {low_q, high_q, index_q, is_tie_q};
+    {asks_key_d, asks_rest_d} = {asks_key_q && !key_ready_i, asks_rest_q && !rest_ready_i};
     {best_d, has_best_d} = {best_q, has_best_q};
     {read_o, pass_o, done_o, decides} = '0;
     {column_read_o, column_pass_o} = '0;
@@ -151,15 +158,17 @@ module column_search
         {has_best_d, is_tie_d, reads_low_group_d, knows_low_d} = 4'b0001;
         {low_d, high_d} = direction_i == DirectionLast ? {2{count}} : '0;
         if (start_i) begin
-          asks_d = direction_i inside {DirectionKey, DirectionBefore} && count != '0;
-          state_d = asks_d ? StateHead : StateHalve;
+          asks_key_d = direction_i inside {DirectionKey, DirectionBefore} && count != '0;
+          state_d = asks_key_d ? StateHead : StateHalve;
         end
       end
       StateHead: begin
-        if (key_ready_i) asks_d = 1'b0;
         column_pass_o.count = group_lines_t'(HeadsLine - 1);
         {column_pass_o.heads, column_pass_o.skips_first} = {head_count_t'((HeadsLine - 1) * Elements), 1'b1};
-        if (head_valid_i) {state_d, pass_o} = {StateSamples, 1'b1};
+        {column_read_o.first, column_read_o.count} = {line_count_t'(1), group_lines_t'(HeadsLine - 1)};
+        read_o = reads_samples_q;
+        if (head_valid_i && has_one_group_q) {state_d, group_d} = {StateGroup, group_t'(0)};
+        else if (head_valid_i) {state_d, pass_o} = {StateSamples, 1'b1};
       end
       StateSamples: begin
         group_d = group_t'(counts_i.not_greater);
@@ -201,10 +210,9 @@ module column_search
         else state_d = StateItem;
       end
       StateItem: begin
-        {state_d, asks_d} = {StateRest, 1'b1};
+        {state_d, asks_rest_d} = {StateRest, 1'b1};
       end
       StateRest: begin
-        if (rest_ready_i) asks_d = 1'b0;
         // A failed item may have any length, so no line is read then.
         {pass_o, read_o} = {rest_wants_line_i, rest_wants_line_i && !failed_i};
         column_read_o = '{number: 1'b1, first: item_line_q, count: group_lines_t'(1)};
@@ -221,8 +229,7 @@ module column_search
       end
       default: state_d = StateIdle;
     endcase
-    // Of header and samples, the samples are passed.
-    column_pass_o.first = state_q == StateHead ? read_line_t'(1) : read_line_t'(column_read_o.first);
+    column_pass_o.first = read_line_t'(column_read_o.first);
     // The separator at index_q is compared.
     if (decides) begin
       state_d = StateHalve;
@@ -246,6 +253,9 @@ module column_search
     determined_q <= determined(head_q);
     if (counts_valid_i) {less_q, not_greater_q} <= {counts_i.less, counts_i.not_greater};
     if (state_q == StateSamples) low_group_q <= group_t'(counts_i.less);
+    else if (state_q == StateHead) low_group_q <= '0;
+    has_one_group_q <= last_group == '0;
+    reads_samples_q <= state_q == StateIdle && !has_samples_i && last_group != '0;
     if (state_q == StateChild) child_q <= counts_i.element;
     if (state_q == StateLines) lines_q <= group_lines;
     group_line_q <= children_line_q + line_of(start_q);
@@ -258,10 +268,10 @@ module column_search
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StateIdle;
-      {asks_q, counted_q, follows_q} <= '0;
+      {asks_key_q, asks_rest_q, counted_q, follows_q} <= '0;
     end else begin
       state_q <= state_d;
-      asks_q <= asks_d;
+      {asks_key_q, asks_rest_q} <= {asks_key_d, asks_rest_d};
       counted_q <= state_q == StateHeads && (counts_valid_i || counted_q);
       follows_q <= state_q == StateHeads && (read_o || follows_q);
     end
@@ -269,11 +279,11 @@ module column_search
 
   // ---- outputs
 
-  assign key_valid_o = state_q == StateHead && asks_q;
+  assign key_valid_o = asks_key_q;
   assign key_o = '{offset: key_length_t'(header_i.prefix_length), length: key_length_i};
   assign head_o = head_q;
   assign element_o = element_t'(index_q);
-  assign rest_valid_o = state_q == StateRest && asks_q;
+  assign rest_valid_o = asks_rest_q;
   assign rest_o = '{
       suffix_length: suffix_length_q,
       prefix_length: key_length_t'(header_i.prefix_length),
@@ -281,9 +291,12 @@ module column_search
   };
 
   `ASSERT(StartsWhenIdle, !start_i || state_q == StateIdle)
+  `ASSERT(AsksInItsState, (!asks_key_q || state_q == StateHead) && (!asks_rest_q || state_q == StateRest))
   `ASSERT(CountsOnRequest, !counts_valid_i || state_q inside {StateSamples, StateHeads, StateChild})
   `ASSERT(ChildIsOfTheGroup, !pass_o || state_q != StateRange || child_line < line_count_t'(lines_q))
   `ASSERT(PlaceIsThatOfTheChild, state_q != StateRange || child_place_q == group_line_q + child_line)
+  `COVER(NeedsNoSamples, state_q == StateHead && state_d == StateGroup)
+  `COVER(ReadsSamples, read_o && state_q == StateHead)
   `COVER(ReadsOneChild, read_o && state_q == StateRange)
   `ASSERT(RangeIsOrdered, state_q != StateHalve || low_q <= high_q)
   `ASSERT(KeyHasPrefix, state_q != StateHead || 16'(key_length_i) >= header_i.prefix_length)

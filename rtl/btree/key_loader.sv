@@ -35,6 +35,8 @@ module key_loader
   logic upper_q;
   // Number of lines of the key, and number of lines that have arrived.
   key_lines_t lines_q, line_q;
+  // A register, because all descents of a unit wait for it.
+  logic loaded_q;
   logic is_requested_q;
 
   always_ff @(posedge clk_i) begin
@@ -48,8 +50,9 @@ module key_loader
     if (rst_i) begin
       lines_q <= '0;
       line_q <= '0;
-      is_requested_q <= 1'b0;
+      {is_requested_q, loaded_q} <= 2'b01;
     end else if (start_i) begin
+      loaded_q <= length_i == '0;
       lines_q <= key_lines_t'(({1'b0, length_i} + (KeyLengthBits+1)'(LineBytes - 1)) >> LineIndexBits);
       line_q <= '0;
     end else if (key_valid_o && key_ready_i) begin
@@ -57,16 +60,18 @@ module key_loader
     end else if (write_o) begin
       is_requested_q <= 1'b0;
       line_q <= line_q + 1'b1;
+      loaded_q <= line_q + 1'b1 == lines_q;
     end
   end
 
-  assign key_valid_o = line_q != lines_q && !is_requested_q;
+  assign key_valid_o = !loaded_q && !is_requested_q;
   assign key_o = '{slot: slot_q, upper: upper_q, line: key_line_t'(line_q)};
   assign write_o = key_line_valid_i;
   assign write_line_o = key_line_t'(line_q);
-  assign loaded_o = line_q == lines_q;
+  assign loaded_o = loaded_q;
 
   `ASSERT(StartsWhenLoaded, !start_i || loaded_o)
+  `ASSERT(LoadedWithAllLines, loaded_q == (line_q == lines_q))
   `ASSERT(LineWasRequested, !key_line_valid_i || is_requested_q)
   `ASSERT(KeyLengthIsValid, !start_i || length_i <= key_length_t'(layout_pkg::KeyBytesMax))
   `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, key_o)

@@ -54,26 +54,32 @@ module key_search_unit
 
   // ---- descents, and their keys ----
 
-  logic start;
-  // The idle descent with the lowest number, and the descent that began last, the only one whose key may be
-  // incomplete.
-  place_t place, place_q;
+  logic start, is_idle_q;
+  // The idle descent with the lowest number, and it in the next cycle, when it may begin. The descent that
+  // began last, the only one whose key may be incomplete.
+  place_t idle, idle_q, place_q;
   descent_task_t search;
   logic key_loaded, key_write;
   key_line_t key_write_line;
 
   always_comb begin
-    place = '0;
+    idle = '0;
     for (int unsigned after = 1; after <= Descents; after++) begin
-      if (!busy_o[Descents-after]) place = place_t'(Descents - after);
+      if (!busy_o[Descents-after]) idle = place_t'(Descents - after);
     end
   end
 
-  assign descent_ready_o = busy_o != '1 && key_loaded;
+  // An idle descent stays idle until it begins.
+  always_ff @(posedge clk_i) begin
+    idle_q <= idle;
+    is_idle_q <= !rst_i && !start && busy_o != '1;
+  end
+
+  assign descent_ready_o = is_idle_q && key_loaded;
   assign start = descent_valid_i && descent_ready_o;
 
   always_ff @(posedge clk_i) begin
-    if (start) place_q <= place;
+    if (start) place_q <= idle_q;
   end
 
   assign search = '{
@@ -219,7 +225,7 @@ module key_search_unit
     memory_access_generator u_generator (
       .clk_i,
       .rst_i,
-      .start_i(start && place == place_t'(index)),
+      .start_i(start && idle_q == place_t'(index)),
       .search_i(search),
       .busy_o(descends[index]),
       .key_loaded_i(key_loaded || place_q != place_t'(index)),
@@ -280,12 +286,13 @@ module key_search_unit
   ) u_leaves (
     .clk_i,
     .rst_i,
-    .start_i(start), .place_i(place), .request_i(descent_i.request),
+    .start_i(start), .place_i(idle_q), .request_i(descent_i.request),
     .end_valid_i(leaf_valid), .end_ready_o(leaf_ready), .end_i(leaf),
     .waits_o(waits),
     .leaf_valid_o, .leaf_ready_i, .leaf_o
   );
 
+  `ASSERT(IdleBegins, !start || !busy_o[idle_q])
   `COVER(WaitsForLines, $countones(pass_valid) > 1)
   `COVER(NoFreeDescent, descent_valid_i && busy_o == '1)
 

@@ -1,7 +1,8 @@
 // Decides what a descent reads next, from the root to a leaf (the memory access generator of section 5 of
 // the paper). It reads header and samples of each node by its LID, and then the other lines of the buffer
-// that column_search requests; lines in two pages are two reads. If a node is too new, it reads the previous
-// version by address. It does not read the leaf, unless the root is a leaf.
+// that column_search requests; lines in two pages are two reads. Of the root it reads only the header: all
+// descents share the lines that come from the chip, and few roots need samples. If a node is too new, it
+// reads the previous version by address. It does not read the leaf, unless the root is a leaf.
 //
 //   header, samples | column_search: other lines, child | next node
 
@@ -92,9 +93,12 @@ module memory_access_generator
   logic failed_d, failed_q;
   node_header_t header_q;
   logic is_header, is_too_new, goes_down, start_search, search_done;
+  // The header of another buffer is read next, which is that of a root.
+  logic enters_header, reads_root;
   lid_t child;
 
   assign is_too_new = header_q.node_version > search_q.read_version;
+  assign reads_root = state_q == StateIdle || (state_q == StateNode && depth_q == DepthRoot);
   assign version_step_o = state_q == StateNode && is_too_new && header_q.previous_version != '0;
   assign start_search = state_q == StateNode && !is_too_new && header_q.level != '0 && key_loaded_i;
 
@@ -118,9 +122,8 @@ module memory_access_generator
   assign read_lines = splits ? group_lines_t'(PageLines - 32'(column_read_q.first[PageLineBits-1:0]))
       : column_read_q.count;
   assign accepted = takes && !splits;
-  // The read has ended, or failed: then the lines are undefined, but the parts end their work. The last line
-  // may be stored in this cycle.
-  assign pass_valid_o = passes_q && (!flies_q[pass_q.number] || ends[pass_q.number])
+  // The read has ended, or failed: then the lines are undefined, but the parts end their work.
+  assign pass_valid_o = passes_q && !flies_q[pass_q.number]
       && !(reads_q && column_read_q.number == pass_q.number);
 
   always_comb begin
@@ -146,6 +149,7 @@ module memory_access_generator
     .read_o(search_reads),
     .column_read_o(search_read),
     .read_waits_i(reads_q),
+    .has_samples_i(depth_q != DepthRoot),
     .accepted_i(accepted),
     .failed_i(failed_q),
     .pass_o(search_passes),
@@ -179,17 +183,18 @@ module memory_access_generator
     if (search_reads) {reads_d, follows_d, column_read_d} = {2'b11, search_read};
     passes_d = search_passes || (passes_q && !(pass_valid_o && pass_ready_i));
     failed_d = failed_q || (line_valid_i && line_i.error);
-    goes_down = 1'b0;
+    {goes_down, enters_header} = '0;
     case (state_q)
       StateIdle: begin
         {lid_d, address_d, is_past_d, failed_d} = {search_i.root, bus_address_t'(0), 2'b00};
         depth_d = DepthRoot;
-        if (start_i) state_d = StateHeader;
+        enters_header = start_i;
       end
       StateHeader: if (is_header) state_d = line_i.error ? StateLeaf : StateNode;
       StateNode: begin
+        enters_header = version_step_o;
         if (version_step_o) begin
-          {address_d, is_past_d, state_d} = {bus_address_t'(header_q.previous_version), 1'b1, StateHeader};
+          {address_d, is_past_d} = {bus_address_t'(header_q.previous_version), 1'b1};
         end else if (is_too_new || header_q.level == '0) begin
           state_d = StateLeaf;
         end else if (start_search) begin
@@ -200,14 +205,16 @@ module memory_access_generator
         goes_down = search_done && !failed_q;
         if (goes_down) {lid_d, address_d, is_past_d} = {child, bus_address_t'(0), 1'b0};
         if (goes_down) depth_d = depth_q == DepthRoot ? DepthSecond : DepthBelow;
-        if (search_done) state_d = failed_q || header_q.level == 8'd1 ? StateLeaf : StateHeader;
+        enters_header = goes_down && header_q.level != 8'd1;
+        if (search_done) state_d = StateLeaf;
       end
       StateLeaf: if (leaf_valid_o && leaf_ready_i) state_d = StateIdle;
       default: state_d = StateIdle;
     endcase
-    if (state_d == StateHeader && state_q != StateHeader) begin
-      {reads_d, follows_d, column_read_d} =
-          {2'b10, column_read_t'{number: 1'b0, first: '0, count: group_lines_t'(HeadsLine)}};
+    if (enters_header) begin
+      state_d = StateHeader;
+      {reads_d, follows_d} = 2'b10;
+      column_read_d = '{number: 1'b0, first: '0, count: group_lines_t'(reads_root ? 1 : HeadsLine)};
     end
   end
 
@@ -262,6 +269,7 @@ module memory_access_generator
   end
 
   `ASSERT(StartsWhenIdle, !start_i || !busy_o)
+  `ASSERT(RootHasItsDepth, !enters_header || reads_root == (depth_d == DepthRoot))
   `ASSERT(ReadHasLines, !read_valid_o || read_o.count != '0)
   `ASSERT(LinesWereRequested, !line_valid_i || (busy_o && flies_q[line_i.number]))
   `ASSERT(ReadsOneAtATime, !search_reads || !reads_q || accepted)

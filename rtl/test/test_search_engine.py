@@ -98,5 +98,5 @@ async def uses_all_units_before_their_second_descents(dut):
 
 
 def test_search_engine():
-    for units, descents in ((1, 1), (1, 3), (14, 2)):
+    for units, descents in ((1, 1), (1, 3), (5, 2)):
         simulate("search_engine", Units=units, Descents=descents)

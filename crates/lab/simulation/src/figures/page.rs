@@ -59,8 +59,8 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     + 16 bytes in nodes of 8 KiB, so there are two levels of interior nodes above the leaves. Cache, load \
     balancer and levels on chip are on. Figure 17 and a part of the figure of limits use a store as large as \
     that of the paper, 128 million pairs, whose tree has three levels of interior nodes; their operations \
-    repeat beforehand until on-board memory serves hardly more lines, which with columns of leaves on board \
-    ends before all of these are copied. In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
+    repeat beforehand until on-board memory serves hardly more lines of nodes and of columns. \
+    In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
     same height. Pairs were inserted one by one, so leaves have logs. The accelerator executes reads. The \
     code of the CPU executes writes at the same time, on 8 cores that each take 1 µs for a write; this \
     time is a parameter and not a measurement. Updates of writers reach the accelerator through its \
