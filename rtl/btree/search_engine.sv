@@ -61,7 +61,8 @@ module search_engine
 
   localparam int unsigned LeafCountBits = $clog2(Leaves + 1);
 
-  logic [Units-1:0] has_place, is_idle, candidates, starts, leaf_valid, leaf_ready, searches, line;
+  logic [Units-1:0] has_place, was_idle_q, is_idle, candidates, starts, leaf_valid, leaf_ready;
+  logic [Units-1:0] searches, line;
   logic [Units-1:0] is_repeated;
   logic [Units-1:0][Descents-1:0] busy, node, version_step;
   leaf_t [Units-1:0] leaf;
@@ -70,6 +71,8 @@ module search_engine
   logic has_room, start, starts_repeated;
 
   // The first idle unit is next, or else the first unit with a free descent; descents of scans have priority.
+  // A unit has no free descent in the cycle after one began, so one that was idle in the last cycle still is.
+  assign is_idle = has_place & was_idle_q;
   assign candidates = |is_idle ? is_idle : has_place;
   assign starts = candidates & (~candidates + 1'b1);
   assign has_room = leaves_q != LeafCountBits'(Leaves);
@@ -79,7 +82,7 @@ module search_engine
   assign start = descent_valid_i && descent_ready_o;
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
-    assign is_idle[unit] = has_place[unit] && busy[unit] == '0;
+    always_ff @(posedge clk_i) was_idle_q[unit] <= busy[unit] == '0;
     assign is_repeated[unit] = leaf[unit].repeated;
 
     key_search_unit #(

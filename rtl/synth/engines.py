@@ -27,11 +27,15 @@ SHARE_MIN = 0.02
 
 
 def measure(name: str):
-    """Writes the numbers of an engine into today's results, with the newest numbers of the other engines."""
+    """Writes the numbers of an engine into today's results, with the newest numbers of the other engines that
+    were measured with their present parameters."""
     parameters = ENGINES[name]
     newest, today = max(RESULTS.glob("*/synthesis.json")).parent, RESULTS / date.today().isoformat()
-    engines = json.loads((newest / "synthesis.json").read_text())
-    engines[name] = numbers(report(name, parameters)) | {"alms": alms(synthesize(name, parameters, INTEL))}
+    engines = present(json.loads((newest / "synthesis.json").read_text()))
+    engines[name] = numbers(report(name, parameters)) | {
+        "alms": alms(synthesize(name, parameters, INTEL)),
+        "parameters": parameters,
+    }
     luts, *_, delay, levels = engines[name]["total"]
     sizes = f"{luts} lookup tables, {engines[name]['alms']} ALMs"
     print(f"{name}: {sizes}, {delay} ns, {levels} levels", flush=True)
@@ -39,6 +43,12 @@ def measure(name: str):
     today.mkdir(exist_ok=True)
     (today / "synthesis.json").write_text(json.dumps(engines, indent=1, sort_keys=True) + "\n")
     (today / "synthesis.md").write_text(f"{prose}{BEGIN}\n\n{markdown(engines)}")
+
+
+def present(engines: dict[str, dict]) -> dict[str, dict]:
+    """Returns the engines that were measured with their present parameters."""
+    known = {name: found for name, found in engines.items() if name in ENGINES}
+    return {name: found for name, found in known.items() if found.get("parameters") == ENGINES[name]}
 
 
 def numbers(found: Report) -> dict:
