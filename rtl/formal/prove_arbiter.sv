@@ -18,16 +18,7 @@ module prove_arbiter (
   logic [3:0] out;
   logic [1:0] index;
 
-  for (genvar stream = 0; stream < Count; stream++) begin : gen_streams
-    logic stream_rst;
-    neighbours u_neighbours (
-      .clk_i,
-      .rst_o(stream_rst),
-      .in_valid_i(in_valid_i[stream]),
-      .in_ready_i(in_ready[stream])
-    );
-  end
-  assign rst = gen_streams[0].stream_rst;
+  neighbours #(.Count(Count)) u_neighbours (.clk_i, .rst_o(rst), .in_valid_i, .in_ready_i(in_ready));
 
   arbiter #(
     .T(logic [3:0]),

@@ -17,7 +17,7 @@ module prove_descent_leaves
 );
 
   logic rst, leaf_valid, leaf_place;
-  logic [1:0] end_rst, end_ready, waits;
+  logic [1:0] end_ready, waits;
   task_t request;
   leaf_t leaf;
   descent_end_t [1:0] results;
@@ -30,12 +30,9 @@ module prove_descent_leaves
       results[at] = '{failed: end_failed_i[at], lid: lid_t'(at), default: '0};
   end
 
-  for (genvar at = 0; at < 2; at++) begin : gen_ends
-    neighbours u_end (
-      .clk_i, .rst_o(end_rst[at]), .in_valid_i(end_valid_i[at]), .in_ready_i(end_ready[at])
-    );
-  end
-  assign rst = end_rst[0];
+  neighbours #(.Count(2)) u_ends (
+    .clk_i, .rst_o(rst), .in_valid_i(end_valid_i), .in_ready_i(end_ready)
+  );
 
   descent_leaves #(
     .Descents(2)

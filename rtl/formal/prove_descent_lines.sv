@@ -25,7 +25,7 @@ module prove_descent_lines
   typedef logic [1:0] line_index_t;
 
   logic rst, line_valid, line_last, line_place;
-  logic [1:0] pass_rst, pass_ready;
+  logic [1:0] pass_ready;
   place_line_t memory;
   column_pass_t [1:0] passes;
   // The other fields go with the line unchanged.
@@ -45,12 +45,9 @@ module prove_descent_lines
     end
   end
 
-  for (genvar at = 0; at < 2; at++) begin : gen_passes
-    neighbours u_pass (
-      .clk_i, .rst_o(pass_rst[at]), .in_valid_i(pass_valid_i[at]), .in_ready_i(pass_ready[at])
-    );
-  end
-  assign rst = pass_rst[0];
+  neighbours #(.Count(2)) u_passes (
+    .clk_i, .rst_o(rst), .in_valid_i(pass_valid_i), .in_ready_i(pass_ready)
+  );
 
   descent_lines #(
     .Descents(2)

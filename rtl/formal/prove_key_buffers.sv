@@ -28,20 +28,14 @@ module prove_key_buffers
   logic [1:0][1:0] accepted_q, expected_q;
   logic [1:0] known_q;
 
+  neighbours #(.Count(4)) u_neighbours (
+    .clk_i,
+    .rst_o(rst),
+    .in_valid_i({write_valid_i, read_valid_i}),
+    .in_ready_i({write_ready, read_ready})
+  );
+
   for (genvar at = 0; at < 2; at++) begin : gen_ports
-    logic write_rst, read_rst;
-    neighbours u_write (
-      .clk_i,
-      .rst_o(write_rst),
-      .in_valid_i(write_valid_i[at]),
-      .in_ready_i(write_ready[at])
-    );
-    neighbours u_read (
-      .clk_i,
-      .rst_o(read_rst),
-      .in_valid_i(read_valid_i[at]),
-      .in_ready_i(read_ready[at])
-    );
     // Two bits select one of two lines of one of the two keys of the single slot.
     assign write[at] = '{
         slot: '0, upper: write_address_i[at][0], line: key_line_t'(write_address_i[at][1]),
@@ -57,7 +51,6 @@ module prove_key_buffers
       end
     end
   end
-  assign rst = gen_ports[0].write_rst;
 
   key_buffers #(
     .SlotCount(1),

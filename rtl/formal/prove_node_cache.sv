@@ -25,7 +25,7 @@ module prove_node_cache
   input logic drop_lid_i
 );
 
-  logic rst, filled_rst, drop_rst, burst_ready, filled_ready, drop_ready, host_valid, hit_valid;
+  logic rst, burst_ready, filled_ready, drop_ready, host_valid, hit_valid;
   logic host_tag, hit_tag;
   logic fill_start, fill_tag;
 
@@ -37,9 +37,12 @@ module prove_node_cache
     return bus_address_t'(which ? 2 * PageBytes : PageBytes);
   endfunction
 
-  neighbours u_bursts (.clk_i, .rst_o(rst), .in_valid_i(burst_valid_i), .in_ready_i(burst_ready));
-  neighbours u_fills (.clk_i, .rst_o(filled_rst), .in_valid_i(filled_valid_i), .in_ready_i(filled_ready));
-  neighbours u_drops (.clk_i, .rst_o(drop_rst), .in_valid_i(drop_valid_i), .in_ready_i(drop_ready));
+  neighbours #(.Count(3)) u_neighbours (
+    .clk_i,
+    .rst_o(rst),
+    .in_valid_i({burst_valid_i, filled_valid_i, drop_valid_i}),
+    .in_ready_i({burst_ready, filled_ready, drop_ready})
+  );
 
   node_cache #(
     .TagBits(1),

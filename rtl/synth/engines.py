@@ -47,8 +47,8 @@ def measure(name: str):
 
 def present(engines: dict[str, dict]) -> dict[str, dict]:
     """Returns the engines that were measured with their present parameters."""
-    known = {name: found for name, found in engines.items() if name in ENGINES}
-    return {name: found for name, found in known.items() if found.get("parameters") == ENGINES[name]}
+    measured = {name: found.get("parameters") for name, found in engines.items()}
+    return {name: engines[name] for name in ENGINES if measured.get(name) == ENGINES[name]}
 
 
 def numbers(found: Report) -> dict:

@@ -6,6 +6,7 @@ mod page;
 mod points;
 mod stored;
 
+use std::iter;
 use std::path::Path;
 
 use honeycomb_lab::figure_text::{self, FigureText};
@@ -246,13 +247,14 @@ impl Figure {
 /// and of columns come from it than in the repetition before. Both are compared, because columns are a small
 /// share of all lines and are copied one leaf at a time.
 fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
-    let mut before = (0, 0);
+    let mut before = [0; 2];
     for _ in 0..WARM_UPS_MAX {
         let lines = simulation.measure(traffic, &Recording::default())?.lines;
-        if !grows(before.0, lines.cache) && !grows(before.1, lines.columns) {
+        let on_board = [lines.cache, lines.columns];
+        if iter::zip(on_board, before).all(|(lines, before)| lines <= before + before / WARM_SHARE) {
             break;
         }
-        before = (lines.cache, lines.columns);
+        before = on_board;
     }
     Ok(())
 }
@@ -261,10 +263,6 @@ fn warm(simulation: &mut Simulation, traffic: &Traffic) -> Result<(), Failure> {
 const WARM_UPS_MAX: usize = 60;
 /// On-board memory is warm when a repetition adds no more than one of this number of lines.
 const WARM_SHARE: u64 = 100;
-
-fn grows(before: u64, lines: u64) -> bool {
-    lines > before + before / WARM_SHARE
-}
 
 /// The simulation of a point.
 struct Reusable {
