@@ -90,11 +90,13 @@ module column_search
     // waits for a child, and examines its separator
     StateChild,
     StateSeparator,
-    // computes the first line of the separator's item, and waits for the comparison of its lines
-    StateItem,
+    // waits for the comparison of the lines of the separator's item
     StateRest,
-    // ends or halves the range
-    StateHalve
+    // ends or halves the range, and requests the child in its middle
+    StateHalve,
+    StateMiddle,
+    // the search has ended in another way than with the child of StateSeparator
+    StateDone
   } state_e;
 
   state_e state_d, state_q;
@@ -199,18 +201,16 @@ module column_search
           is_tie_d = less_q != not_greater_q;
           // The line with the last child that the heads allow is one of those that were read, or is read now.
           column_read_o = '{number: 1'b0, first: child_place_q, count: group_lines_t'(1)};
-          if (high_d != '0) {state_d, pass_o, read_o} = {StateChild, 1'b1, !reads_children};
+          if (group_q != '0 || not_greater_q != '0)
+            {state_d, pass_o, read_o} = {StateChild, 1'b1, !reads_children};
         end
       end
       StateChild: if (counts_valid_i) state_d = StateSeparator;
       StateSeparator: begin
         child_o = child_q.lid;
-        if (!is_tie_q) done_o = 1'b1;
+        if (!is_tie_q) {state_d, done_o} = {StateIdle, 1'b1};
         else if (child_q.rest == '0) decides = 1'b1;
-        else state_d = StateItem;
-      end
-      StateItem: begin
-        {state_d, asks_rest_d} = {StateRest, 1'b1};
+        else {state_d, asks_rest_d} = {StateRest, 1'b1};
       end
       StateRest: begin
         // A failed item may have any length, so no line is read then.
@@ -222,11 +222,15 @@ module column_search
       StateHalve: begin
         is_tie_d = low_q != high_q;
         index_d = is_tie_d ? number_t'((NumberBits+1)'({1'b0, low_q} + {1'b0, high_q}) >> 1) : low_q - 1'b1;
-        {column_read_o.first, column_read_o.count} = {children_line_q + line_of(index_d), group_lines_t'(1)};
-        if (!is_tie_d && (has_best_q || (knows_low_q && low_q == '0))) done_o = 1'b1;
-        else if (knows_low_q) {state_d, read_o, pass_o} = {StateChild, 2'b11};
+        if (!is_tie_d && (has_best_q || (knows_low_q && low_q == '0))) state_d = StateDone;
+        else if (knows_low_q) state_d = StateMiddle;
         else {state_d, group_d, reads_low_group_d} = {StateGroup, low_group_q, 1'b1};
       end
+      StateMiddle: begin
+        {column_read_o.first, column_read_o.count} = {children_line_q + line_of(index_q), group_lines_t'(1)};
+        {state_d, read_o, pass_o} = {StateChild, 2'b11};
+      end
+      StateDone: {state_d, done_o} = {StateIdle, 1'b1};
       default: state_d = StateIdle;
     endcase
     column_pass_o.first = read_line_t'(column_read_o.first);
@@ -238,8 +242,7 @@ module column_search
     end
     // After a failure the parts have ended their work.
     if (failed_i && state_d != state_q && state_q inside {StateSamples, StateHeads, StateChild, StateRest})
-      done_o = 1'b1;
-    if (done_o) state_d = StateIdle;
+      state_d = StateDone;
   end
 
   always_ff @(posedge clk_i) begin
@@ -261,7 +264,7 @@ module column_search
     group_line_q <= children_line_q + line_of(start_q);
     child_place_q <= line_count_t'(group_line_q + child_line);
     if (state_q == StateGroup) {start_q, left_q} <= {start, count - start};
-    if (state_q == StateItem) item_line_q <= line_count_t'(child_q.rest >> 4);
+    if (state_q == StateSeparator) item_line_q <= line_count_t'(child_q.rest >> 4);
     else if (rest_wants_line_i) item_line_q <= item_line_q + 1'b1;
   end
 

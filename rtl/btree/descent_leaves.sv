@@ -42,7 +42,7 @@ module descent_leaves
   logic [Descents-1:0] waits_q;
   task_t request;
 
-  arbiter_tree #(
+  wide_arbiter #(
     .T(descent_end_t),
     .Count(Descents)
   ) u_ends (

@@ -72,7 +72,7 @@ module descent_lines
   line_t data;
   head_count_t left;
 
-  arbiter_tree #(
+  wide_arbiter #(
     .T(column_pass_t),
     .Count(Descents)
   ) u_passes (

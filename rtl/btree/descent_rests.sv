@@ -37,7 +37,7 @@ module descent_rests
   rest_read_t start;
   logic [PlaceBits-1:0] place;
 
-  arbiter_tree #(
+  wide_arbiter #(
     .T(rest_read_t),
     .Count(Descents)
   ) u_rests (

@@ -48,11 +48,15 @@ module fence_writer
   } state_e;
 
   state_e state_q, state_d;
-  key_line_t index_q;
+  key_line_t index_d, index_q;
   line_t line_q;
   // the bytes before the line, and the bytes of the key and of the prefix that are left
   key_length_t line_start, key_length, left, prefix_left;
-  logic has_prefix, is_last;
+  logic has_prefix, is_last, is_last_q;
+  // the bytes of a prefix that are left, if there are any; known before a key begins, since a leaf is opened
+  // long before
+  logic has_left_q;
+  key_length_t prefix_left_q;
   // bytes of the line behind the prefix
   logic [LineBytes-1:0] in_rest;
 
@@ -61,11 +65,14 @@ module fence_writer
   assign left = key_length - line_start;
   assign is_last = left <= key_length_t'(LineBytes);
   // The low fence key is stored with its prefix.
-  assign has_prefix = !is_low_i && prefix_length_i > line_start;
-  assign prefix_left = has_prefix ? prefix_length_i - line_start : '0;
+  assign has_prefix = !is_low_i && has_left_q;
+  assign prefix_left = has_prefix ? prefix_left_q : '0;
   assign in_rest = '1 << prefix_left;
 
   always_comb begin
+    index_d = index_q;
+    if (rst_i || write_ready_o) index_d = '0;
+    else if (key_write_valid_o && key_write_ready_i) index_d = index_q + 1'b1;
     state_d = state_q;
     unique case (state_q)
       Prefix: if (write_valid_i && (!has_prefix || move_ready_i)) state_d = Rest;
@@ -77,8 +84,9 @@ module fence_writer
   always_ff @(posedge clk_i) begin
     if (rst_i) state_q <= Prefix;
     else state_q <= state_d;
-    if (rst_i || write_ready_o) index_q <= '0;
-    else if (key_write_valid_o && key_write_ready_i) index_q <= index_q + 1'b1;
+    index_q <= index_d;
+    has_left_q <= prefix_length_i > key_length_t'({index_d, LineIndexBits'(0)});
+    prefix_left_q <= prefix_length_i - key_length_t'({index_d, LineIndexBits'(0)});
     for (int unsigned at = 0; at < LineBytes; at++) begin
       if (move_valid_o && move_ready_i && (state_q == Prefix || in_rest[at]))
         line_q[8*at+:8] <= move_bytes_i[8*at+:8];
@@ -92,6 +100,9 @@ module fence_writer
   // The offset of the bytes after the prefix, as if the prefix preceded them; known before a
   // key begins.
   offset_t rest_offset_q;
+
+  // known before the line is written, since a line takes three cycles
+  always_ff @(posedge clk_i) is_last_q <= is_last;
 
   always_ff @(posedge clk_i) begin
     rest_offset_q <= low_offset_i;
@@ -110,8 +121,10 @@ module fence_writer
   assign move_valid_o = state_q == Rest || (state_q == Prefix && write_valid_i && has_prefix);
   assign key_write_valid_o = state_q == Write;
   assign key_write_o = '{slot: slot_i, upper: upper_i, line: index_q, data: line_q};
-  assign write_ready_o = key_write_valid_o && key_write_ready_i && is_last;
+  assign write_ready_o = key_write_valid_o && key_write_ready_i && is_last_q;
 
+  `ASSERT(PrefixIsKnown, !write_valid_i || has_left_q == (line_start < prefix_length_i))
+  `ASSERT(LastLineIsKnown, state_q != Write || is_last_q == is_last)
   `ASSERT(FenceIsNotEmpty, !write_valid_i || key_length != '0)
   `ASSERT(PrefixIsThatOfBoth, !write_valid_i || is_low_i ||
       (prefix_length_i <= low_length_i && prefix_length_i <= high_length_i))

@@ -55,10 +55,12 @@ module key_search_unit
   // ---- descents, and their keys ----
 
   logic start, is_idle_q;
-  // The idle descent with the lowest number, and it in the next cycle, when it may begin. The descent that
-  // began last, the only one whose key may be incomplete.
+  // The idle descent with the lowest number, and it in the next cycle, when a task may be accepted for it.
+  // The descent of the last task, the only one whose key may be incomplete.
   place_t idle, idle_q, place_q;
-  descent_task_t search;
+  // The task that was accepted in the last cycle, and whose it is. Its descent begins.
+  descent_task_t search, search_q;
+  logic [Descents-1:0] begins_q, is_loaded_q;
   logic key_loaded, key_write;
   key_line_t key_write_line;
 
@@ -69,17 +71,18 @@ module key_search_unit
     end
   end
 
-  // An idle descent stays idle until it begins.
-  always_ff @(posedge clk_i) begin
-    idle_q <= idle;
-    is_idle_q <= !rst_i && !start && busy_o != '1;
-  end
-
   assign descent_ready_o = is_idle_q && key_loaded;
   assign start = descent_valid_i && descent_ready_o;
 
+  // An idle descent stays idle until a task was accepted.
   always_ff @(posedge clk_i) begin
+    {idle_q, search_q} <= {idle, search};
+    is_idle_q <= !rst_i && !start && busy_o != '1;
     if (start) place_q <= idle_q;
+    for (int unsigned index = 0; index < Descents; index++) begin
+      begins_q[index] <= !rst_i && start && idle_q == place_t'(index);
+      is_loaded_q[index] <= key_loaded || place_q != place_t'(index);
+    end
   end
 
   assign search = '{
@@ -129,7 +132,7 @@ module key_search_unit
   // The descents in progress, and those whose leaf waits for its request.
   logic [Descents-1:0] descends, waits;
 
-  assign busy_o = descends | waits;
+  assign busy_o = begins_q | descends | waits;
 
   // The reads of the search keys: those of the descents, and of the rest_comparer, whose tag is Descents.
   typedef logic [$clog2(Descents + 1)-1:0] tag_t;
@@ -142,7 +145,7 @@ module key_search_unit
 
   assign read_place = key_reader == tag_t'(Descents) ? rest_place : place_t'(key_reader);
 
-  arbiter_tree #(
+  wide_arbiter #(
     .T(head_read_t),
     .Count(Descents + 1)
   ) u_heads (
@@ -225,10 +228,10 @@ module key_search_unit
     memory_access_generator u_generator (
       .clk_i,
       .rst_i,
-      .start_i(start && idle_q == place_t'(index)),
-      .search_i(search),
+      .start_i(begins_q[index]),
+      .search_i(search_q),
       .busy_o(descends[index]),
-      .key_loaded_i(key_loaded || place_q != place_t'(index)),
+      .key_loaded_i(is_loaded_q[index]),
       .read_valid_o(read_valid[index]), .read_ready_i(read_ready[index]), .read_o(reads[index]),
       .line_valid_i(memory_valid_i && place_t'(memory_i.place) == place_t'(index)),
       .line_i(memory_i),
@@ -252,7 +255,7 @@ module key_search_unit
   assign searches_o = column_valid;
   assign line_o = memory_valid_i;
 
-  arbiter_tree #(
+  wide_arbiter #(
     .T(node_read_t),
     .Count(Descents)
   ) u_reads (

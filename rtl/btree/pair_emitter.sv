@@ -104,14 +104,15 @@ module pair_emitter
 
   // ---- parts of the pair
 
-  logic is_overflow, is_get, moves_get, has_prefix_rest, is_full, begins_pair, is_done, finishes_none;
+  logic is_overflow, is_get, moves_get, has_prefix_rest_q, is_full, begins_pair, is_done, finishes_none;
   bus_address_t value_address;
   offset_t value_offset;
   logic [31:0] pair_bytes;
   logic exceeds;
 
   assign is_get = !request_i.is_scan;
-  assign has_prefix_rest = 32'(prefix_length_i) > PrefixBytes;
+  // The leaf was opened long before a pair is emitted.
+  always_ff @(posedge clk_i) has_prefix_rest_q <= 32'(prefix_length_i) > PrefixBytes;
 
   pair_measurer #(
     .BytesMax(BytesMax)
@@ -142,7 +143,7 @@ module pair_emitter
   assign after_rest = is_overflow ? Value : Choose;
   assign after_first = !sizes.has_more ? after_rest : sizes.is_whole ? Second : Rest;
   assign after_prefix = sizes.first != '0 ? First : after_first;
-  assign after_head = has_prefix_rest ? Prefix : after_prefix;
+  assign after_head = has_prefix_rest_q ? Prefix : after_prefix;
 
   // The chunk or the move of a state is done; the state that follows then.
   assign is_done = state_q inside {Prefix, Rest, Value} ? move_ready_i : chunk_ready_i;
@@ -233,7 +234,7 @@ module pair_emitter
 
   key_length_t prefix_count;
 
-  assign prefix_count = has_prefix_rest ? key_length_t'(PrefixBytes) : prefix_length_i;
+  assign prefix_count = has_prefix_rest_q ? key_length_t'(PrefixBytes) : prefix_length_i;
 
   assign answered_o = is_get && state_q == Value;
   // Only one of the two has a chunk.
@@ -291,6 +292,8 @@ module pair_emitter
   `ASSERT_OFFER_STAYS(EmitStays, emit_valid_i, emit_ready_o, emit_i)
   `ASSERT(SizesAreThoseOfAPair, !is_sized || emit_valid_i)
   `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
+  `ASSERT(PrefixIsKnown, !(state_q == Head || begins_pair) ||
+      has_prefix_rest_q == (PrefixBytes < 32'(prefix_length_i)))
   `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Second, Head} || begins_pair))
   `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)
 

@@ -188,16 +188,17 @@ module scan_engine
     .out_index_o()
   );
 
-  // ---- counts
+  // ---- counts, one cycle later than the events
 
-  scan_counts_t counts_q;
+  // The events of a cycle, and their sums since reset.
+  scan_counts_t sums_q, counts_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      counts_q <= '0;
-    end else begin
-      counts_q.busy <= counts_q.busy + 64'($countones(granted));
-      counts_q.requests <= counts_q.requests + 64'($countones(busy));
+    if (rst_i) {sums_q, counts_q} <= '0;
+    else begin
+      sums_q <= '{busy: 64'($countones(granted)), requests: 64'($countones(busy))};
+      counts_q.busy <= counts_q.busy + sums_q.busy;
+      counts_q.requests <= counts_q.requests + sums_q.requests;
     end
   end
 

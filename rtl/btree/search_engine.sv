@@ -177,9 +177,10 @@ module search_engine
     .out_index_o()
   );
 
-  // ---- counts, one cycle later than the events
+  // ---- counts, two cycles later than the events
 
-  search_counts_t counts_q;
+  // The events of a cycle, and their sums since reset.
+  search_counts_t sums_q, counts_q;
   logic [Units-1:0] searches_q, line_q;
   logic [Units-1:0][Descents-1:0] busy_q, node_q, version_step_q;
 
@@ -189,14 +190,18 @@ module search_engine
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      counts_q <= '0;
-    end else begin
-      counts_q.busy <= counts_q.busy + 64'($countones(searches_q));
-      counts_q.descents <= counts_q.descents + 64'($countones(busy_q));
-      counts_q.nodes <= counts_q.nodes + 64'($countones(node_q));
-      counts_q.lines <= counts_q.lines + 64'($countones(line_q));
-      counts_q.version_steps <= counts_q.version_steps + 64'($countones(version_step_q));
+    if (rst_i) {sums_q, counts_q} <= '0;
+    else begin
+      sums_q.busy <= 64'($countones(searches_q));
+      sums_q.descents <= 64'($countones(busy_q));
+      sums_q.nodes <= 64'($countones(node_q));
+      sums_q.lines <= 64'($countones(line_q));
+      sums_q.version_steps <= 64'($countones(version_step_q));
+      counts_q.busy <= counts_q.busy + sums_q.busy;
+      counts_q.descents <= counts_q.descents + sums_q.descents;
+      counts_q.nodes <= counts_q.nodes + sums_q.nodes;
+      counts_q.lines <= counts_q.lines + sums_q.lines;
+      counts_q.version_steps <= counts_q.version_steps + sums_q.version_steps;
     end
   end
 

@@ -45,6 +45,11 @@ PROOFS = [
         ("before_q[at] <= ~(Count'(1) << at)", "before_q[at] <= before_q[at]"),
         ("(in_valid_i & before_q[at]) == '0", "1'b1"),
     ]),
+    Proof("wide_arbiter", 14, 2, [
+        ("asks = in_valid_i & ~grant_q", "asks = in_valid_i"),
+        ("later = asks & after_q", "later = '0"),
+        ("if (granted_q) after_q <= after(grant_q);", ""),
+    ]),
     Proof("read_splitter", 6, 2, [
         ("lines = left_q < room ? left_q : room", "lines = left_q"),
         ("line_q <= line_q + line_address_t'(lines)", "line_q <= line_q + line_address_t'(PageLines)"),

@@ -1,5 +1,6 @@
 // Writes lines from host memory into the cache. It never delays these lines: if it has no room for a line,
-// the fill fails. A fill is done when memory has acknowledged all its writes.
+// the fill fails. A fill is done when memory has acknowledged all its writes. One tag after the other is
+// examined for that, one in each cycle: a reader with many tags has other ones meanwhile.
 
 `default_nettype none
 
@@ -53,9 +54,8 @@ module cache_filler
     // The end has yet to be reported.
     logic done;
     logic failed;
-    // position of the next line
-    logic [PlaceBits-1:0] place;
-    // writes that are not acknowledged
+    // lines that were written, and those whose write is not acknowledged
+    burst_lines_t written;
     burst_lines_t open;
   } fill_t;
 
@@ -66,8 +66,10 @@ module cache_filler
   } element_t;
 
   fill_t [Tags-1:0] fills_q;
-  logic put, ready, reports, offers_q;
-  logic [TagBits-1:0] tag_q, next;
+  logic [Tags-1:0][PlaceBits-1:0] start_place_q;
+  logic put, ready, is_done_q, reports, offers_q;
+  // the tag that is examined next, the one that was examined last, and the one that is offered
+  logic [TagBits-1:0] at_q, seen_q, tag_q;
   logic [Tags-1:0] puts, answered, rejected, ends, done;
   element_t in, out;
 
@@ -84,7 +86,11 @@ module cache_filler
       if (written_i[channel] && written_error_i[channel]) rejected[written_tag_i[channel]] = 1'b1;
     end
   end
-  assign in = '{tag: line_tag_i, place: fills_q[line_tag_i].place, data: line_i.data};
+  assign in = '{
+    tag: line_tag_i,
+    place: start_place_q[line_tag_i] + PlaceBits'(fills_q[line_tag_i].written),
+    data: line_i.data
+  };
 
   // A line for which the queue has no room is not offered.
   fifo #(
@@ -103,12 +109,13 @@ module cache_filler
   );
 
   always_ff @(posedge clk_i) begin
+    if (start_i) start_place_q[start_tag_i] <= start_place_i;
     if (rst_i) begin
       fills_q <= '0;
     end else begin
       for (int unsigned tag = 0; tag < Tags; tag++) begin
         fills_q[tag].open <= fills_q[tag].open + burst_lines_t'(puts[tag]) - burst_lines_t'(answered[tag]);
-        fills_q[tag].place <= fills_q[tag].place + PlaceBits'(puts[tag]);
+        fills_q[tag].written <= fills_q[tag].written + burst_lines_t'(puts[tag]);
         if (rejected[tag]) fills_q[tag].failed <= 1'b1;
         if (ends[tag]) {fills_q[tag].busy, fills_q[tag].done} <= 2'b01;
       end
@@ -116,32 +123,30 @@ module cache_filler
         if (line_i.last) fills_q[line_tag_i].comes <= 1'b0;
         if (line_i.error || (put && !ready)) fills_q[line_tag_i].failed <= 1'b1;
       end
-      if (reports && done != '0) fills_q[next].done <= 1'b0;
+      if (reports) fills_q[seen_q].done <= 1'b0;
       if (start_i) begin
         fills_q[start_tag_i] <= '{
-            comes: 1'b1, busy: 1'b1, done: 1'b0, failed: 1'b0, place: start_place_i, open: '0
+            comes: 1'b1, busy: 1'b1, done: 1'b0, failed: 1'b0, written: '0, open: '0
         };
       end
     end
   end
 
-  // Reports the end of one fill at a time; an offer is stable.
+  // Offers the end of one fill at a time; an offer is stable.
   for (genvar tag = 0; tag < Tags; tag++) begin : gen_done
     assign ends[tag] = fills_q[tag].busy && !fills_q[tag].comes && fills_q[tag].open == '0;
     assign done[tag] = fills_q[tag].done;
   end
-  assign reports = !offers_q || filled_ready_i;
-  always_comb begin
-    next = '0;
-    for (int unsigned tag = 0; tag < Tags; tag++) begin
-      if (done[tag]) next = TagBits'(tag);
-    end
-  end
+  assign reports = is_done_q && (!offers_q || filled_ready_i);
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) offers_q <= 1'b0;
-    else if (reports) offers_q <= done != '0;
-    if (reports) tag_q <= next;
+    if (rst_i) {offers_q, is_done_q, at_q} <= '0;
+    else begin
+      offers_q <= reports || (offers_q && !filled_ready_i);
+      if (reports || !is_done_q) {is_done_q, at_q} <= {done[at_q], at_q + 1'b1};
+    end
+    if (reports || !is_done_q) seen_q <= at_q;
+    if (reports) tag_q <= seen_q;
   end
 
   assign write_tag_o = out.tag;

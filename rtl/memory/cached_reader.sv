@@ -174,8 +174,8 @@ module cached_reader
   logic [TagBits-1:0] host_tag, host_line_tag;
   burst_line_t host_line;
   logic node_valid, node_ready, host_valid, host_ready, redirects;
-  logic [Channels-1:0] hit_done, node_hit_done;
-  logic [Channels-1:0][CacheTagBits-1:0] node_hit_tag, node_written_tag;
+  logic [Channels-1:0] hit_done, hit_done_q, is_node_q;
+  logic [Channels-1:0][CacheTagBits-1:0] node_hit_tag_q, node_written_tag;
   logic host_line_valid;
   logic [CacheTagBits-1:0] write_tag;
   logic hit_valid, hit_ready;
@@ -220,7 +220,7 @@ module cached_reader
     .line_tag_i(CacheTagBits'(host_line_tag)), .line_i(host_line),
     .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
     .hit_place_o(hit_place), .hit_lines_o(hit_lines), .hit_tag_o(hit_tag),
-    .hit_done_i(node_hit_done), .hit_done_tag_i(node_hit_tag),
+    .hit_done_i(hit_done_q & is_node_q), .hit_done_tag_i(node_hit_tag_q),
     .write_tag_o(write_tag),
     .written_tag_i(node_written_tag),
     .beat_valid_o(chip_valid), .beat_ready_i(chip_ready),
@@ -292,10 +292,11 @@ module cached_reader
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_done
     assign hit_done[channel] =
         hit_line_valid_i[channel] && hit_line_ready_o[channel] && hit_line_i[channel].last;
-    assign node_hit_done[channel] = hit_done[channel] && hit_line_tag_i[channel] >> CacheTagBits == '0;
-    assign node_hit_tag[channel] = CacheTagBits'(hit_line_tag_i[channel]);
+    always_ff @(posedge clk_i) is_node_q[channel] <= hit_line_tag_i[channel] >> CacheTagBits == '0;
+    always_ff @(posedge clk_i) node_hit_tag_q[channel] <= CacheTagBits'(hit_line_tag_i[channel]);
     assign node_written_tag[channel] = CacheTagBits'(written_tag_i[channel]);
   end
+  always_ff @(posedge clk_i) hit_done_q <= hit_done;
   for (genvar stream = 0; stream < Streams; stream++) begin : gen_streams
     assign chip_line_tag[stream] = TagBits'(chip_tag[stream]);
   end

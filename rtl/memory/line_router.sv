@@ -2,8 +2,8 @@
 // memory, and from each stream of the nodes on chip. A unit with places, or four other readers, are a group,
 // which receives a line a cycle, so sources deliver lines in the same cycle if their groups differ. For the
 // same group, host memory has priority, then the channels in ascending order, then the streams. Lines for no
-// port are discarded. A line arrives in the cycle after it was routed. Lines of host memory and channels come
-// from registers.
+// port are discarded. A line arrives in the cycle after it was routed. Lines of channels come from registers,
+// and those of host memory and of nodes on chip from registers that know their group.
 
 `default_nettype none
 
@@ -61,89 +61,112 @@ module line_router
   // host memory, the channels, the streams
   localparam int unsigned Sources = 1 + Channels + Streams;
 
-  typedef logic [$clog2(Groups+1)-1:0] group_t;
+  typedef logic [Groups-1:0] groups_t;
   typedef struct packed {
     logic [TagBits-1:0] tag;
     burst_line_t line;
   } element_t;
+  typedef struct packed {
+    groups_t group;
+    element_t element;
+  } grouped_t;
 
   logic [Sources-1:0] valid, blocked;
   element_t [Sources-1:0] element;
-  group_t [Sources-1:0] group_of;
+  // for each source: the group of its line, and whether it gives the line to it
+  groups_t [Sources-1:0] wants, gives;
+  groups_t earlier;
 
-  assign valid[0] = host_valid_i;
-  assign element[0] = {host_tag_i, host_i};
+  groups_t host_wants_q;
+  element_t host_q;
+
+  always_ff @(posedge clk_i) begin
+    host_wants_q <= host_valid_i && !rst_i ? group_of_tag(host_tag_i) : '0;
+    host_q <= {host_tag_i, host_i};
+  end
+
+  assign valid[0] = host_wants_q != '0;
+  assign wants[0] = host_wants_q;
+  assign element[0] = host_q;
 
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_channels
     assign valid[channel+1] = cache_valid_i[channel];
+    assign wants[channel+1] = cache_valid_i[channel] ? group_of_tag(cache_tag_i[channel]) : '0;
     assign element[channel+1] = {cache_tag_i[channel], cache_i[channel]};
     assign cache_ready_o[channel] = !blocked[channel+1];
   end
 
   for (genvar stream = 0; stream < Streams; stream++) begin : gen_streams
+    grouped_t line;
+
     skid_buffer #(
-      .T(element_t)
+      .T(grouped_t)
     ) u_of_chip (
       .clk_i,
       .rst_i,
       .in_valid_i(chip_valid_i[stream]),
       .in_ready_o(chip_ready_o[stream]),
-      .in_i({chip_tag_i[stream], chip_i[stream]}),
+      .in_i({group_of_tag(chip_tag_i[stream]), chip_tag_i[stream], chip_i[stream]}),
       .out_valid_o(valid[1+Channels+stream]),
       .out_ready_i(!blocked[1+Channels+stream]),
-      .out_o(element[1+Channels+stream])
+      .out_o(line)
     );
+
+    assign wants[1+Channels+stream] = line.group & {Groups{valid[1+Channels+stream]}};
+    assign element[1+Channels+stream] = line.element;
   end
 
   // The filler of nodes on chip has no group.
-  function automatic group_t group_of_tag(logic [TagBits-1:0] tag);
+  function automatic groups_t group_of_tag(logic [TagBits-1:0] tag);
     int unsigned reader = 32'(tag) >> BankBits;
-    group_of_tag = group_t'(Groups);
-    if (reader < Readers) group_of_tag = group_t'(reader / GroupReaders);
-    for (int unsigned unit = 0; unit < NodeUnits; unit++) begin
-      if (reader >= first_place(ClientCount) + unit * NodePlaces)
-        group_of_tag = group_t'(ReaderGroups + unit);
-    end
-    for (int unsigned unit = 0; unit < LeafUnits; unit++) begin
-      if (reader >= first_leaf_place(ClientCount, AllNodePlaces) + unit * LeafPlaces)
-        group_of_tag = group_t'(ReaderGroups + NodeUnits + unit);
-    end
+    for (int unsigned group = 0; group < Groups; group++)
+      group_of_tag[group] = reader >= first_of(group) && reader < end_of(group);
   endfunction
 
-  for (genvar source = 0; source < Sources; source++) begin : gen_of
-    assign group_of[source] = group_of_tag(element[source].tag);
-  end
+  // The numbers of the readers of a group: from the first one up to the end.
+  function automatic int unsigned first_of(int unsigned group);
+    if (group < ReaderGroups) return group * GroupReaders;
+    if (group < ReaderGroups + NodeUnits)
+      return first_place(ClientCount) + (group - ReaderGroups) * NodePlaces;
+    return first_leaf_place(ClientCount, AllNodePlaces) + (group - ReaderGroups - NodeUnits) * LeafPlaces;
+  endfunction
 
-  // A source waits while a source before it has a line for the same group: the first of them gives it.
+  function automatic int unsigned end_of(int unsigned group);
+    if (group < ReaderGroups)
+      return first_of(group) + GroupReaders < Readers ? first_of(group) + GroupReaders : Readers;
+    return first_of(group) + (group < ReaderGroups + NodeUnits ? NodePlaces : LeafPlaces);
+  endfunction
+
+  // The first source that has a line for a group gives it, and the others wait.
   always_comb begin
-    blocked = '0;
-    for (int unsigned at = 1; at < Sources; at++) begin
-      for (int unsigned earlier = 0; earlier < at; earlier++) begin
-        if (valid[earlier] && group_of[earlier] == group_of[at]) blocked[at] = 1'b1;
-      end
+    earlier = '0;
+    for (int unsigned at = 0; at < Sources; at++) begin
+      gives[at] = wants[at] & ~earlier;
+      blocked[at] = (wants[at] & earlier) != '0;
+      earlier |= wants[at];
     end
   end
 
   for (genvar group = 0; group < Groups; group++) begin : gen_groups
-    logic [Sources-1:0] gives;
+    logic [Sources-1:0] is_from;
     logic valid_q;
     element_t out_d, out_q;
 
     always_comb begin
       out_d = '0;
       for (int unsigned at = 0; at < Sources; at++) begin
-        gives[at] = valid[at] && !blocked[at] && group_of[at] == group_t'(group);
-        if (gives[at]) out_d |= element[at];
+        is_from[at] = gives[at][group];
+        if (is_from[at]) out_d |= element[at];
       end
     end
 
     always_ff @(posedge clk_i) begin
       if (rst_i) valid_q <= 1'b0;
-      else valid_q <= |gives;
+      else valid_q <= |is_from;
       out_q <= out_d;
     end
 
-    `ASSERT(OneLine, $onehot0(gives))
+    `ASSERT(OneLine, $onehot0(is_from))
   end
 
   for (genvar port = 0; port < Ports; port++) begin : gen_ports

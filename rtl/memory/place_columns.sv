@@ -17,10 +17,9 @@ module place_columns
   input logic clk_i,
   input logic rst_i,
 
-  // a read of a buffer by LID or by address begins, unless it follows another one
+  // A read by LID begins. A buffer that is read by address has no columns on board.
   input logic begins_i,
   input logic [PlaceBits-1:0] begin_place_i,
-  input logic begin_by_lid_i,
   // LIDs beyond the table are not mapped.
   // verilator lint_off UNUSEDSIGNAL
   input lid_t begin_lid_i,
@@ -56,10 +55,10 @@ module place_columns
     assign begins = begins_i && begin_place_i == index_t'(place);
 
     always_ff @(posedge clk_i) begin
-      if (begins && begin_by_lid_i) lid_q[place] <= begin_lid_i[LidBits-1:0];
+      if (begins) lid_q[place] <= begin_lid_i[LidBits-1:0];
       is_mapped_q[place] <= map_valid_i && map_lid_i[LidBits-1:0] == lid_q[place];
       if (rst_i) is_current_q[place] <= 1'b0;
-      else if (begins) is_current_q[place] <= begin_by_lid_i;
+      else if (begins) is_current_q[place] <= 1'b1;
       else if (is_mapped_q[place]) is_current_q[place] <= 1'b0;
     end
 

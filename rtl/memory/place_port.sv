@@ -205,8 +205,7 @@ module place_port
   ) u_columns (
     .clk_i,
     .rst_i,
-    .begins_i(takes && !read_i.follows), .begin_place_i(taken),
-    .begin_by_lid_i(read_i.by_lid), .begin_lid_i(read_i.lid),
+    .begins_i(takes_lookup), .begin_place_i(taken), .begin_lid_i(read_i.lid),
     .map_valid_i, .map_lid_i,
     .place_i(place_q), .is_current_o(is_current),
     .leaves_i(loads_q && ready), .leave_number_i(number), .is_on_board_i(is_on_board),

@@ -68,11 +68,15 @@ module top_entries
   line_address_t [Nodes-1:0] address_q;
   // the results of the comparison
   logic [Nodes-1:0] is_lid_q, is_buffer_q, here;
-  table_lid_t drop_lid_q;
-  logic drop_q, tick_q, is_void_q, voids, keeps;
+  // In the last cycle, a burst of another buffer of the LID has passed; the LID was dropped.
+  logic [Nodes-1:0] is_replaced_q, is_dropped_q;
+  table_lid_t compared_lid, drop_lid;
+  logic tick_q, is_void_q, voids, keeps;
   logic [AgeBits-1:0] age_q;
   logic [Nodes-1:0] made, filled, frees, leaves;
 
+  assign compared_lid = table_lid_t'(compared_i.buffer.lid);
+  assign drop_lid = table_lid_t'(drop_lid_i);
   assign here = is_lid_q & is_buffer_q & valid_q;
   assign is_here_o = here != '0;
   assign is_known_o = is_lid_q != '0;
@@ -86,7 +90,7 @@ module top_entries
       if (here[at]) entry_o |= EntryBits'(at);
       made[at] = makes_i && free_entry_o == EntryBits'(at);
       filled[at] = filled_i && filled_entry_i == EntryBits'(at);
-      frees[at] = (drop_q && lid_q[at] == drop_lid_q) || (passes_i && is_lid_q[at] && !is_buffer_q[at])
+      frees[at] = is_dropped_q[at] || is_replaced_q[at]
           || (tick_q && valid_q[at] && !recent_q[at]);
     end
   end
@@ -96,14 +100,18 @@ module top_entries
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       {used_q, valid_q} <= '0;
-      {age_q, tick_q, drop_q} <= '0;
+      {age_q, tick_q, is_dropped_q, is_replaced_q} <= '0;
     end else begin
       used_q <= (used_q | made) & ~leaves;
       valid_q <= (valid_q | (filled & {Nodes{keeps}})) & ~leaves;
       {tick_q, age_q} <= {&age_q, age_q + 1'b1};
-      drop_q <= drop_valid_i;
+      // The drop may come in the cycle in which the LID gets its entry.
+      for (int unsigned at = 0; at < Nodes; at++) begin
+        is_dropped_q[at] <= drop_valid_i
+            && (lid_q[at] == drop_lid || (made[at] && compared_lid == drop_lid));
+      end
+      is_replaced_q <= is_lid_q & ~is_buffer_q & {Nodes{passes_i}};
     end
-    drop_lid_q <= table_lid_t'(drop_lid_i);
     recent_q <= (tick_q ? '0 : recent_q) | filled | (here & {Nodes{uses_i}});
     if (makes_i) is_void_q <= 1'b0;
     else if (voids) is_void_q <= 1'b1;
@@ -112,7 +120,7 @@ module top_entries
   always_ff @(posedge clk_i) begin
     for (int unsigned at = 0; at < Nodes; at++) begin
       if (made[at]) begin
-        lid_q[at] <= table_lid_t'(compared_i.buffer.lid);
+        lid_q[at] <= compared_lid;
         address_q[at] <= line_address_t'(compared_i.buffer.address >> LineIndexBits);
       end
       if (compares_i) begin
@@ -146,9 +154,9 @@ module top_entries
   `ASSERT(OneFill, $onehot0(used_q & ~valid_q))
   `ASSERT(MakesFreeEntry, !makes_i || (made & used_q) == '0)
   `ASSERT(FillsItsEntry, !filled_i || (filled & used_q & ~valid_q) != '0)
-  `COVER(Drops, drop_q && |(frees & valid_q))
-  `COVER(DropsWhileFilling, drop_q && voids)
-  `COVER(OtherBuffer, passes_i && |(frees & valid_q))
+  `COVER(Drops, |(is_dropped_q & valid_q))
+  `COVER(DropsWhileFilling, voids && |is_dropped_q)
+  `COVER(OtherBuffer, |(is_replaced_q & valid_q))
   `COVER(Ages, tick_q && |(frees & valid_q))
   `COVER(DropsWhileCompared, |(leaves & is_lid_q & is_buffer_q & valid_q))
 
