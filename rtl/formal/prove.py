@@ -102,6 +102,17 @@ PROOFS = [
         ("read_line_t'(group_lines_t'(pass.first) + at_q)", "pass.first"),
         ("ends ? '0 : at_q + 1'b1;", "at_q + 1'b1;"),
     ]),
+    Proof("place_port", 9, 0, [
+        # A result takes the place of a read at an address; a burst is lost, or is that of another place,
+        # number, or buffer; a LID that is not mapped; a failure that disappears behind a line.
+        ("load_ready && !found_valid && (read_i.follows || !found_valid_i)", "load_ready && !found_valid"),
+        ("loads_q <= takes_found || takes_buffer || !load_ready;", "loads_q <= takes_found || takes_buffer;"),
+        ("place_q <= takes_found ? found_place : taken;", "place_q <= taken;"),
+        ("{number, reads_columns} = {request.number, request.columns};", ""),
+        ("is_direct_q} <= {takes_found, takes_address};", "is_direct_q} <= {takes_found, 1'b0};"),
+        ("fails = is_found_q && buffer.address == '0", "fails = 1'b0"),
+        ("offer_ready = offer.fails ? !line_valid_i : burst_ready_i", "offer_ready = burst_ready_i"),
+    ]),
     Proof("leaf_prefetcher", 17, 0, [
         # A part is lost; a fetch beyond the node; the log of a copy; log entries as columns.
         ("wants : left_q & ~part;", "wants : left_q & (left_q - 2'd3);"),
