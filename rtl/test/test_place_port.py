@@ -52,6 +52,10 @@ class Neighbours:
     def happens(self) -> bool:
         return random.random() >= self.stall
 
+    def answers(self) -> bool:
+        """Much less often than requests are accepted, so that several are in flight."""
+        return random.random() < (1 - self.stall) / 4
+
     async def accept_lookups(self):
         dut = self.dut
         await end_of_reset(dut)
@@ -69,7 +73,7 @@ class Neighbours:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            finds = bool(self.lookups) and self.happens()
+            finds = bool(self.lookups) and self.answers()
             dut.found_valid_i.value = int(finds)
             if finds:
                 place = random.choice(list(self.lookups))
@@ -105,7 +109,7 @@ class Neighbours:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.in_flight) and self.happens()
+            gives = bool(self.in_flight) and self.answers()
             dut.line_valid_i.value = int(gives)
             if gives:
                 tag = random.choice(list(self.in_flight))
