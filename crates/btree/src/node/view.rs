@@ -228,8 +228,10 @@ impl<'a> View<'a> {
 
     /// Returns the bytes of the fence keys and their lengths.
     pub(crate) fn fence_bytes(self) -> usize {
-        let high = self.high_fence().map_or(0, |high| high.suffix.len());
-        fences::SIZE + self.low_fence().len() + high
+        let start = self.fences_start();
+        let length = |offset| self.u16_at(start + offset);
+        let high = length(fences::HIGH_LENGTH_OFFSET).saturating_sub(self.prefix_length());
+        fences::SIZE + length(fences::LOW_LENGTH_OFFSET) + high
     }
 
     /// Returns the common prefix of all keys of the node, which the items omit.

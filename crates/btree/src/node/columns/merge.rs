@@ -31,6 +31,8 @@ pub(crate) struct Merge<'a> {
     columns: Columns<'a>,
     /// `None` if the items have different lengths.
     stride: Option<Stride>,
+    /// Bytes of the fence keys.
+    fence_bytes: usize,
     change: Option<&'a Change<'a>>,
     /// In key order, one for each key.
     changes: SmallVec<[KeyChange; 17]>,
@@ -57,7 +59,8 @@ impl<'a> Merge<'a> {
         let columns = leaf.columns();
         let (changes, count, stride) = (SmallVec::new(), columns.count(), columns.stride());
         let item_bytes = leaf.sorted_end() - columns.items_start();
-        let mut merge = Self { leaf, columns, stride, change, changes, count, item_bytes };
+        let fence_bytes = leaf.fence_bytes();
+        let mut merge = Self { leaf, columns, stride, fence_bytes, change, changes, count, item_bytes };
         let overlay = Overlay::new(leaf, u64::MAX);
         let (before, after) = Change::entries_around(change, &overlay);
         merge.add_entries(&overlay, before)?;
@@ -76,7 +79,7 @@ impl<'a> Merge<'a> {
     /// Writes the leaf to `buffer`.
     pub(crate) fn build(&self, buffer: &mut [u8]) {
         let (leaf, start) = (self.leaf, self.leaf.fences_start());
-        let fences = leaf.bytes(start..start + leaf.fence_bytes());
+        let fences = leaf.bytes(start..start + self.fence_bytes);
         let (out, padding) = buffer[self.columns_end()..self.items_start()].split_at_mut(fences.len());
         out.copy_from_slice(fences);
         padding.fill(0);
@@ -137,7 +140,7 @@ impl<'a> Merge<'a> {
     }
 
     fn items_start(&self) -> usize {
-        aligned(self.columns_end() + self.leaf.fence_bytes())
+        aligned(self.columns_end() + self.fence_bytes)
     }
 
     fn sorted_end(&self) -> usize {
