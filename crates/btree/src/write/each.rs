@@ -57,11 +57,11 @@ impl Forest {
         done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
-        let begun = operations.iter().map(|BatchOperation { root, key, operation }| {
-            reader.descend_to_write(*root, key, operation.stored_bytes(self))
-        });
         let mut descents = SmallVec::<[_; AHEAD]>::new();
-        descents.extend(begun);
+        // A loop, because `extend` copies each descent.
+        for BatchOperation { root, key, operation } in operations {
+            descents.push(reader.descend_to_write(*root, key, operation.stored_bytes(self)));
+        }
         descend_together(&mut descents);
         let mut group = WriteGroup::new(self, reader.pin(), done);
         for (operation, descent) in operations.iter().zip(&descents) {
