@@ -24,7 +24,7 @@ pub(crate) struct LogPosition<'a> {
 
 /// Searches for a key among all entries, regardless of their versions. `back_pointer` is that of the key. An
 /// entry with another back pointer is ordered by it, so few keys are compared.
-#[inline]
+#[inline(always)]
 pub(crate) fn find_in_log<'a>(
     view: View<'a>,
     search_key: SearchKey<'_>,

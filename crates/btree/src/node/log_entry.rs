@@ -151,14 +151,16 @@ impl NewEntry<'_> {
         EntryPlace { back_pointer, order_hint, version_delta, at, repeats: item.header.repeats() }.word()
     }
 
-    /// Writes the entry, without its log word.
+    /// Writes the entry, without its log word, and returns its bytes.
     #[inline]
-    pub(crate) fn write(&self, out: &mut [u8]) {
-        let out = &mut out[..self.bytes()];
+    pub(crate) fn write(&self, out: &mut [u8]) -> usize {
+        let bytes = self.bytes();
+        let out = &mut out[..bytes];
         let NewItem { header: item, key, value } = self.item;
         let (out_head, out) = out.split_at_mut(HEAD_BYTES);
         out_head.copy_from_slice(&key.head.to_le_bytes());
         encoding::write_item(out, item, key.rest(), value);
+        bytes
     }
 }
 

@@ -156,9 +156,20 @@ fn back_off(attempt: u32) {
 }
 
 /// The existing pair of a key in a leaf.
+#[derive(Clone, Copy)]
 struct ExistingPair<'a> {
-    item: Item<'a>,
+    header: ItemHeader,
+    /// The value as the leaf stores it.
+    stored: &'a [u8],
     version: Version,
+}
+
+impl ExistingPair<'_> {
+    /// Returns the reference to the overflow value, if the pair has one.
+    #[inline]
+    fn reference(self) -> Option<ValueReference> {
+        self.header.overflow().then(|| ValueReference::read(self.stored))
+    }
 }
 
 /// The result of the search for a key in a leaf: its position in the sorted block and in the order of the log
@@ -174,7 +185,7 @@ struct KeyLookup<'a> {
 }
 
 /// Searches for a key in a leaf, near a place if that is known.
-#[inline]
+#[inline(always)]
 fn look_up<'a>(leaf: View<'a>, search_key: SearchKey<'_>, near: Option<Near>) -> KeyLookup<'a> {
     let position = match near {
         Some(near) => lower_bound_in(leaf, search_key, near),
@@ -182,16 +193,24 @@ fn look_up<'a>(leaf: View<'a>, search_key: SearchKey<'_>, near: Option<Near>) ->
     };
     let log = find_in_log(leaf, search_key, position.position);
     let node_version = leaf.node_version();
-    let sorted =
-        position.found.then(|| ExistingPair { item: leaf.item(position.position), version: node_version });
-    let newest =
-        |entry: LogEntry<'a>| ExistingPair { item: entry.item, version: entry.place.version(node_version) };
-    let repeats = log.newest.is_some();
-    let existing = log.newest.map(newest).or(sorted).filter(|existing| !existing.item.header.tombstone());
+    let existing = match log.newest {
+        Some(LogEntry { place, item }) => {
+            let version = place.version(node_version);
+            (!item.header.tombstone()).then(|| ExistingPair {
+                header: item.header,
+                stored: item.value(),
+                version,
+            })
+        }
+        None => position.found.then(|| {
+            let (header, stored) = leaf.columns().stored_value(position.position);
+            ExistingPair { header, stored, version: node_version }
+        }),
+    };
     KeyLookup {
         back_pointer: position.position,
         replaces: position.found,
-        repeats,
+        repeats: log.newest.is_some(),
         order_hint: log.rank,
         existing,
     }
@@ -230,10 +249,9 @@ impl<'f> WriteTransaction<'f> {
             None => SearchKey::new(suffix),
         };
         let lookup = look_up(view, search_key, place.map(|place| place.near));
-        let superseded = lookup.existing.as_ref().and_then(|existing| existing.item.reference());
-        let existing_bytes = lookup.existing.as_ref().map_or(0, |existing| existing.item.header.item_bytes());
-        let existing =
-            lookup.existing.as_ref().map(|existing| (self.value_of(existing.item), existing.version));
+        let superseded = lookup.existing.and_then(ExistingPair::reference);
+        let existing_bytes = lookup.existing.map_or(0, |existing| existing.header.item_bytes());
+        let existing = lookup.existing.map(|existing| (self.existing_value(existing), existing.version));
         let (stored, outcome) = match decide(operation, existing) {
             Decision::Keep(outcome) => return Ok(outcome),
             Decision::Remove => (None, Outcome::Deleted),
@@ -284,7 +302,13 @@ impl<'f> WriteTransaction<'f> {
     pub(crate) fn decide<'a>(&self, leaf: NodeIndex, key: &[u8], operation: &Operation<'a>) -> Decision<'a> {
         let view = self.view(leaf);
         let existing = look_up(view, SearchKey::after_prefix(key, view.prefix_length()), None).existing;
-        decide(operation, existing.map(|existing| (self.value_of(existing.item), existing.version)))
+        decide(operation, existing.map(|existing| (self.existing_value(existing), existing.version)))
+    }
+
+    /// Returns the bytes of the value of an existing pair, inline or overflow.
+    #[inline]
+    fn existing_value<'a>(&'a self, existing: ExistingPair<'a>) -> &'a [u8] {
+        existing.reference().map_or(existing.stored, |reference| self.value(reference))
     }
 
     /// Returns the leaf if it becomes sparse by the loss of `bytes` live bytes.

@@ -286,6 +286,9 @@ impl StoredValue<'_> {
 pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
     match *operation {
         Operation::Put(value) => Decision::Store(StoredValue::Given(value), stored(existing)),
+        Operation::Update(value) if existing.is_some() => {
+            Decision::Store(StoredValue::Given(value), Outcome::Updated)
+        }
         _ => decide_by_pair(operation, existing),
     }
 }

@@ -338,7 +338,7 @@ impl<'f> WriteTransaction<'f> {
         let node = &mut self.nodes[index];
         match &mut node.body {
             Body::Locked(locked) => {
-                entry.write(locked.tail_mut(node.size));
+                let bytes = entry.write(locked.tail_mut(node.size));
                 locked.set_log_word(node.log_count, entry.word(node.size, NOT_PUBLISHED));
                 // Readers use only the fingerprints of published entries.
                 if let Some(slot) = FingerprintSlot::of(node.log_count) {
@@ -347,7 +347,7 @@ impl<'f> WriteTransaction<'f> {
                         slot.put(locked.node().word(slot.offset), entry.item.key.suffix),
                     );
                 }
-                node.size += entry.bytes();
+                node.size += bytes;
                 node.log_count += 1;
                 reach(Stage::Appended);
             }
@@ -548,7 +548,7 @@ fn publish_in_place(
 
 fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
-    entry.write(&mut buffer[state.size()..]);
+    let bytes = entry.write(&mut buffer[state.size()..]);
     // Publication gives the node the version of this transaction, so the delta is zero.
     let at = log_word_offset(buffer.len(), state.log_count());
     write_word(buffer, at, entry.word(state.size(), 0));
@@ -556,7 +556,7 @@ fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
         let fingerprints = slot.put(read_word(buffer, slot.offset), entry.item.key.suffix);
         write_word(buffer, slot.offset, fingerprints);
     }
-    let state = LockAndSize::new(state.size() + entry.bytes(), state.log_count() + 1);
+    let state = LockAndSize::new(state.size() + bytes, state.log_count() + 1);
     write_word(buffer, node_header::LOCK_AND_SIZE_OFFSET, u64::from(state));
 }
 

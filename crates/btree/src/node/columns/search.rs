@@ -241,7 +241,19 @@ impl<'a> Columns<'a> {
         };
         let (header, bytes) = self.item_bytes(index);
         let is_equal = is_tied || search_key.equals_rest(header.suffix_bytes(), bytes);
-        let value_start = header.suffix_bytes().saturating_sub(HEAD_BYTES);
-        is_equal.then(|| (header, &bytes[value_start..][..header.value_bytes()]))
+        is_equal.then(|| (header, value_in(header, bytes)))
     }
+
+    /// Returns the lengths, the flags and the stored value of an item of a leaf.
+    #[inline(always)]
+    pub(crate) fn stored_value(self, index: usize) -> (ItemHeader, &'a [u8]) {
+        let (header, bytes) = self.item_bytes(index);
+        (header, value_in(header, bytes))
+    }
+}
+
+/// Returns the value of an item from the bytes from the rest of its key on.
+#[inline(always)]
+fn value_in(header: ItemHeader, bytes: &[u8]) -> &[u8] {
+    &bytes[header.suffix_bytes().saturating_sub(HEAD_BYTES)..][..header.value_bytes()]
 }
