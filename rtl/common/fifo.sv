@@ -34,6 +34,8 @@ module fifo #(
   T items_q[Depth];
   logic [IndexBits-1:0] head_q, tail_q;
   logic [CountBits-1:0] count_q;
+  // A register, because ready often runs through several units.
+  logic has_room_q;
   logic push, pop;
 
   assign push = in_valid_i && in_ready_o;
@@ -52,19 +54,23 @@ module fifo #(
       head_q <= '0;
       tail_q <= '0;
       count_q <= '0;
+      has_room_q <= 1'b1;
     end else begin
       if (pop) head_q <= next(head_q);
       if (push) tail_q <= next(tail_q);
-      count_q <= count_q + CountBits'(push) - CountBits'(pop);
+      if (push && !pop) count_q <= count_q + 1'b1;
+      if (pop && !push) count_q <= count_q - 1'b1;
+      has_room_q <= pop || (push ? count_q != CountBits'(Depth - 1) : has_room_q);
     end
   end
 
-  assign in_ready_o = count_q != CountBits'(Depth);
+  assign in_ready_o = has_room_q;
   assign out_valid_o = count_q != '0;
   assign out_o = items_q[head_q];
   assign count_o = count_q;
 
   `ASSERT(CountIsBounded, count_q <= CountBits'(Depth))
+  `ASSERT(RoomIsKnown, has_room_q == (count_q != CountBits'(Depth)))
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
   `COVER(InStalls, in_valid_i && !in_ready_o)

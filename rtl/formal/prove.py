@@ -33,7 +33,8 @@ class Proof:
 
 PROOFS = [
     Proof("fifo", 14, 2, [
-        ("in_ready_o = count_q != CountBits'(Depth)", "in_ready_o = 1'b1"),
+        ("in_ready_o = has_room_q", "in_ready_o = 1'b1"),
+        ("(push ? count_q != CountBits'(Depth - 1) : has_room_q)", "count_q != CountBits'(Depth - 1)"),
         ("if (pop) head_q <= next(head_q);", "if (pop && !push) head_q <= next(head_q);"),
     ]),
     Proof("skid_buffer", 14, 2, [
@@ -87,7 +88,7 @@ PROOFS = [
         (".failed_i(failed),", ".failed_i(1'b0),"),
         (") u_entries (", ") u_entries (.drop_valid_i(1'b0),"),
     ]),
-    Proof("descent_leaves", 7, 0, [
+    Proof("descent_leaves", 9, 0, [
         # A place is free before its request is read; its request is replaced; a leaf has a newer result.
         ("else if (end_valid_i[index] && end_ready_o[index]) waits_q[index] <= 1'b1;", ""),
         (".read_address_i(place)", ".read_address_i('0)"),
