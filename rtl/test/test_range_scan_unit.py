@@ -457,6 +457,25 @@ async def short_scans_wait_for_no_line(dut, backward):
         await bench.check(Read(tree.version, pairs_max=4, **bounds), tree.root)
 
 
+@cocotb.test()
+async def a_scan_after_the_searched_heads_waits_for_no_line(dut):
+    """The position of an absent key can be the item after the searched heads, whose offset can be in the next
+    line: with these numbers of items, lines of offsets start where groups of heads do. The slot has had this
+    line of another leaf, whose offsets name other lines."""
+    memory = Memory(SHAPES["sorted"])
+    trees, keys = [Tree(memory), Tree(memory)], [b"key%05d" % number for number in range(2 * 88)]
+    for value_bytes, tree in zip((8, 16), trees):
+        for number, key in enumerate(keys[::2]):
+            tree.put(key, bytes(value_bytes + 4 * (number % 2)))
+        assert memory.current(tree.root).level == 0, "the tree has several leaves"
+    bench = Bench(dut, memory)
+    await bench.start()
+    start_soon(no_line_is_missing(dut))
+    for key in keys[1::2]:
+        for tree in trees:
+            await bench.check(Read(tree.version, key, pairs_max=2), tree.root)
+
+
 async def no_line_is_missing(dut):
     """Checks that no window lacks a line."""
     while True:
