@@ -77,6 +77,21 @@ async def finds_the_leaf(dut, shape, stall):
 
 
 @cocotb.test()
+async def older_versions_are_read_after_all_lines(dut):
+    """The first line of a node tells that it is too new, long before its other lines arrive."""
+    memory = Memory(SHAPES["tiny"])
+    tree, keys = grow(memory, writes=400)
+    bench = Bench(dut, memory, stall=0.9)
+    await bench.start()
+    descents = [random_descent(tree, keys, slot) for slot in range(60)]
+    descents = [replace(descent, version=random.randrange(tree.version)) for descent in descents]
+    for descent, leaf in zip(descents, await bench.find_leaves(descents)):
+        descent.check(memory, leaf)
+    steps = [read for read in bench.ports.reads if read["address"] and read["count"] > 1]
+    assert len(steps) > 10, "few nodes below the root are too new"
+
+
+@cocotb.test()
 @cocotb.parametrize(bits=(32, 40))
 async def versions_have_64_bits(dut, bits):
     """Versions of nodes are below and above a power of two, at which a shorter number wraps around."""
