@@ -70,13 +70,16 @@ module cache_filler
   logic put, ready, is_done_q, reports, offers_q;
   // the tag that is examined next, the one that was examined last, and the one that is offered
   logic [TagBits-1:0] at_q, seen_q, tag_q;
-  logic [Tags-1:0] puts, answered, rejected, ends, done;
+  logic [Tags-1:0] arrives, puts, answered, rejected, ends, done;
   element_t in, out;
 
-  assign put = line_valid_i && fills_q[line_tag_i].comes && !line_i.error && !fills_q[line_tag_i].failed;
+  // Each tag decides by its own state. Only the queue selects a state first.
   for (genvar tag = 0; tag < Tags; tag++) begin : gen_events
-    assign puts[tag] = put && ready && line_tag_i == TagBits'(tag);
+    assign arrives[tag] = line_valid_i && line_tag_i == TagBits'(tag) && fills_q[tag].comes;
+    assign puts[tag] = arrives[tag] && ready && !line_i.error && !fills_q[tag].failed;
   end
+  assign put = line_valid_i && ready && !line_i.error
+      && fills_q[line_tag_i].comes && !fills_q[line_tag_i].failed;
   // All lines of a fill are in one channel.
   always_comb begin
     answered = '0;
@@ -99,7 +102,7 @@ module cache_filler
   ) u_fifo (
     .clk_i,
     .rst_i,
-    .in_valid_i(put && ready),
+    .in_valid_i(put),
     .in_ready_o(ready),
     .in_i(in),
     .out_valid_o(write_valid_o),
@@ -116,12 +119,9 @@ module cache_filler
       for (int unsigned tag = 0; tag < Tags; tag++) begin
         fills_q[tag].open <= fills_q[tag].open + burst_lines_t'(puts[tag]) - burst_lines_t'(answered[tag]);
         fills_q[tag].written <= fills_q[tag].written + burst_lines_t'(puts[tag]);
-        if (rejected[tag]) fills_q[tag].failed <= 1'b1;
+        if (arrives[tag] && line_i.last) fills_q[tag].comes <= 1'b0;
+        if (rejected[tag] || (arrives[tag] && (line_i.error || !ready))) fills_q[tag].failed <= 1'b1;
         if (ends[tag]) {fills_q[tag].busy, fills_q[tag].done} <= 2'b01;
-      end
-      if (line_valid_i && fills_q[line_tag_i].comes) begin
-        if (line_i.last) fills_q[line_tag_i].comes <= 1'b0;
-        if (line_i.error || (put && !ready)) fills_q[line_tag_i].failed <= 1'b1;
       end
       if (reports) fills_q[seen_q].done <= 1'b0;
       if (start_i) begin
@@ -157,6 +157,7 @@ module cache_filler
   assign filled_failed_o = fills_q[tag_q].failed;
 
   `ASSERT(OneFillPerTag, !start_i || !(fills_q[start_tag_i].busy || fills_q[start_tag_i].done))
+  `ASSERT(OneTagPuts, put == (puts != '0))
   for (genvar channel = 0; channel < Channels; channel++) begin : gen_assertions
     `ASSERT(ResponseWasExpected, !written_i[channel] || fills_q[written_tag_i[channel]].open != '0)
   end

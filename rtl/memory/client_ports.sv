@@ -148,7 +148,7 @@ module client_ports
     port_place_t lookup_place, burst_place;
     // verilator lint_on UNUSEDSIGNAL
 
-    assign is_found = 32'(found_reader_i) >= First && 32'(found_reader_i) < First + Places;
+    assign is_found = is_in_range(32'(found_reader_i), First, First + Places);
     assign line_reader = line_tag_i[Port][TagBits-1:BankBits];
     assign lookup_reader_o[Port] = ReaderBits'(First) + ReaderBits'(lookup_place);
     assign burst_tag_o[Port] = {ReaderBits'(First) + ReaderBits'(burst_place), BankBits'(number)};

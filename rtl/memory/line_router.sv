@@ -118,9 +118,8 @@ module line_router
 
   // The filler of nodes on chip has no group.
   function automatic groups_t group_of_tag(logic [TagBits-1:0] tag);
-    int unsigned reader = 32'(tag) >> BankBits;
     for (int unsigned group = 0; group < Groups; group++)
-      group_of_tag[group] = reader >= first_of(group) && reader < end_of(group);
+      group_of_tag[group] = is_in_range(32'(tag) >> BankBits, first_of(group), end_of(group));
   endfunction
 
   // The numbers of the readers of a group: from the first one up to the end.

@@ -36,7 +36,7 @@ module node_flights
   input  logic [TagBits-1:0] of_tag_i,
   output logic [SetBits-1:0] of_set_o,
 
-  // one cycle later: the flight of a tag, if it is busy; the ways of a set that are in flight
+  // one cycle later: whether the flight of a tag is busy, and its place; the ways of a set that are in flight
   input  logic [TagBits-1:0]    tag_i,
   input  logic [SetBits-1:0]    set_i,
   output logic                  is_busy_o,
@@ -50,15 +50,12 @@ module node_flights
     logic busy;
     logic [SetBits-1:0] set;
     logic [WayBits-1:0] way;
-    logic [IndexBits-1:0] index;
-    page_line_t lines;
   } flight_t;
 
+  localparam int unsigned Groups = TagBits < 3 ? 1 : 4;
+  localparam int unsigned GroupTags = 2 ** TagBits / Groups;
+
   flight_t [2**TagBits-1:0] flights_q;
-  // verilator lint_off UNUSEDSIGNAL
-  flight_t flight_q;
-  // verilator lint_on UNUSEDSIGNAL
-  logic [2**WayBits-1:0] busy_ways;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -72,31 +69,44 @@ module node_flights
         flights_q[start_tag_i] <= '{
           busy: 1'b1,
           set: start_set_i,
-          way: start_way_i,
-          index: start_index_i,
-          lines: start_lines_i
+          way: start_way_i
         };
       end
     end
   end
 
-  always_comb begin
-    busy_ways = '0;
-    for (int unsigned at = 0; at < 2 ** TagBits; at++) begin
-      if (flights_q[at].busy && flights_q[at].set == set_i) busy_ways[flights_q[at].way] = 1'b1;
+  // A register for each way and group of tags divides the reduction over all tags between two cycles.
+  for (genvar way = 0; way < 2 ** WayBits; way++) begin : gen_ways
+    logic [Groups-1:0] busy_groups_q;
+    for (genvar group = 0; group < Groups; group++) begin : gen_groups
+      logic [GroupTags-1:0] busy;
+      for (genvar at = 0; at < GroupTags; at++) begin : gen_flights
+        flight_t flight;
+        assign flight = flights_q[group*GroupTags+at];
+        assign busy[at] = flight.busy && flight.set == set_i && flight.way == WayBits'(way);
+      end
+      always_ff @(posedge clk_i) busy_groups_q[group] <= |busy;
     end
+    assign busy_ways_o[way] = |busy_groups_q;
   end
 
-  always_ff @(posedge clk_i) begin
-    busy_ways_o <= busy_ways;
-    flight_q <= flights_q[tag_i];
-  end
+  always_ff @(posedge clk_i) is_busy_o <= flights_q[tag_i].busy;
+
+  // No fill ends in the cycle in which its flight starts, so no place is used while it is written.
+  ram #(
+    .Width(WayBits + IndexBits + $bits(page_line_t)),
+    .Depth(2 ** TagBits)
+  ) u_places (
+    .clk_i, .rst_i,
+    .write_i(start_i),
+    .write_address_i(start_tag_i),
+    .write_data_i({start_way_i, start_index_i, start_lines_i}),
+    .read_i(1'b1),
+    .read_address_i(tag_i),
+    .read_data_o({way_o, index_o, lines_o})
+  );
 
   assign of_set_o = flights_q[of_tag_i].set;
-  assign is_busy_o = flight_q.busy;
-  assign way_o = flight_q.way;
-  assign index_o = flight_q.index;
-  assign lines_o = flight_q.lines;
 
   for (genvar at = 0; at < 2 ** TagBits; at++) begin : gen_assertions
     `ASSERT(ReplacesNothingInFlight, !(replaces_i && flights_q[at].busy && flights_q[at].set == start_set_i

@@ -55,7 +55,7 @@ module completion_writer
   state_e state_d, state_q;
   // Remaining bytes of the body, and those of the next beat with padding.
   logic [31:0] remaining_d, remaining_q;
-  count_t count_q;
+  count_t count_d, count_q;
 
   completion_t header;
   completion_outcome_t outcome;
@@ -100,18 +100,19 @@ module completion_writer
     end
   end
 
+  // The count is computed for both lengths, before it is known which of them remains.
   always_comb begin
     state_d = state_q;
-    remaining_d = remaining_q;
+    {remaining_d, count_d} = {remaining_q, count_q};
     case (state_q)
       Idle: if (answer_valid_i) state_d = Header;
       Header: begin
-        remaining_d = answer_i.bytes;
+        {remaining_d, count_d} = {answer_i.bytes, beat_bytes(answer_i.bytes)};
         if (chunk_ready) state_d = chunk_last ? Idle : Body;
       end
       default: begin
         if (chunk_valid && chunk_ready) begin
-          remaining_d = remaining_q - LineBytes;
+          {remaining_d, count_d} = {remaining_q - LineBytes, beat_bytes(remaining_q - LineBytes)};
           if (chunk_last) state_d = Idle;
         end
       end
@@ -127,8 +128,7 @@ module completion_writer
   end
 
   always_ff @(posedge clk_i) begin
-    remaining_q <= remaining_d;
-    count_q <= beat_bytes(remaining_d);
+    {remaining_q, count_q} <= {remaining_d, count_d};
   end
 
   assign name_read_o = state_q == Idle && answer_valid_i;
