@@ -120,18 +120,18 @@ module request_parser
     endcase
   endfunction
 
-  function automatic length_t bytes_of(state_e state, request_t request);
+  // The sizes are divided before it is known which of them is used.
+  function automatic part_t part_of(state_e state, request_t request);
     case (state)
-      Skip: return length_t'(request.lower_length) + length_t'(request.upper_length);
-      Lower: return length_t'(request.lower_length);
-      Upper: return length_t'(request.upper_length);
-      default: return length_t'(padding_bytes(request));
+      Skip: return part_with(length_t'(request.lower_length) + length_t'(request.upper_length));
+      Lower: return part_with(length_t'(request.lower_length));
+      Upper: return part_with(length_t'(request.upper_length));
+      default: return part_with(length_t'(padding_bytes(request)));
     endcase
   endfunction
 
-  function automatic part_t part_of(state_e state, request_t request);
-    length_t before_last;
-    before_last = bytes_of(state, request) - 1'b1;
+  function automatic part_t part_with(length_t size);
+    length_t before_last = size - 1'b1;
     return '{
       lines: before_last[LengthBits-1:LineIndexBits],
       rest: {1'b0, before_last[LineIndexBits-1:0]} + 1'b1

@@ -80,7 +80,7 @@ module request_slots
   state_e state_d, state_q;
   logic [63:0] oldest_q, newest_q;
   // Requests in the window.
-  logic [CountBits-1:0] count_d, count_q;
+  logic [CountBits-1:0] count_q;
   logic has_slot_q;
   // Slots in the window whose requests are done.
   logic [SlotCount-1:0] done_q;
@@ -102,7 +102,6 @@ module request_slots
   assign slot_o = slot_t'(index_t'(newest_q + 64'd1));
   assign begins = slot_valid_o && slot_ready_i;
   assign ends = count_q != '0 && done_q[index_t'(oldest_q)];
-  assign count_d = count_q + CountBits'(begins) - CountBits'(ends);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -112,8 +111,8 @@ module request_slots
       count_q <= '0;
       has_slot_q <= 1'b1;
     end else begin
-      count_q <= count_d;
-      has_slot_q <= count_d != CountBits'(SlotCount);
+      count_q <= count_q + CountBits'(begins) - CountBits'(ends);
+      has_slot_q <= ends || count_q != CountBits'(begins ? SlotCount - 1 : SlotCount);
       if (begins) newest_q <= newest_q + 64'd1;
       if (ends) oldest_q <= oldest_q + 64'd1;
       if (ends) done_q[index_t'(oldest_q)] <= 1'b0;
@@ -214,6 +213,7 @@ module request_slots
   assign distance = index_t'(done_slot_i) - index_t'(oldest_q);
   assign is_live = 64'(distance) <= newest_q - oldest_q && oldest_q <= newest_q;
 
+  `ASSERT(SlotIsCounted, has_slot_q == (count_q != CountBits'(SlotCount)))
   `ASSERT(NameSlotExists, 32'(name_slot_i) < SlotCount || !name_read_i)
   `ASSERT(DoneSlotExists, 32'(done_slot_i) < SlotCount || !done_valid_i)
   `ASSERT(WindowIsBounded, newest_q - oldest_q + 64'd1 <= 64'(SlotCount))
