@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import cocotb
+from buffers import PAGE_LINES
 from cocotb.triggers import RisingEdge
 from memories import LINE, drams
 from records import record
@@ -12,7 +13,7 @@ from streams import Lanes, Source, end_of_reset, start
 from test_dram_port import Watch
 
 BURST_LINE = record("burst_line_t")
-TAGS, TAG_BITS, PLACE_BITS, PAGE_LINES = 8, 3, 12, 64
+TAGS, TAG_BITS, PLACE_BITS = 8, 3, 12
 # First address of the cache in each channel. The page table is below it.
 CACHE_PAGE = 16
 

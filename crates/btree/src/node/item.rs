@@ -71,6 +71,12 @@ impl ItemHeader {
         item_word::overflow(self.bits()) != 0
     }
 
+    /// Returns the reference to the overflow value of an item with these value bytes, if it has one.
+    #[inline]
+    pub(crate) fn reference(self, value: &[u8]) -> Option<ValueReference> {
+        self.overflow().then(|| ValueReference::read(value))
+    }
+
     #[inline]
     pub(crate) fn tombstone(self) -> bool {
         item_word::tombstone(self.bits()) != 0
@@ -151,7 +157,7 @@ impl<'a> Item<'a> {
     /// Returns the reference to the item's overflow value, if it has one.
     #[inline]
     pub(crate) fn reference(self) -> Option<ValueReference> {
-        self.header.overflow().then(|| ValueReference::read(self.value))
+        self.header.reference(self.value)
     }
 
     /// Returns the child of an interior node's item.

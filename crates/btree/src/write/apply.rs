@@ -168,7 +168,7 @@ impl ExistingPair<'_> {
     /// Returns the reference to the overflow value, if the pair has one.
     #[inline]
     fn reference(self) -> Option<ValueReference> {
-        self.header.overflow().then(|| ValueReference::read(self.stored))
+        self.header.reference(self.stored)
     }
 }
 

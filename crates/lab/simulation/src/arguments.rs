@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use honeycomb_simulation::figures::Scale;
 use honeycomb_simulation::measure::{Dataset, Recording, Traffic};
-use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
+use honeycomb_simulator::{REQUEST_SLOTS, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
 /// Simulate the accelerator in SystemVerilog: run a workload on a tree, with writes on the CPU
@@ -77,7 +77,8 @@ pub(crate) struct RunArguments {
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     operations: u64,
     /// Operations in flight
-    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, default_value_t = 128)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=REQUEST_SLOTS as i64))]
     in_flight: u16,
     /// CPU cores that execute writes
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
