@@ -31,20 +31,3 @@ fn kibibytes(path: &str, name: &str) -> Result<u64, Failure> {
     let value = value.ok_or_else(|| format!("{path} has no line {name}"))?;
     Ok(value.parse::<u64>()? << 10)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn written_memory_is_resident() -> Result<(), Failure> {
-        const BYTES: usize = 256 << 20;
-        let before = resident_bytes()?;
-        let written = std::hint::black_box(vec![1_u8; BYTES]);
-        // Other tests of this process allocate and free memory in parallel.
-        assert!(resident_bytes()? > before + BYTES as u64 / 2);
-        drop(written);
-        assert!(available_bytes()? < total_bytes()?);
-        Ok(())
-    }
-}
