@@ -53,22 +53,21 @@ package memory_pkg;
     return first_place(clients) + node_places;
   endfunction
 
+  // Bits of such a number.
+  function automatic int unsigned reader_bits(int unsigned clients, int unsigned places);
+    return $clog2(first_place(clients) + places);
+  endfunction
+
   // Returns whether a number is at least a constant first one and below a constant limit.
   function automatic logic is_in_range(int unsigned number, int unsigned first, int unsigned limit);
     return is_at_least(number, first) && !is_at_least(number, limit);
   endfunction
 
-  // Compares with a constant from the lowest bit up, which is two levels of logic. Synthesis makes a chain of
-  // carries of >=.
+  // Compares with a constant from the lowest bit up. So line_router has a level less than with >=.
   function automatic logic is_at_least(int unsigned number, int unsigned limit);
     is_at_least = 1'b1;
     for (int unsigned at = 0; at < 32; at++)
       is_at_least = limit[at] ? number[at] && is_at_least : number[at] || is_at_least;
-  endfunction
-
-  // Bits of such a number.
-  function automatic int unsigned reader_bits(int unsigned clients, int unsigned places);
-    return $clog2(first_place(clients) + places);
   endfunction
 
   // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
