@@ -144,6 +144,18 @@ pub enum Error {
     /// or it was released.
     #[error("snapshot too old: its lease has ended")]
     SnapshotTooOld,
+    /// The lease of a checkpoint ended in each of its attempts. No file was replaced, and the log has all
+    /// writes.
+    #[error(
+        "no checkpoint: in each of {attempts} attempts writes replaced more than {bytes_max} bytes, or needed the \
+         memory of the replaced pairs; the log still has all writes"
+    )]
+    CheckpointTooSlow {
+        /// The number of attempts.
+        attempts: usize,
+        /// The most bytes of replaced pairs that a checkpoint keeps.
+        bytes_max: u64,
+    },
     /// The store has never issued this token.
     #[error("unknown snapshot {token}: this store has never issued that token")]
     UnknownSnapshot {

@@ -1,7 +1,8 @@
 //! Checkpoints: all pairs of one version, written while other threads read and write.
 //!
 //! A checkpoint reads under a lease, in pages, and holds no lock while it reads or writes. If its lease ends,
-//! it starts again at a newer version; the log has all changes, so nothing is lost.
+//! it starts again from the first pair at a newer version, some times, and then fails; the log has all
+//! changes, so nothing is lost.
 //!
 //! An unordered table has no versions. Its pairs are of moments after the version of the checkpoint.
 
@@ -67,17 +68,18 @@ impl Checkpoints {
     /// The first attempt leaves the processors to all other threads. It was too slow if its lease ends, so
     /// the next attempts do not.
     fn attempt_until_done(&self, current: &mut Current) -> Result<Checkpoint, Error> {
-        match self.attempt_at_low_priority(current) {
-            Err(Error::SnapshotTooOld) => {}
-            done => return done,
-        }
-        for _ in 2..ATTEMPTS {
-            match self.attempt(current, Turns::Endless) {
-                Err(Error::SnapshotTooOld) => {}
+        let mut written = self.attempt_at_low_priority(current);
+        for _ in 1..ATTEMPTS {
+            match written {
+                Err(Error::SnapshotTooOld) => written = self.attempt(current, Turns::Endless),
                 done => return done,
             }
         }
-        self.attempt(current, Turns::Endless)
+        let (attempts, bytes_max) = (ATTEMPTS, self.lease.bytes);
+        written.map_err(|error| match error {
+            Error::SnapshotTooOld => Error::CheckpointTooSlow { attempts, bytes_max },
+            other => other,
+        })
     }
 
     /// Executes on a thread of its own, because the priority of a thread cannot be raised again.

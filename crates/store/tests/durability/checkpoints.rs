@@ -394,6 +394,36 @@ fn a_checkpoint_yields_to_other_threads_until_its_lease_ends() {
     assert_eq!(*attempts.lock().unwrap(), [(normal + 10).min(19), normal]);
 }
 
+/// A checkpoint whose lease ends in each attempt fails, and changes no file that a recovery needs.
+#[test]
+fn a_checkpoint_that_is_too_slow_fails_and_loses_nothing() {
+    let (clock, is_slow) = (Arc::new(ManualClock::default()), Arc::new(AtomicBool::new(false)));
+    let (time, slow) = (clock.clone(), is_slow.clone());
+    let creates = move |name: &str| {
+        if name.ends_with(".checkpoint") && slow.load(Ordering::Relaxed) {
+            time.advance(LeaseLimits::default().time + Duration::from_secs(1));
+        }
+    };
+    let disk = SimulatedDisk::default();
+    let mut config = Config { clock, ..config(&disk, SyncPolicy::Always) };
+    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk { disk: disk.clone(), creates });
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    table.put(b"before", b"1").unwrap();
+    let first = store.checkpoint().unwrap();
+    table.put(b"after", b"2").unwrap();
+    is_slow.store(true, Ordering::Relaxed);
+    let error = store.checkpoint().unwrap_err();
+    assert!(matches!(error, Error::CheckpointTooSlow { attempts: 5, .. }), "{error}");
+    assert_eq!(store.durability_statistics().unwrap().checkpoint_error, Some(error.to_string()));
+    let recovered = disk.after_power_cut(Kept::Nothing);
+    let recovered = Store::open(crate::workload::config(&recovered, SyncPolicy::Always)).unwrap();
+    assert_eq!(recovered.recovery().unwrap().pairs, first.pairs);
+    assert!(contents(&recovered) == contents(&store));
+    is_slow.store(false, Ordering::Relaxed);
+    assert_eq!(store.checkpoint().unwrap().pairs, 2);
+}
+
 #[test]
 fn a_store_in_memory_has_no_checkpoints() {
     let store = Store::open(honeycomb_store::Config {
