@@ -1,6 +1,7 @@
 //! The directory of a store: which files belong to it, and their recovery.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 
 use crate::checkpoint_reader::CheckpointReader;
@@ -151,9 +152,7 @@ impl Directory {
         (replayed, tails): (Replayed, Vec<Tail>),
         file_bytes: u64,
     ) -> Result<LogWriter, LogError> {
-        for name in &self.unused {
-            self.storage.remove(name).map_err(LogError::io("remove", name))?;
-        }
+        self.unused.iter().try_for_each(|name| remove(&*self.storage, name))?;
         let files = self.files.iter().zip(tails);
         let files = files.map(|(&number, tail)| {
             let name = log_file(number);
@@ -179,18 +178,23 @@ impl Directory {
 }
 
 impl Manifest {
-    /// Makes a durable checkpoint and the log files after it the files of the store, and removes the
-    /// checkpoint before it.
+    /// Removes all checkpoints but that of this manifest, which is durable: the former one, and those of
+    /// failed attempts.
     ///
     /// # Errors
-    /// [`LogError::Full`] if there is no room: the earlier manifest is still valid. [`LogError::Io`].
-    pub fn replace(self, earlier: &Self, storage: &dyn Storage) -> Result<(), LogError> {
-        self.store(storage)?;
-        if earlier.checkpoint > 0 {
-            let name = checkpoint_file(earlier.checkpoint);
-            storage.remove(&name).map_err(LogError::io("remove", &name))?;
-        }
-        Ok(())
+    /// [`LogError::Io`]: the next call removes the rest.
+    pub fn remove_other_checkpoints(&self, storage: &dyn Storage) -> Result<(), LogError> {
+        let names = storage.list().map_err(LogError::io("list", "the directory"))?;
+        let is_other = |name: &String| checkpoint_number(name).is_some_and(|number| number != self.checkpoint);
+        names.iter().filter(|name| is_other(name)).try_for_each(|name| remove(storage, name))
+    }
+}
+
+/// Removes a file. An earlier removal that failed may have removed it nevertheless.
+pub(crate) fn remove(storage: &dyn Storage, name: &str) -> Result<(), LogError> {
+    match storage.remove(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done.map_err(LogError::io("remove", name)),
     }
 }
 

@@ -31,8 +31,13 @@ impl Manifest {
     /// The manifest of a store without a checkpoint.
     pub(crate) const EMPTY: Self = Self { checkpoint: 0, version: 0, first_file: 1, pairs: 0 };
 
-    /// Replaces the manifest. The checkpoint that it names must be durable.
-    pub(crate) fn store(self, storage: &dyn Storage) -> Result<(), LogError> {
+    /// Replaces the manifest: makes its checkpoint, which must be durable, and the log files after it the files
+    /// of the store.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if there is no room: the earlier manifest is still valid. [`LogError::Io`]: either
+    /// manifest may be valid.
+    pub fn store(self, storage: &dyn Storage) -> Result<(), LogError> {
         let bytes = self.encode();
         let mut file =
             storage.create(NEW_MANIFEST_FILE, 0).map_err(LogError::room("create", NEW_MANIFEST_FILE))?;

@@ -7,10 +7,12 @@
 //! A file is durable up to its end before the next one gets its header, and the next one has its name before
 //! it gets records. So only the last file can have a torn tail.
 
+use std::io;
 use std::sync::Arc;
 
 use honeycomb_layout::WAL_BLOCK_BYTES;
 
+use crate::directory::remove;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::names::{NEW_LOG_FILE, NEW_SPARE_FILE, is_spare, log_file, spare_file};
@@ -221,10 +223,14 @@ impl LogWriter {
             // Only a file of the right size is of use.
             if file.bytes == self.file_bytes && self.spares.len() < SPARES_MAX {
                 let spare = spare_file(file.number);
-                self.storage.rename(&name, &spare).map_err(LogError::io("rename", &name))?;
-                self.spares.push(spare);
+                match self.storage.rename(&name, &spare) {
+                    Ok(()) => self.spares.push(spare),
+                    // An earlier attempt that failed has renamed it nevertheless. The next start uses it.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(LogError::io("rename", &name)(error)),
+                }
             } else {
-                self.storage.remove(&name).map_err(LogError::io("remove", &name))?;
+                remove(&*self.storage, &name)?;
             }
             self.closed.remove(0);
         }

@@ -158,7 +158,8 @@ fn checkpoint(
     let pairs = file.finish(disk)?;
     let first_file = writer.first_file_after(version);
     let manifest = Manifest { checkpoint: number, version, first_file, pairs };
-    manifest.replace(&earlier, disk)?;
+    manifest.store(disk)?;
+    manifest.remove_other_checkpoints(disk)?;
     Ok(manifest)
 }
 

@@ -111,12 +111,14 @@ impl Checkpoints {
         let mut writer = self.source.log.lock_writer();
         let first_file = writer.first_file_after(lease.version).min(archived);
         let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
-        manifest.replace(&current.manifest, &*self.storage)?;
+        manifest.store(&*self.storage)?;
         current.manifest = manifest;
-        writer.recycle(first_file)?;
-        self.source.log.counters.set_files(writer.files());
         self.version.store(lease.version, Ordering::Relaxed);
         *lock(&self.begun_at) = begun_at;
+        let recycled = writer.recycle(first_file);
+        self.source.log.counters.set_files(writer.files());
+        drop(writer);
+        recycled.and(manifest.remove_other_checkpoints(&*self.storage))?;
         Ok(Checkpoint { version: lease.version, pairs })
     }
 

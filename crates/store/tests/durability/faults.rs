@@ -111,6 +111,35 @@ fn a_failed_checkpoint_leaves_the_store_writable() {
     assert_eq!(checkpoints, 1, "{:?}", disk.files());
 }
 
+/// An error of any call of a checkpoint, which may have had its effect nevertheless, does not keep later
+/// checkpoints from replacing the files before them.
+#[test]
+fn checkpoints_go_on_after_an_error_of_any_call() {
+    for call in 0.. {
+        let disk = SimulatedDisk::default();
+        let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+        let table = store.table("t").unwrap();
+        (0..50).for_each(|number| drop(put(&table, number)));
+        store.checkpoint().unwrap();
+        (0..50).for_each(|number| drop(put(&table, number)));
+        let first = calls_at_rest(&disk);
+        disk.fail(first + call, DiskFault::Error);
+        drop(store.checkpoint());
+        if disk.calls() <= first + call {
+            assert!(call > 8, "a checkpoint has {call} calls");
+            return;
+        }
+        for number in 50..52 {
+            put(&table, number);
+            let checkpoint = store.checkpoint().unwrap_or_else(|error| panic!("call {call}: {error}"));
+            assert_eq!(checkpoint.pairs, number as u64 + 1);
+        }
+        let files = disk.files();
+        let count = |extension| files.iter().filter(|(name, _)| name.ends_with(extension)).count();
+        assert_eq!((count(".checkpoint"), count(".log")), (1, 1), "call {call}: {files:?}");
+    }
+}
+
 #[test]
 fn callbacks_and_health_follow_the_log() {
     let disk = SimulatedDisk::default();
