@@ -20,7 +20,7 @@ pub(crate) struct Queue {
     ring: RecordRing,
     long: Box<[Mutex<Changes>]>,
     long_bytes: AtomicU64,
-    /// Empty records, whose memory later long records use.
+    /// Empty records, whose memory later long records use. A thread that finds it locked does without it.
     spare: Mutex<Vec<Changes>>,
 }
 
@@ -41,7 +41,8 @@ impl Queue {
     pub(crate) fn put(&self, version: Version, changes: &mut Changes) {
         self.ring.wait_for_slot(version);
         if changes.bytes().len() > RING_RECORD_BYTES_MAX {
-            let spare = locked(&self.spare).pop().unwrap_or_default();
+            // Another thread has the lock for a moment only, but a writer waits for no other one.
+            let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
             return self.put_long(version, std::mem::replace(changes, spare));
         }
         self.ring.put(version, Some(changes.bytes()));
@@ -61,8 +62,9 @@ impl Queue {
         let mut record = std::mem::take(record);
         record.clear();
         if record.capacity() <= SPARE_BYTES_MAX {
-            let mut spare = locked(&self.spare);
-            if spare.len() < SPARES_MAX {
+            if let Ok(mut spare) = self.spare.try_lock()
+                && spare.len() < SPARES_MAX
+            {
                 spare.push(record);
             }
         }
