@@ -10,6 +10,7 @@ use std::ops::{Bound, ControlFlow};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use honeycomb_btree::{Root, Scan};
 use honeycomb_hashtable::WalkedPairs;
@@ -59,7 +60,7 @@ impl Checkpoints {
         counter.fetch_add(1, Ordering::Release);
         *lock(&self.ended_at) = self.source.leases.now();
         if written.is_ok() {
-            *lock(&self.succeeded_at) = self.source.leases.now();
+            *lock(&self.age_at) = (self.source.leases.now(), Duration::ZERO);
         }
         self.is_running.store(false, Ordering::Release);
         written

@@ -43,8 +43,9 @@ pub(crate) struct Checkpoints {
     /// The end of the log when the last checkpoint began, and the time of its end.
     pub(super) begun_at: Mutex<LogPosition>,
     pub(super) ended_at: Mutex<Duration>,
-    /// The time of the end of the last checkpoint that did not fail, or of the open.
-    pub(super) succeeded_at: Mutex<Duration>,
+    /// A moment, and the age of the last checkpoint that did not fail at that moment. Without a checkpoint
+    /// its age is that of the open store.
+    pub(super) age_at: Mutex<(Duration, Duration)>,
     pub(crate) is_running: AtomicBool,
     pub(crate) begun: AtomicU64,
     pub(crate) completed: AtomicU64,
@@ -72,7 +73,7 @@ impl Checkpoints {
     pub(crate) fn new(
         config: &DurabilityConfig,
         source: Source,
-        manifest: Manifest,
+        (manifest, age): (Manifest, Duration),
         memory_bytes: usize,
     ) -> Self {
         let bytes = memory_bytes as u64 / PINNED_SHARE;
@@ -88,7 +89,7 @@ impl Checkpoints {
             current: Mutex::new(Current { manifest, next: manifest.checkpoint + 1 }),
             begun_at: Mutex::default(),
             ended_at: Mutex::new(now),
-            succeeded_at: Mutex::new(now),
+            age_at: Mutex::new((now, age)),
             is_running: AtomicBool::new(false),
             begun: AtomicU64::new(0),
             completed: AtomicU64::new(0),
@@ -107,9 +108,10 @@ impl Checkpoints {
         lock(&self.error).clone()
     }
 
-    /// The time of the end of the last checkpoint that did not fail, or of the open.
-    pub(crate) fn succeeded_at(&self) -> Duration {
-        *lock(&self.succeeded_at)
+    /// The time since the end of the last checkpoint that did not fail, or since the open if there is none.
+    pub(crate) fn age(&self) -> Duration {
+        let (moment, age) = *lock(&self.age_at);
+        self.source.leases.now().saturating_sub(moment) + age
     }
 
     /// The time of the end of the last checkpoint.

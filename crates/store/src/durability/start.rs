@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use honeycomb_btree::Forest;
 use honeycomb_log::{Changes, Directory};
@@ -22,6 +23,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     durability.check(config.mvcc)?;
     let directory = Directory::open(durability.storage.clone())?;
     let manifest = directory.manifest();
+    let age = age_of_checkpoint(&directory, config)?;
     let table_ids = TableIds::default();
     let (recovery, replayed, tails) =
         recovery::recover(state, &directory, (durability, config.memory_bytes), &table_ids)?;
@@ -39,7 +41,8 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
         leases: state.leases.clone(),
         log: log.clone(),
     };
-    let checkpoints = Arc::new(Checkpoints::new(durability, source, manifest, config.memory_bytes));
+    let checkpoints = Checkpoints::new(durability, source, (manifest, age), config.memory_bytes);
+    let checkpoints = Arc::new(checkpoints);
     let started = Durability {
         log_thread: Some(spawn_log_thread(&log, forest.clone())?),
         spare_thread: Some(spawn_spare_thread(&log)?),
@@ -51,6 +54,14 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     };
     state.set_durability(started);
     declare_tables(state)
+}
+
+/// The time since the checkpoint of an earlier process was begun; zero if there is none.
+fn age_of_checkpoint(directory: &Directory, config: &Config) -> Result<Duration, Error> {
+    let begun = directory.checkpoint()?.map(|checkpoint| checkpoint.time());
+    // The clock of the system may have gone back since.
+    let age = begun.map_or(0, |begun| config.clock.milliseconds().saturating_sub(begun));
+    Ok(Duration::from_millis(age))
 }
 
 fn spawn_log_thread(log: &Arc<LogState>, forest: Arc<Forest>) -> Result<JoinHandle<()>, Error> {

@@ -42,7 +42,7 @@ impl Durability {
             durable_version: self.log.durable_version(),
             queued_bytes: self.log.queue.bytes(checkpoints.source.forest.read_version()),
             checkpoint_version: checkpoints.version.load(Ordering::Relaxed),
-            checkpoint_age: self.log.clock.now().saturating_sub(checkpoints.succeeded_at()),
+            checkpoint_age: checkpoints.age(),
             begun_checkpoints: checkpoints.begun.load(Ordering::Relaxed),
             checkpoints: checkpoints.completed.load(Ordering::Acquire),
             failed_checkpoints: checkpoints.failed.load(Ordering::Acquire),

@@ -425,6 +425,32 @@ fn a_checkpoint_that_is_too_slow_fails_and_loses_nothing() {
 }
 
 #[test]
+fn the_age_of_a_checkpoint_outlives_the_process() {
+    let disk = SimulatedDisk::default();
+    let open = |seconds| {
+        let clock = Arc::new(ManualClock::default());
+        clock.advance(Duration::from_secs(seconds));
+        let config = Config { clock: clock.clone(), ..config(&disk, SyncPolicy::Always) };
+        (Store::open(config).unwrap(), clock)
+    };
+    let age = |store: &Store| store.durability_statistics().unwrap().checkpoint_age;
+    let (store, clock) = open(100);
+    clock.advance(Duration::from_secs(5));
+    assert_eq!(age(&store), Duration::from_secs(5), "the store has no checkpoint");
+    store.checkpoint().unwrap();
+    assert_eq!(age(&store), Duration::ZERO);
+    drop(store);
+    let (store, clock) = open(130);
+    assert_eq!(age(&store), Duration::from_secs(25));
+    clock.advance(Duration::from_secs(7));
+    assert_eq!(age(&store), Duration::from_secs(32));
+    store.checkpoint().unwrap();
+    assert_eq!(age(&store), Duration::ZERO);
+    drop(store);
+    assert_eq!(age(&open(90).0), Duration::ZERO, "the clock went back");
+}
+
+#[test]
 fn a_store_in_memory_has_no_checkpoints() {
     let store = Store::open(honeycomb_store::Config {
         durability: None,
