@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use honeycomb_store::Error as StoreError;
+use honeycomb_log::log_file_number;
+use honeycomb_store::{Error as StoreError, LogError};
 use thiserror::Error;
 
 use crate::encoding;
@@ -49,7 +50,7 @@ pub(crate) enum Error {
     Store(#[from] StoreError),
     /// The log of a durable store cannot be read or written.
     #[error(transparent)]
-    Log(#[from] honeycomb_store::LogError),
+    Log(#[from] LogError),
     /// The server did not execute a command of a backup.
     #[error("the server at {address}: {source}")]
     Remote {
@@ -95,10 +96,20 @@ impl Error {
 
     /// Returns a remedy if the error does not suggest one itself.
     pub(crate) fn hint(&self) -> Option<&'static str> {
+        if let Some(error) = self.log_error() {
+            return hint_of_log(error);
+        }
         match self.store_error()? {
             StoreError::OutOfMemory { .. } => {
                 Some("--memory sets the memory of the store, such as --memory 4GiB")
             }
+            _ => None,
+        }
+    }
+
+    fn log_error(&self) -> Option<&LogError> {
+        match (self, self.store_error()) {
+            (Error::Log(error), _) | (_, Some(StoreError::Log(error))) => Some(error),
             _ => None,
         }
     }
@@ -115,5 +126,19 @@ impl Error {
     /// is not a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Returns the remedy for damage to the files of a store.
+fn hint_of_log(error: &LogError) -> Option<&'static str> {
+    match error {
+        LogError::Corrupt { file, .. } if log_file_number(file).is_some() => Some(
+            "`honeycomb log verify DIR` shows the damage; `honeycomb log truncate DIR` removes it and all later \
+             records; `honeycomb restore` needs a backup and may have them",
+        ),
+        LogError::Corrupt { .. } | LogError::Missing { .. } => Some(
+            "the log does not have what this file had: `honeycomb restore` creates the store again from a backup",
+        ),
+        _ => None,
     }
 }

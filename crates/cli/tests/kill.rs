@@ -136,6 +136,7 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     let refused = serve().args(["--dir", directory, "--address", "127.0.0.1:0"]).output().unwrap();
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(message.contains("is corrupt at byte") && refused.status.code() == Some(2), "{message}");
+    assert!(message.contains("`honeycomb log truncate DIR` removes it"), "{message}");
     let verified = honeycomb(&["log", "verify", directory]);
     assert_eq!(verified.status.code(), Some(1));
     assert!(text(&["log", "truncate", "--json", directory]).contains("is corrupt at byte"));

@@ -105,16 +105,33 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
 
 /// Opens the store, and shows the progress of its recovery.
 fn open_store(config: &Config) -> Result<Store, Error> {
-    let shown: Mutex<Option<(Progress, u64)>> = Mutex::new(None);
+    let bar = Mutex::new(RecoveryBar::default());
     let report = move |now: RecoveryProgress| {
-        let Ok(mut shown) = shown.lock() else { return };
-        let total = (now.pairs_total > 0).then_some(now.pairs_total);
-        let start = || (Progress::new("recovering", total, Unit::Items("pairs")), 0);
-        let (progress, done) = shown.get_or_insert_with(start);
-        progress.advance(now.pairs - *done);
-        *done = now.pairs;
+        if let Ok(mut bar) = bar.lock() {
+            bar.show(now);
+        }
     };
     Ok(config.open_store_with(Some(Arc::new(report)))?)
+}
+
+/// The phase of a recovery, its progress, and the amount so far.
+#[derive(Default)]
+struct RecoveryBar(Option<(&'static str, Progress, u64)>);
+
+impl RecoveryBar {
+    fn show(&mut self, now: RecoveryProgress) {
+        let (phase, total, unit, done) = match now.records {
+            0 => ("loading the checkpoint", Some(now.pairs_total), "pairs", now.pairs),
+            records => ("replaying the log", None, "records", records),
+        };
+        if self.0.as_ref().is_none_or(|(shown, ..)| *shown != phase) {
+            self.0 = Some((phase, Progress::new(phase, total, Unit::Items(unit)), 0));
+        }
+        if let Some((_, progress, before)) = &mut self.0 {
+            progress.advance(done - *before);
+            *before = done;
+        }
+    }
 }
 
 /// Returns a channel that receives the number of a signal, or `None` after a client has executed `SHUTDOWN`.
@@ -133,5 +150,22 @@ fn start_log(config: &Config) {
     match config.log_format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recovery_shows_the_checkpoint_and_then_the_log() {
+        let mut bar = RecoveryBar::default();
+        let mut shown = Vec::new();
+        for (pairs, records) in [(10, 0), (20, 0), (20, 5), (20, 9)] {
+            bar.show(RecoveryProgress { pairs, pairs_total: 20, records });
+            shown.extend(bar.0.as_ref().map(|(phase, _, done)| (*phase, *done)));
+        }
+        let (load, replay) = ("loading the checkpoint", "replaying the log");
+        assert_eq!(shown, [(load, 10), (load, 20), (replay, 5), (replay, 9)]);
     }
 }
