@@ -417,11 +417,13 @@ impl Core {
         });
         self.datagrams.receive();
         self.executor.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
+        // Other cores push messages about their writes. One that came after the versions below were read might
+        // be about a later write, which is not durable yet.
+        ready.iter().for_each(|&index| self.connections[index].take_pushes());
         let hold = Hold::now(&self.shared.store);
         self.datagrams.release(hold.as_ref());
         ready.retain(|&index| {
             let connection = &mut self.connections[index];
-            connection.take_pushes();
             if connection.hold(hold.as_ref()) {
                 // Nobody can know whether the writes are durable, so the client gets no reply.
                 if hold.is_some_and(|hold| hold.has_failed) {
