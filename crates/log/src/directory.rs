@@ -185,7 +185,8 @@ impl Manifest {
     /// [`LogError::Io`]: the next call removes the rest.
     pub fn remove_other_checkpoints(&self, storage: &dyn Storage) -> Result<(), LogError> {
         let names = storage.list().map_err(LogError::io("list", "the directory"))?;
-        let is_other = |name: &String| checkpoint_number(name).is_some_and(|number| number != self.checkpoint);
+        let is_other =
+            |name: &String| checkpoint_number(name).is_some_and(|number| number != self.checkpoint);
         names.iter().filter(|name| is_other(name)).try_for_each(|name| remove(storage, name))
     }
 }

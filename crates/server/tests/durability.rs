@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -208,6 +208,28 @@ fn no_reply_leaves_before_it_is_durable() {
 }
 
 /// After a power cut there are both the pairs of the transaction and the swap, or neither.
+/// Messages tell other clients about a write, so they wait for the disk as its reply does.
+#[test]
+fn messages_about_a_write_wait_until_it_is_durable() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let _gate = OpenAtTheEnd(disk.clone());
+    let [mut writer, mut subscriber, mut monitor] = [(); 3].map(|()| Client::connect(&running));
+    dialogue(&mut writer, &[("CONFIG SET notify-keyspace-events KA", "OK")]);
+    subscriber.reply_text("PSUBSCRIBE *");
+    dialogue(&mut monitor, &[("MONITOR", "OK")]);
+    disk.close();
+    writer.send(&[b"SET", b"a", b"1"]);
+    assert!([&mut writer, &mut subscriber, &mut monitor].into_iter().all(is_silent));
+    disk.open_gate();
+    assert_eq!(common::show(&writer.receive()), "OK");
+    let message = common::show(&subscriber.receive());
+    assert!(message.contains("__keyspace@0__:a"), "{message}");
+    let line = common::show(&monitor.receive());
+    assert!(line.contains("SET"), "{line}");
+    running.server.stop().unwrap();
+}
+
 #[test]
 fn a_transaction_with_a_swap_is_one_record() {
     let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
@@ -401,10 +423,11 @@ fn a_failed_log_makes_the_server_read_only() {
 
 #[test]
 fn metrics_describe_the_log() {
+    let disk = SimulatedDisk::default();
     let durability = DurabilityConfig {
         writes_wait: false,
         log_file_bytes: 64 << 10,
-        ..DurabilityConfig::with_storage(Arc::new(SimulatedDisk::default()))
+        ..DurabilityConfig::with_storage(Arc::new(disk.clone()))
     };
     let config = honeycomb_store::Config {
         memory_bytes: 32 << 20,
@@ -416,20 +439,95 @@ fn metrics_describe_the_log() {
         start_with_store(Config { metrics, cores: 1, ..Config::default() }, Store::open(config).unwrap());
     let mut client = Client::connect(&running);
     dialogue(&mut client, &[("SET a 1", "OK"), ("SAVE", "OK"), ("SET a 2", "OK")]);
+    let text = scrape(&running);
+    for line in [
+        "honeycomb_checkpoints_total 1",
+        "honeycomb_checkpoints_failed_total 0",
+        "honeycomb_checkpoint_age_seconds ",
+        "honeycomb_log_refuses_writes 0.0",
+        "honeycomb_log_queued_bytes 0.0",
+        "honeycomb_log_write_seconds_bucket{le=\"+Inf\"}",
+        "honeycomb_log_write_seconds_sum ",
+        "honeycomb_log_records_total ",
+        "honeycomb_log_groups_total ",
+        "honeycomb_log_syncs_total ",
+        "honeycomb_log_bytes_total ",
+        "honeycomb_log_files ",
+        "honeycomb_log_archived_files_total 0",
+        "honeycomb_log_archive_fails 0.0",
+        "honeycomb_durable_version_total ",
+        "honeycomb_change_streams 0.0",
+        "honeycomb_change_stream_lag 0.0",
+    ] {
+        assert!(text.contains(&format!("\n{line}")), "{line} is not in:\n{text}");
+    }
+    disk.fail(disk.calls(), DiskFault::Error);
+    client.send(&[b"SET", b"a", b"3"]);
+    assert_eq!(client.socket.read(&mut [0; 16]).unwrap_or(0), 0, "the outcome is unknown");
+    assert!(scrape(&running).contains("\nhoneycomb_log_refuses_writes 1.0"));
+    running.server.stop().unwrap();
+}
+
+/// Returns the metrics of a server.
+fn scrape(running: &Running) -> String {
     let mut exporter = std::net::TcpStream::connect(running.server.metrics().unwrap()).unwrap();
     exporter.write_all(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").unwrap();
     let mut text = String::new();
     exporter.read_to_string(&mut text).unwrap();
-    for line in [
-        "honeycomb_checkpoints_total 1",
-        "honeycomb_log_refuses_writes 0.0",
-        "honeycomb_log_queued_bytes 0.0",
-        "honeycomb_log_write_seconds_bucket{le=\"+Inf\"}",
-        "honeycomb_log_records_total ",
-    ] {
-        assert!(text.contains(&format!("\n{line}")), "{line} is not in:\n{text}");
-    }
+    text
+}
+
+#[test]
+fn commands_and_time_write_checkpoints() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let (sender, ended) = mpsc::channel();
+    running.server.on_shutdown(move || _ = sender.send(()));
+    let checkpoints = |running: &Running| running.store.durability_statistics().unwrap().checkpoints;
+    let wait = |running: &Running, count| {
+        let began = Instant::now();
+        while checkpoints(running) < count {
+            assert!(began.elapsed() < Duration::from_secs(60), "{} checkpoints", checkpoints(running));
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let mut client = Client::connect(&running);
+    let started = "Background append only file rewriting started";
+    dialogue(&mut client, &[("SET a 1", "OK"), ("BGREWRITEAOF", started)]);
+    wait(&running, 1);
+    let mut save_every = |value: &[u8]| {
+        client.send(&[b"CONFIG", b"SET", b"save", value]);
+        assert_eq!(common::show(&client.receive()), "OK");
+    };
+    save_every(b"1 1");
+    running.store.table("0").unwrap().put(b"b", b"1").unwrap();
+    wait(&running, 2);
+    save_every(b"");
+    dialogue(&mut client, &[("SHUTDOWN SAVE NOSAVE", "!ERR syntax error")]);
+    let before = checkpoints(&running);
+    client.send(&[b"SHUTDOWN", b"SAVE"]);
+    ended.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(checkpoints(&running), before + 1);
     running.server.stop().unwrap();
+}
+
+#[test]
+fn a_shutdown_without_a_checkpoint_keeps_the_log() {
+    let disk = SimulatedDisk::default();
+    for (options, value) in [(vec![], "1"), (vec![&b"NOSAVE"[..]], "2"), (vec![&b"NOW"[..]], "3")] {
+        let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+        let (sender, ended) = mpsc::channel();
+        running.server.on_shutdown(move || _ = sender.send(()));
+        let mut client = Client::connect(&running);
+        dialogue(&mut client, &[(&format!("SET a {value}"), "OK")]);
+        client.send(&[&[&b"SHUTDOWN"[..]], &options[..]].concat());
+        ended.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(running.store.durability_statistics().unwrap().checkpoints, 0);
+        running.server.stop().unwrap();
+        drop((client, running.store));
+        let running = start(Arc::new(disk.after_power_cut(Kept::Nothing)), SyncPolicy::Always);
+        dialogue(&mut Client::connect(&running), &[("GET a", &format!("'{value}'"))]);
+        running.server.stop().unwrap();
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{Error, Store, SyncPolicy, Table};
+use honeycomb_store::{Config, Error, ManualClock, Store, SyncPolicy, Table};
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
 use crate::observed_disk::slow_disk;
@@ -109,6 +109,33 @@ fn a_failed_checkpoint_leaves_the_store_writable() {
     assert_eq!(statistics.checkpoint_error, None);
     let checkpoints = disk.files().into_iter().filter(|(name, _)| name.ends_with(".checkpoint")).count();
     assert_eq!(checkpoints, 1, "{:?}", disk.files());
+}
+
+/// Under `EverySecond` nobody needs to wait for a write to make it durable: a second passes.
+#[test]
+fn a_write_is_durable_after_a_second() {
+    let (disk, clock) = (SimulatedDisk::default(), Arc::new(ManualClock::default()));
+    let config_now = Config { clock: clock.clone(), ..config(&disk, SyncPolicy::EverySecond) };
+    let store = Store::open(config_now).unwrap();
+    let table = store.table("t").unwrap();
+    clock.advance(Duration::from_secs(1));
+    store.wait_durable(store.read_version()).unwrap();
+    put(&table, 0);
+    let is_kept = || {
+        let recovered =
+            Store::open(config(&disk.after_power_cut(Kept::Nothing), SyncPolicy::Always)).unwrap();
+        recovered.table("t").unwrap().get(b"key 0").unwrap().is_some()
+    };
+    clock.advance(Duration::from_millis(999));
+    calls_at_rest(&disk);
+    assert!(!is_kept());
+    clock.advance(Duration::from_millis(1));
+    let start = Instant::now();
+    while store.durable_version() < store.read_version() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the write is not durable");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(is_kept());
 }
 
 /// An error of any call of a checkpoint, which may have had its effect nevertheless, does not keep later
