@@ -1164,8 +1164,11 @@ class WalFile(_Record):
     | 32..36                                    | 36..40                                    |
     | format                                    | crc                                       |
     +-------------------------------------------+-------------------------------------------+
-    | 40..64                                                                                |
-    | padding[3]                                                                            |
+    | 40..48                                                                                |
+    | file_bytes                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 48..64                                                                                |
+    | padding[2]                                                                            |
     +---------------------------------------------------------------------------------------+
     """
 
@@ -1177,7 +1180,8 @@ class WalFile(_Record):
         "previous_end": Field(192, 64, None, 0xffffffffffffffff),
         "format": Field(256, 32, None, 0xffffffff),
         "crc": Field(288, 32, None, 0xffffffff),
-        "padding": Field(320, 64, 3, 0x0),
+        "file_bytes": Field(320, 64, None, 0xffffffffffffffff),
+        "padding": Field(384, 64, 2, 0x0),
     }
 
     # The bytes HONEYLOG.
@@ -1193,8 +1197,10 @@ class WalFile(_Record):
     format: int = 0
     # Of the fields before it.
     crc: int = 0
+    # A shorter file was truncated; 0 if the size does not matter; no checksum covers it.
+    file_bytes: int = 0
     # Zero.
-    padding: tuple[int, ...] = (0,) * 3
+    padding: tuple[int, ...] = (0,) * 2
 
 
 @dataclass(frozen=True)

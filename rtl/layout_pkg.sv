@@ -1110,8 +1110,11 @@ package layout_pkg;
   // | 32..36                                    | 36..40                                    |
   // | format                                    | crc                                       |
   // +-------------------------------------------+-------------------------------------------+
-  // | 40..64                                                                                |
-  // | padding[3]                                                                            |
+  // | 40..48                                                                                |
+  // | file_bytes                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 48..64                                                                                |
+  // | padding[2]                                                                            |
   // +---------------------------------------------------------------------------------------+
   localparam int unsigned WalFileSize = 64;
   localparam int unsigned WalFileMagicOffset = 0;
@@ -1126,13 +1129,17 @@ package layout_pkg;
   localparam int unsigned WalFileFormatBytes = 4;
   localparam int unsigned WalFileCrcOffset = 36;
   localparam int unsigned WalFileCrcBytes = 4;
-  localparam int unsigned WalFilePaddingOffset = 40;
+  localparam int unsigned WalFileFileBytesOffset = 40;
+  localparam int unsigned WalFileFileBytesBytes = 8;
+  localparam int unsigned WalFilePaddingOffset = 48;
   localparam int unsigned WalFilePaddingBytes = 8;
-  localparam int unsigned WalFilePaddingCount = 3;
+  localparam int unsigned WalFilePaddingCount = 2;
 
   typedef struct packed {
     // zero
-    logic [2:0][63:0] padding;
+    logic [1:0][63:0] padding;
+    // a shorter file was truncated; 0 if the size does not matter; no checksum covers it
+    logic [63:0] file_bytes;
     // of the fields before it
     logic [31:0] crc;
     // wal_format

@@ -1381,8 +1381,11 @@ pub mod batch_header {
 /// | 32..36                                    | 36..40                                    |
 /// | format                                    | crc                                       |
 /// +-------------------------------------------+-------------------------------------------+
-/// | 40..64                                                                                |
-/// | padding[3]                                                                            |
+/// | 40..48                                                                                |
+/// | file_bytes                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 48..64                                                                                |
+/// | padding[2]                                                                            |
 /// +---------------------------------------------------------------------------------------+
 /// ```
 pub mod wal_file {
@@ -1413,12 +1416,16 @@ pub mod wal_file {
     pub const CRC_OFFSET: usize = 36;
     /// Bytes of `crc`.
     pub const CRC_BYTES: usize = 4;
+    /// A shorter file was truncated; 0 if the size does not matter; no checksum covers it.
+    pub const FILE_BYTES_OFFSET: usize = 40;
+    /// Bytes of `file_bytes`.
+    pub const FILE_BYTES_BYTES: usize = 8;
     /// Zero.
-    pub const PADDING_OFFSET: usize = 40;
+    pub const PADDING_OFFSET: usize = 48;
     /// Bytes of one of `padding`.
     pub const PADDING_BYTES: usize = 8;
     /// How many `padding` there are.
-    pub const PADDING_COUNT: usize = 3;
+    pub const PADDING_COUNT: usize = 2;
 
     const _: () = {
         let end = 0;
@@ -1434,6 +1441,8 @@ pub mod wal_file {
         let end = end + FORMAT_BYTES;
         assert!(CRC_OFFSET == end);
         let end = end + CRC_BYTES;
+        assert!(FILE_BYTES_OFFSET == end);
+        let end = end + FILE_BYTES_BYTES;
         assert!(PADDING_OFFSET == end);
         let end = end + PADDING_BYTES * PADDING_COUNT;
         assert!(SIZE == end);

@@ -3,6 +3,9 @@
 
 use std::io;
 
+use honeycomb_layout::wal_file;
+
+use crate::bytes::put_u64;
 use crate::error::LogError;
 use crate::names::log_file;
 use crate::storage::{Storage, StorageFile, read_up_to};
@@ -29,6 +32,8 @@ pub fn archive(storage: &dyn Storage, archive: &dyn Storage, file: &ClosedFile) 
     }
     let mut copy = archive.create(NEW_FILE, 0).map_err(LogError::room("create", NEW_FILE))?;
     copy_up_to(&*source, &mut *copy, file.end).map_err(LogError::room("archive", &name))?;
+    // The copy ends with the records, so it does not have the size in its header.
+    copy.write_at(wal_file::FILE_BYTES_OFFSET as u64, &[0; 8]).map_err(LogError::room("archive", &name))?;
     copy.sync().map_err(LogError::room("sync", NEW_FILE))?;
     archive.rename(NEW_FILE, &name).map_err(LogError::io("rename", NEW_FILE))?;
     archive.sync_directory().map_err(LogError::io("sync the directory of", &name))
@@ -54,7 +59,8 @@ fn check_same(
     file: &ClosedFile,
 ) -> Result<(), LogError> {
     let name = log_file(file.number);
-    let source = read_up_to(source, file.end).map_err(LogError::io("read", &name))?;
+    let mut source = read_up_to(source, file.end).map_err(LogError::io("read", &name))?;
+    put_u64(&mut source, wal_file::FILE_BYTES_OFFSET, 0);
     let existing = read_up_to(existing, u64::MAX).map_err(LogError::io("read", &name))?;
     if source == existing { Ok(()) } else { Err(LogError::OtherHistory { file: name }) }
 }

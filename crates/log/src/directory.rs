@@ -134,6 +134,9 @@ impl Directory {
                 replayed.bytes += record_bytes(record.changes.len()) as u64;
                 use_record(number, record)
             })?;
+            if end.is_none() {
+                check_size(&bytes, &headers[index], tail)?;
+            }
             (version, replayed.end) = (tail.version, tail.end);
             replayed.cut_bytes += tail.cut_bytes;
             tails.push(tail);
@@ -212,6 +215,22 @@ fn check_files(manifest: &Manifest, files: &[u64], names: &BTreeSet<String>) -> 
         Some((_, number)) => missing(log_file(number), "the manifest or a later log file needs it"),
         None => Ok(()),
     }
+}
+
+/// Checks that the last log file has its size. It has had it since before its first record, so a power cut
+/// does not make it shorter, and records may be missing at its end.
+fn check_size(bytes: &[u8], header: &FileHeader, tail: Tail) -> Result<(), LogError> {
+    let offset = bytes.len() as u64;
+    if offset >= header.file_bytes {
+        return Ok(());
+    }
+    let (file, version) = (log_file(header.number), tail.version);
+    Err(LogError::Corrupt {
+        file,
+        offset,
+        version,
+        rule: "the file ends here, but its header states more bytes",
+    })
 }
 
 /// Whether a file has data of a store.

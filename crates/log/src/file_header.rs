@@ -18,6 +18,9 @@ pub(crate) struct FileHeader {
     pub(crate) number: u64,
     pub(crate) first_version: u64,
     pub(crate) previous_end: u64,
+    /// The size of the file, which never changes: a shorter file was truncated, such as by a copy that was
+    /// interrupted. 0 in a file whose size does not matter.
+    pub(crate) file_bytes: u64,
 }
 
 impl FileHeader {
@@ -28,6 +31,7 @@ impl FileHeader {
         put_u64(&mut block, wal_file::NUMBER_OFFSET, self.number);
         put_u64(&mut block, wal_file::FIRST_VERSION_OFFSET, self.first_version);
         put_u64(&mut block, wal_file::PREVIOUS_END_OFFSET, self.previous_end);
+        put_u64(&mut block, wal_file::FILE_BYTES_OFFSET, self.file_bytes);
         put_u32(&mut block, wal_file::FORMAT_OFFSET, layout::WAL_FORMAT as u32);
         let crc = crc32c(&block[..wal_file::CRC_OFFSET]);
         put_u32(&mut block, wal_file::CRC_OFFSET, crc);
@@ -55,6 +59,7 @@ impl FileHeader {
             number: u64_at(bytes, wal_file::NUMBER_OFFSET),
             first_version: u64_at(bytes, wal_file::FIRST_VERSION_OFFSET),
             previous_end: u64_at(bytes, wal_file::PREVIOUS_END_OFFSET),
+            file_bytes: u64_at(bytes, wal_file::FILE_BYTES_OFFSET),
         };
         if header.number == number {
             Ok(header)

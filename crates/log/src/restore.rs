@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
-use honeycomb_layout::WAL_BLOCK_BYTES;
+use honeycomb_layout::{WAL_BLOCK_BYTES, wal_file};
 
+use crate::bytes::put_u64;
 use crate::change::{Change, changes};
 use crate::checkpoint::CheckpointWriter;
 use crate::checkpoint_reader::{Block, CheckpointReader};
@@ -226,9 +227,10 @@ fn load(storage: &dyn Storage, number: u64, end: Option<u64>) -> Result<Vec<u8>,
     read_up_to(&*file, end.unwrap_or(u64::MAX)).map_err(LogError::io("read", &name))
 }
 
-/// Writes a log file, filled with zeros to a whole block.
+/// Writes a log file, filled with zeros to a whole block, which may be shorter than the original.
 fn store(target: &dyn Storage, number: u64, mut bytes: Vec<u8>) -> Result<(), LogError> {
     let name = log_file(number);
+    put_u64(&mut bytes, wal_file::FILE_BYTES_OFFSET, 0);
     bytes.resize(bytes.len().next_multiple_of(WAL_BLOCK_BYTES), 0);
     let mut file = target.create(&name, 0).map_err(LogError::room("create", &name))?;
     file.write_at(0, &bytes).map_err(LogError::room("write", &name))?;

@@ -1,6 +1,6 @@
 //! Truncation of a corrupt log: it ends before its first invalid record, so that a recovery is possible.
 
-use honeycomb_layout::WAL_BLOCK_BYTES;
+use honeycomb_layout::{WAL_BLOCK_BYTES, wal_file};
 
 use crate::directory::Directory;
 use crate::error::LogError;
@@ -36,6 +36,7 @@ impl Directory {
         let mut removed = Truncated { bytes: 0, files: later.len() as u64 };
         if offset >= RECORDS_OFFSET {
             removed.bytes = zero_from(storage, &name, offset)?;
+            forget_size(storage, &name)?;
         } else if position > 0 {
             remove(storage, number)?;
             removed.files += 1;
@@ -43,7 +44,7 @@ impl Directory {
             // The manifest needs this file, so it becomes an empty one.
             removed.bytes = zero_from(storage, &name, 0)?;
             let version = self.manifest().version;
-            let header = FileHeader { number, first_version: version + 1, previous_end: 0 };
+            let header = FileHeader { number, first_version: version + 1, previous_end: 0, file_bytes: 0 };
             let mut file = storage.open(&name).map_err(LogError::io("open", &name))?;
             file.write_at(0, &header.encode()).map_err(LogError::io("write", &name))?;
             file.sync().map_err(LogError::io("sync", &name))?;
@@ -56,6 +57,13 @@ fn remove(storage: &dyn Storage, number: u64) -> Result<(), LogError> {
     let name = log_file(number);
     storage.remove(&name).map_err(LogError::io("remove", &name))?;
     storage.sync_directory().map_err(LogError::io("sync the directory of", &name))
+}
+
+/// Removes the size from the header of a log file, which may have been truncated.
+fn forget_size(storage: &dyn Storage, name: &str) -> Result<(), LogError> {
+    let mut file = storage.open(name).map_err(LogError::io("open", name))?;
+    file.write_at(wal_file::FILE_BYTES_OFFSET as u64, &[0; 8]).map_err(LogError::io("write", name))?;
+    file.sync().map_err(LogError::io("sync", name))
 }
 
 /// Overwrites a file with zeros from an offset on, and returns their number.

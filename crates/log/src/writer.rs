@@ -101,9 +101,9 @@ impl LogWriter {
         previous_end: u64,
     ) -> Result<Self, LogError> {
         let file_bytes = file_bytes.next_multiple_of(WAL_BLOCK_BYTES as u64).max(2 * RECORDS_OFFSET);
-        let header = FileHeader { number, first_version: last_version + 1, previous_end };
+        let header = FileHeader { number, first_version: last_version + 1, previous_end, file_bytes };
         let mut spares = spares(&*storage, file_bytes)?;
-        let file = CurrentFile::create(&*storage, spares.pop(), file_bytes, header)?;
+        let file = CurrentFile::create(&*storage, spares.pop(), header)?;
         Ok(Self { storage, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
     }
 
@@ -246,10 +246,11 @@ impl LogWriter {
             number: self.file.number + 1,
             first_version: self.last_version + 1,
             previous_end: self.file.end(),
+            file_bytes: bytes,
         };
         let spare = if bytes == self.file_bytes { self.spares.last().cloned() } else { None };
         let has_spare = spare.is_some();
-        let next = CurrentFile::create(&*self.storage, spare, bytes, header)?;
+        let next = CurrentFile::create(&*self.storage, spare, header)?;
         if has_spare {
             self.spares.pop();
         }
@@ -262,19 +263,14 @@ impl LogWriter {
 
 impl CurrentFile {
     /// Creates a log file, from a spare file if there is one.
-    fn create(
-        storage: &dyn Storage,
-        spare: Option<String>,
-        bytes: u64,
-        header: FileHeader,
-    ) -> Result<Self, LogError> {
+    fn create(storage: &dyn Storage, spare: Option<String>, header: FileHeader) -> Result<Self, LogError> {
         let name = log_file(header.number);
         let (from, mut file) = match spare {
             Some(spare) => {
                 let file = storage.open(&spare).map_err(LogError::io("open", &spare))?;
                 (spare, file)
             }
-            None => (NEW_LOG_FILE.to_owned(), create(storage, NEW_LOG_FILE, bytes)?),
+            None => (NEW_LOG_FILE.to_owned(), create(storage, NEW_LOG_FILE, header.file_bytes)?),
         };
         file.write_at(0, &header.encode()).map_err(LogError::io("write", &from))?;
         file.sync().map_err(LogError::io("sync", &from))?;
@@ -284,7 +280,7 @@ impl CurrentFile {
             file,
             number: header.number,
             seed: Seed::of(header.number),
-            bytes,
+            bytes: header.file_bytes,
             buffer: Vec::new(),
             start: RECORDS_OFFSET,
             written_end: RECORDS_OFFSET,

@@ -272,6 +272,7 @@ names! {
             previous_end: PREVIOUS_END_OFFSET, PREVIOUS_END_BYTES, 1,
             format: FORMAT_OFFSET, FORMAT_BYTES, 1,
             crc: CRC_OFFSET, CRC_BYTES, 1,
+            file_bytes: FILE_BYTES_OFFSET, FILE_BYTES_BYTES, 1,
             padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
         }
         wal_record {
