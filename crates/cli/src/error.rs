@@ -133,11 +133,11 @@ impl Error {
 fn hint_of_log(error: &LogError) -> Option<&'static str> {
     match error {
         LogError::Corrupt { file, .. } if log_file_number(file).is_some() => Some(
-            "`honeycomb log verify DIR` shows the damage; `honeycomb log truncate DIR` removes it and all later \
-             records; `honeycomb restore` needs a backup and may have them",
+            "`honeycomb log verify DIR` shows the damage; `honeycomb log truncate DIR` removes it and all \
+             later records; a backup may have them: `honeycomb restore`",
         ),
         LogError::Corrupt { .. } | LogError::Missing { .. } => Some(
-            "the log does not have what this file had: `honeycomb restore` creates the store again from a backup",
+            "the log does not have what this file had: `honeycomb restore` creates the store from a backup",
         ),
         _ => None,
     }

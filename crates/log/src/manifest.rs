@@ -31,8 +31,8 @@ impl Manifest {
     /// The manifest of a store without a checkpoint.
     pub(crate) const EMPTY: Self = Self { checkpoint: 0, version: 0, first_file: 1, pairs: 0 };
 
-    /// Replaces the manifest: makes its checkpoint, which must be durable, and the log files after it the files
-    /// of the store.
+    /// Replaces the manifest: makes its checkpoint, which must be durable, and the log files after it the
+    /// files of the store.
     ///
     /// # Errors
     /// [`LogError::Full`] if there is no room: the earlier manifest is still valid. [`LogError::Io`]: either

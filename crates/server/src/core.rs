@@ -417,8 +417,8 @@ impl Core {
         });
         self.datagrams.receive();
         self.executor.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
-        // Other cores push messages about their writes. One that came after the versions below were read might
-        // be about a later write, which is not durable yet.
+        // Other cores push messages about their writes. One that came after the versions below were read
+        // might be about a later write, which is not durable yet.
         ready.iter().for_each(|&index| self.connections[index].take_pushes());
         let hold = Hold::now(&self.shared.store);
         self.datagrams.release(hold.as_ref());
