@@ -108,7 +108,7 @@ rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figu
 rtl-cycles: setup ## lines and cycles of requests to a range scan unit: minutes
 	$(python) rtl/test/measure_scans.py
 
-synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: a quarter of an hour
+synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: half an hour
 	$(python) rtl/synth/synthesize.py
 
 ##@ Generate

@@ -26,13 +26,14 @@ ENGINES = {
 SHARE_MIN = 0.02
 
 
-def measure(name: str):
+def measure(name: str) -> bool:
     """Writes the numbers of an engine into today's results, with the newest numbers of the other engines that
-    were measured with their present parameters."""
+    were measured with their present parameters. Returns whether the engine is within the gate."""
     parameters = ENGINES[name]
     newest, today = max(RESULTS.glob("*/synthesis.json")).parent, RESULTS / date.today().isoformat()
     engines = present(json.loads((newest / "synthesis.json").read_text()))
-    engines[name] = numbers(report(name, parameters)) | {
+    measured = report(name, parameters)
+    engines[name] = numbers(measured) | {
         "alms": alms(synthesize(name, parameters, INTEL)),
         "parameters": parameters,
     }
@@ -43,6 +44,7 @@ def measure(name: str):
     today.mkdir(exist_ok=True)
     (today / "synthesis.json").write_text(json.dumps(engines, indent=1, sort_keys=True) + "\n")
     (today / "synthesis.md").write_text(f"{prose}{BEGIN}\n\n{markdown(engines)}")
+    return measured.total.longest.within(GATE)
 
 
 def present(engines: dict[str, dict]) -> dict[str, dict]:

@@ -37,12 +37,13 @@ class Limits:
         print(f"{name}: {entry['limits']}", flush=True)
 
     def check(self, name: str) -> bool:
-        """Measures a module, prints its numbers, and returns whether they are within its limits."""
+        """Measures a module, prints its numbers, and returns whether they are within its limits and within
+        the gate."""
         entry = self.modules[name]
         measured = report(name, entry["parameters"])
         found = numbers(measured)
-        gate = "meets" if measured.total.longest.within(GATE) else "misses"
         wrong = exceeded(found, entry["limits"]) + ["a loop of logic"] * (measured.loops > 0)
-        print(f"{name} {gate} the gate:", *(f"{column} {value:g}" for column, value in found.items()))
+        wrong += ["a path beyond the gate"] * (not measured.total.longest.within(GATE))
+        print(f"{name}:", *(f"{column} {value:g}" for column, value in found.items()))
         print(*(f"{name}: {each}\n" for each in wrong), sep="", end="", flush=True)
         return not wrong

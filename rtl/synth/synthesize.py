@@ -4,9 +4,10 @@ granted.
 The gate of a path between registers is 5.0 ns and 10 levels, with the delays of netlist.py. Logic within the
 gate is granted 220 MHz, the clock of the paper's device; other logic less in proportion. Whole engines are
 synthesized flat, and the numbers are in docs/results/<today>/synthesis.md. Besides, each module alone has
-limits in limits.json.
+limits in limits.json. The exit status is 1 if an engine or a module is beyond the gate, or a module beyond
+its limits.
 
-  python rtl/synth/synthesize.py                    whole engines, with the parameters of the figures: an hour
+  python rtl/synth/synthesize.py                    whole engines, with the parameters of the figures: half an hour
   python rtl/synth/synthesize.py memory_system      one of them
   python rtl/synth/synthesize.py --check            compare the modules in limits.json with their limits
   python rtl/synth/synthesize.py --check --every 7  every seventh of them
@@ -28,9 +29,11 @@ def main() -> int:
     names = (arguments.names or list(known))[arguments.start :: arguments.every]
     if arguments.check:
         return 0 if all([limits.check(name) for name in names]) else 1
-    for name in names:
-        limits.set(name) if arguments.limit else measure(name)
-    return 0
+    if arguments.limit:
+        for name in names:
+            limits.set(name)
+        return 0
+    return 0 if all([measure(name) for name in names]) else 1
 
 
 def parse() -> argparse.Namespace:

@@ -189,7 +189,6 @@ pub(super) fn limits(scale: Scale) -> Vec<Point> {
 pub(super) fn platforms(scale: Scale) -> Vec<Point> {
     let machines = [
         ("paper, 220 MHz", Platform::PAPER),
-        ("paper, 217 MHz", Platform { cycle: 4_608, ..Platform::PAPER }),
         ("gen5, 250 MHz", Platform::GEN5),
     ];
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24), Workload::Cloud(95)];
