@@ -3,8 +3,8 @@
 //! A *pool* contains the free slabs of all pages. Threads allocate from caches in front of it, which
 //! exchange slabs with the pool in groups, so that most allocations do not touch the pool. If the pool has
 //! no slab of a class, it splits a larger one; if it has none, it takes a page from the memory. Merging is
-//! lazy: each time a cache returns a group, the pool merges the free slabs of one page, and gives a page
-//! without slabs in use back to the memory.
+//! lazy: each time a cache returns a group, the pool merges the free slabs of one page that has got some
+//! since its last merge, and gives a page without slabs in use back to the memory.
 //!
 //! 1. `caches[i]`: only under its lock. A thread locks the cache of its number, and all in turn if the
 //!    memory is full.
@@ -48,8 +48,13 @@ struct Pool {
     pages: BTreeMap<u32, Box<PageMap>>,
     /// The pages that have free slabs of each class.
     with_free: [BTreeSet<u32>; SLAB_CLASSES],
-    /// The page after which the next merge begins.
+    /// The pages that have got free slabs since they were last merged. A merge of another page finds nothing,
+    /// so allocations that fail one after the other do not merge all pages each time.
+    unmerged: BTreeSet<u32>,
+    /// The page that was merged last.
     cursor: u32,
+    #[cfg(test)]
+    merges: usize,
 }
 
 /// The bytes of the slabs of a table by their use.
@@ -129,9 +134,7 @@ impl Slabs {
             }
         }
         let mut pool = lock(&self.pool.0);
-        for _ in 0..pool.pages.len() {
-            pool.merge_next(memory);
-        }
+        while pool.merge_next(memory) {}
     }
 
     /// Counts the bytes by their use. Exact while no thread allocates or frees slabs.
@@ -213,6 +216,7 @@ impl Pool {
         {
             if from > class {
                 map.split(from, class);
+                self.unmerged.insert(page);
             }
             map.take(class, GROUP - group.len(), |unit| group.push(page * PAGE_UNITS + unit));
             self.note(page, class..=from);
@@ -225,15 +229,27 @@ impl Pool {
             let map = self.pages.get_mut(&page).expect("a slab of the table is in one of its pages");
             map.put(class, slab % PAGE_UNITS);
             self.with_free[class].insert(page);
+            self.unmerged.insert(page);
         }
     }
 
-    /// Merges the free slabs of the next page.
-    fn merge_next(&mut self, memory: &Memory) {
-        let next = self.pages.range(self.cursor + 1..).next().or_else(|| self.pages.iter().next());
-        let Some(page) = next.map(|(page, _)| *page) else { return };
+    /// Merges the free slabs of the next page that may have some to merge. Returns false if there is none.
+    fn merge_next(&mut self, memory: &Memory) -> bool {
+        let next = self.unmerged.range(self.cursor + 1..).next().or_else(|| self.unmerged.first());
+        let Some(&page) = next else { return false };
         self.cursor = page;
-        let Some(map) = self.pages.get_mut(&page) else { return };
+        self.unmerged.remove(&page);
+        self.merge(memory, page);
+        true
+    }
+
+    /// Merges the free slabs of a page, and gives it back to the memory if it has no other slabs.
+    fn merge(&mut self, memory: &Memory, page: u32) {
+        #[cfg(test)]
+        {
+            self.merges += 1;
+        }
+        let map = self.pages.get_mut(&page).expect("a page with free slabs is one of the table");
         map.merge();
         if map.is_free() {
             self.pages.remove(&page);
@@ -380,6 +396,25 @@ mod tests {
         assert!(slabs.allocate(&memory, 4).is_err(), "each 512 bytes have a slab in use");
         slabs.free(&memory, 0, kept[0]);
         assert_eq!(slabs.allocate(&memory, 4).unwrap(), kept[0], "merged on demand");
+    }
+
+    /// An allocation that fails may hold a stripe meanwhile, so it must not merge pages for nothing.
+    #[test]
+    fn allocations_that_fail_merge_only_pages_with_newly_freed_slabs() {
+        let (memory, slabs) = (memory(8), Slabs::new());
+        let small: Vec<u32> = std::iter::from_fn(|| slabs.allocate(&memory, 0).ok()).collect();
+        let fails = |slabs: &Slabs| {
+            let before = lock(&slabs.pool.0).merges;
+            assert!(slabs.allocate(&memory, 4).is_err());
+            lock(&slabs.pool.0).merges - before
+        };
+        fails(&slabs);
+        assert_eq!([fails(&slabs), fails(&slabs)], [0, 0]);
+        let page_of = |slab: &u32| slab / PAGE_UNITS;
+        let other = small.iter().find(|slab| page_of(slab) != page_of(&small[0])).unwrap();
+        slabs.free(&memory, 0, small[0]);
+        slabs.free(&memory, 0, *other);
+        assert_eq!([fails(&slabs), fails(&slabs)], [2, 0]);
     }
 
     #[test]

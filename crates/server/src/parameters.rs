@@ -216,7 +216,7 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "unordered",
-        about: "The numbers of databases that are unordered tables: faster and smaller, without commands on \
+        about: "The numbers of databases that are unordered tables: faster, without commands on \
                 ranges of keys. A database that exists keeps its kind.",
         allowed: "numbers below databases, separated by commas, or nothing",
         can_change: false,

@@ -187,10 +187,7 @@ pub(super) fn limits(scale: Scale) -> Vec<Point> {
 }
 
 pub(super) fn platforms(scale: Scale) -> Vec<Point> {
-    let machines = [
-        ("paper, 220 MHz", Platform::PAPER),
-        ("gen5, 250 MHz", Platform::GEN5),
-    ];
+    let machines = [("paper, 220 MHz", Platform::PAPER), ("gen5, 250 MHz", Platform::GEN5)];
     let all = [Workload::Get, Workload::Scan(1), Workload::Scan(4), Workload::Scan(24), Workload::Cloud(95)];
     let both = machines.into_iter().flat_map(|machine| all.map(|one| (machine, one)));
     both.map(|((series, platform), workload)| {
