@@ -206,7 +206,7 @@ async def halves_separators_with_equal_heads(dut):
 @cocotb.test()
 async def separators_have_the_length_of_words(dut):
     """Only the length of the longer key decides, where words or lines of items begin or end."""
-    keys = nested_keys(8, 12, 16, 64, 68, 128)
+    keys = nested_keys(8, 12, 16, 32, 64, 68, 128)
     memory, root = parent_of(keys, "default")
     bench = Bench(dut, memory)
     await bench.start()

@@ -284,7 +284,7 @@ async def keys_have_the_length_of_windows(dut, consolidates):
     memory = Memory(replace(SHAPES["default"], log_threshold_bytes=0 if consolidates else 6000))
     # Head and first bytes after it.
     first = 8 + 52
-    tree, keys = Tree(memory), nested_keys(8, first, 64 + first)
+    tree, keys = Tree(memory), nested_keys(8, 32, first, 64 + first)
     for key in keys[::2]:
         tree.put(key, bytes(5))
     bench = Bench(dut, memory)

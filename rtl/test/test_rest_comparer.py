@@ -58,7 +58,7 @@ class Bench:
 def separators() -> list[bytes]:
     """Returns separators with items and one head: with lengths at the edges of words and lines, or with zeros
     at the end."""
-    nested = [key for key in nested_keys(12, 16, 64, 68, 72, 128, 460) if 8 < len(key) <= 460]
+    nested = [key for key in nested_keys(12, 16, 32, 64, 68, 72, 128, 460) if 8 < len(key) <= 460]
     zeros = [b"ab" + b"\0" * count for count in range(1, 12)]
     return nested + zeros
 
