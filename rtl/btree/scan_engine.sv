@@ -188,15 +188,33 @@ module scan_engine
     .out_index_o()
   );
 
-  // ---- counts, one cycle later than the events
+  // ---- counts, two cycles later than the events
 
-  // The events of a cycle, and their sums since reset.
-  scan_counts_t sums_q, counts_q;
+  // The busy slots of each unit: one sum of those of all units would be the longest path of the engine.
+  localparam int unsigned CountBits = $clog2(Slots + 1);
+  logic [Units-1:0][CountBits-1:0] busy_count_q;
+  logic [Units-1:0] granted_q;
+  // The sums over all units, and those since reset.
+  scan_counts_t sums_d, sums_q, counts_q;
+
+  always_comb begin
+    sums_d = '{busy: 64'($countones(granted_q)), requests: '0};
+    for (int unsigned unit = 0; unit < Units; unit++) begin
+      sums_d.requests = sums_d.requests + 64'(busy_count_q[unit]);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    granted_q <= granted;
+    for (int unsigned unit = 0; unit < Units; unit++) begin
+      busy_count_q[unit] <= CountBits'($countones(busy[unit]));
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {sums_q, counts_q} <= '0;
     else begin
-      sums_q <= '{busy: 64'($countones(granted)), requests: 64'($countones(busy))};
+      sums_q <= sums_d;
       counts_q.busy <= counts_q.busy + sums_q.busy;
       counts_q.requests <= counts_q.requests + sums_q.requests;
     end

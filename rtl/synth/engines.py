@@ -19,7 +19,7 @@ ENGINES = {
     "scan_engine": {"Units": 1, "Slots": 16},
     "memory_system": {
         "ClientCount": 5, "NodeUnits": 3, "NodePlaces": 18, "LeafUnits": 5, "LeafPlaces": 16,
-        "KeptLids": 8192,
+        "KeptLids": 8192, "LidCount": 1048576,
     },
 }
 # The tables omit parts that meet the gate and have less than this share of the engine's lookup tables.
