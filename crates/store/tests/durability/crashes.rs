@@ -8,7 +8,8 @@ use std::time::Duration;
 use honeycomb_store::{Error, Store, SyncPolicy};
 use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, each_crash};
 
-use crate::workload::{Workload, config, contents, is_between};
+use crate::history::{History, Model};
+use crate::workload::{Workload, config, contents};
 
 const STEPS: usize = 40;
 /// A full disk has room again after this time.
@@ -62,44 +63,48 @@ fn calls(seed: u64, policy: SyncPolicy) -> u64 {
 fn check(seed: u64, policy: SyncPolicy, steps: usize, (call, fault): (u64, DiskFault), kept: Kept) {
     let disk = SimulatedDisk::default();
     disk.fail(call, fault);
-    let workload = Workload::open(&disk, policy, seed);
-    let (states, interleaved, durable) = match workload {
-        Ok(mut workload) => {
-            if let Err(error) = run(&mut workload, steps, &disk) {
-                assert!(is_of_disk(&error), "seed {seed}: {error}");
-            }
-            let states = std::mem::take(&mut workload.states);
-            (states, std::mem::take(&mut workload.interleaved), workload.durable)
-        }
-        Err(_) => (vec![Default::default()], Vec::new(), 0),
-    };
+    let history = history(&disk, policy, seed, steps);
     let after = disk.after_power_cut(kept);
     let context = format!("seed {seed}, {policy:?}, {fault:?} at call {call}, {kept:?}");
     let interrupted = after.copy();
     interrupted.fail(call % 6, DiskFault::PowerCut);
     drop(Store::open(config(&interrupted, policy)));
-    for disk in [after, interrupted.after_power_cut(kept)] {
-        let mut store =
-            Store::open(config(&disk, policy)).unwrap_or_else(|error| panic!("{context}: {error}"));
-        let found = contents(&store);
-        let is_in_batch = |&(before, after): &(usize, usize)| {
-            before >= durable && is_between(&found, &states[before], &states[after])
-        };
-        let is_state = states[durable..].contains(&found) || interleaved.iter().any(is_in_batch);
-        assert!(is_state, "{context}: {:?}, {} states", store.recovery(), states.len());
-        store.verify().unwrap_or_else(|error| panic!("{context}: {error}"));
-        let again = store.table("after").and_then(|table| table.put(b"key", b"value"));
-        again.unwrap_or_else(|error| panic!("{context}: {error}"));
-        let version = store.read_version();
-        store.wait_durable(version).unwrap_or_else(|error| panic!("{context}: {error}"));
-        drop(store);
-        let store = Store::open(config(&disk.after_power_cut(Kept::Nothing), policy));
-        let store = store.unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert!(store.read_version() >= version, "{context}: versions ascend");
-        let mut expected = found;
-        expected.entry("after".to_owned()).or_default().insert(b"key".to_vec(), b"value".to_vec());
-        assert!(contents(&store) == expected, "{context}: after another write");
+    let (found, version) = check_recovery(&after, policy, &context);
+    assert!(history.allows(&found, version), "{context}: version {version}");
+    let again = check_recovery(&interrupted.after_power_cut(kept), policy, &context);
+    assert!(again.0 == found, "{context}: another recovery has other pairs");
+    // The interrupted recovery may have added the record of the identifiers of tables.
+    assert!((version..=version + 1).contains(&again.1), "{context}: versions {version} and {}", again.1);
+}
+
+/// Recovers, writes, and recovers again. Returns the pairs and the version of the first recovery.
+fn check_recovery(disk: &SimulatedDisk, policy: SyncPolicy, context: &str) -> (Model, u64) {
+    let open = |disk: &SimulatedDisk| {
+        Store::open(config(disk, policy)).unwrap_or_else(|error| panic!("{context}: {error}"))
+    };
+    let mut store = open(disk);
+    let (found, recovered) = (contents(&store), store.recovery().expect("the store has a directory").version);
+    store.verify().unwrap_or_else(|error| panic!("{context}: {error}"));
+    let again = store.table("after").and_then(|table| table.put(b"key", b"value"));
+    again.unwrap_or_else(|error| panic!("{context}: {error}"));
+    let version = store.read_version();
+    store.wait_durable(version).unwrap_or_else(|error| panic!("{context}: {error}"));
+    drop(store);
+    let store = open(&disk.after_power_cut(Kept::Nothing));
+    assert!(store.read_version() >= version, "{context}: versions ascend");
+    let mut expected = found.clone();
+    expected.entry("after".to_owned()).or_default().insert(b"key".to_vec(), b"value".to_vec());
+    assert!(contents(&store) == expected, "{context}: after another write");
+    (found, recovered)
+}
+
+/// Runs a workload up to its end or to an error of the disk, and returns its history.
+fn history(disk: &SimulatedDisk, policy: SyncPolicy, seed: u64, steps: usize) -> History {
+    let Ok(mut workload) = Workload::open(disk, policy, seed) else { return History::default() };
+    if let Err(error) = run(&mut workload, steps, disk) {
+        assert!(is_of_disk(&error), "seed {seed}: {error}");
     }
+    workload.history
 }
 
 /// Runs a workload on a disk that has room again a moment after it was full: accepted writes may wait for

@@ -6,5 +6,6 @@ mod checkpoints;
 mod crashes;
 mod faults;
 mod files;
+mod history;
 mod observed_disk;
 mod workload;

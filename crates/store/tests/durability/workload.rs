@@ -1,4 +1,4 @@
-//! A random workload on a durable store, and the model states that a recovery may find.
+//! A random workload on a durable store, and its history.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use honeycomb_store::{
 };
 use honeycomb_testing::{Random, SimulatedDisk};
 
-/// All pairs by table.
-pub(crate) type Model = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
+use crate::history::{History, Model};
 
 /// A store on a simulated disk, and every state that it has had.
 pub(crate) struct Workload {
@@ -19,11 +18,7 @@ pub(crate) struct Workload {
     tables: Vec<AnyTable>,
     random: Random,
     policy: SyncPolicy,
-    pub(crate) states: Vec<Model>,
-    /// Batches whose operations have no order among each other: the positions of the states before and after.
-    pub(crate) interleaved: Vec<(usize, usize)>,
-    /// The position of the last state that is known to be durable.
-    pub(crate) durable: usize,
+    pub(crate) history: History,
 }
 
 #[derive(Clone)]
@@ -89,33 +84,24 @@ fn walk(table: &UnorderedTable) -> BTreeMap<Vec<u8>, Vec<u8>> {
     }
 }
 
-/// Returns whether each pair is as one of two states has it.
-pub(crate) fn is_between(found: &Model, before: &Model, after: &Model) -> bool {
-    let has_pairs = |(table, pairs): (&String, &BTreeMap<Vec<u8>, Vec<u8>>)| {
-        let (before, after) = (&before[table], &after[table]);
-        let mut keys = pairs.keys().chain(before.keys()).chain(after.keys());
-        keys.all(|key| [before.get(key), after.get(key)].contains(&pairs.get(key)))
-    };
-    found.keys().eq(before.keys()) && found.iter().all(has_pairs)
-}
-
 impl Workload {
     pub(crate) fn open(disk: &SimulatedDisk, policy: SyncPolicy, seed: u64) -> Result<Self, Error> {
         let store = Store::open(config(disk, policy))?;
-        let states = vec![contents(&store)];
-        let (tables, interleaved, random) = (Vec::new(), Vec::new(), Random::new(seed));
-        Ok(Self { store, tables, random, policy, states, interleaved, durable: 0 })
+        let (tables, random, mut history) = (Vec::new(), Random::new(seed), History::default());
+        history.end(store.read_version());
+        Ok(Self { store, tables, random, policy, history })
     }
 
     /// Executes steps until one of them fails.
     pub(crate) fn run(&mut self, steps: usize) -> Result<(), Error> {
         for _ in 0..steps {
             self.step()?;
+            self.end_operation();
             if self.policy == SyncPolicy::Always {
-                self.durable = self.states.len() - 1;
+                self.history.keep();
             } else if self.random.chance(15) {
                 self.store.wait_durable(self.store.read_version())?;
-                self.durable = self.states.len() - 1;
+                self.history.keep();
             }
         }
         Ok(())
@@ -156,11 +142,15 @@ impl Workload {
         }
     }
 
+    fn end_operation(&mut self) {
+        self.history.end(self.store.read_version());
+    }
+
     /// Adds the state after a change. It is added before the change, which may fail but be durable.
     fn change(&mut self, change: impl FnOnce(&mut Model)) {
-        let mut next = self.states.last().cloned().unwrap_or_default();
+        let mut next = self.history.last().clone();
         change(&mut next);
-        self.states.push(next);
+        self.history.push(next);
     }
 
     fn create(&mut self) -> Result<(), Error> {
@@ -192,11 +182,12 @@ impl Workload {
     /// A bulk load into a new table: first the table, then all its pairs.
     fn load(&mut self) -> Result<(), Error> {
         let name = format!("loaded {}", self.random.below(3));
-        if self.states.last().is_some_and(|model| model.contains_key(&name)) {
+        if self.history.last().contains_key(&name) {
             return Ok(());
         }
         self.change(|model| drop(model.insert(name.clone(), BTreeMap::new())));
         let table = self.store.table(&name)?;
+        self.end_operation();
         let count = self.random.below(400);
         let pairs: BTreeMap<_, _> = (0..count).map(|_| (self.key(), self.value())).collect();
         self.change(|model| drop(model.insert(name.clone(), pairs.clone())));
@@ -205,7 +196,7 @@ impl Workload {
 
     fn batch(&mut self) -> Result<(), Error> {
         let mut batch = Batch::default();
-        let mut next = self.states.last().cloned().unwrap_or_default();
+        let mut next = self.history.last().clone();
         for _ in 0..1 + self.random.below(8) {
             let table = self.tables[self.random.below(self.tables.len())].clone();
             let key = self.key();
@@ -218,7 +209,7 @@ impl Workload {
                 batch.put(table.as_ref(), &key, &value);
             }
         }
-        self.states.push(next);
+        self.history.push(next);
         let outcome = self.store.apply(&batch)?;
         assert!(matches!(outcome, BatchOutcome::Applied { .. }));
         Ok(())
@@ -243,7 +234,7 @@ impl Workload {
         let AnyTable::Unordered(unordered) = table else { return Ok(()) };
         let keys: Vec<_> = (0..20).map(|number| format!("key {number:02}").into_bytes()).collect();
         let values: Vec<_> = keys.iter().map(|_| self.random.chance(70).then(|| self.value())).collect();
-        let (mut requests, before) = (Vec::new(), self.states.len() - 1);
+        let mut requests = Vec::new();
         for (key, value) in keys.iter().zip(&values) {
             let operation = value.as_deref().map_or(Operation::Delete, Operation::Put);
             requests.push(Request { key, operation });
@@ -252,7 +243,7 @@ impl Workload {
                 None => drop(pairs(model, table.name()).remove(key)),
             });
         }
-        self.interleaved.push((before, self.states.len() - 1));
+        self.history.interleave();
         unordered.execute(&requests, &mut Answers::default())
     }
 
