@@ -1,5 +1,5 @@
 //! Power cuts at every call of a small workload, and at random calls of longer ones: all acknowledged records
-//! are there, in order, and each recovery can be interrupted and repeated.
+//! are there, in order, and each recovery can be interrupted at each of its calls and repeated.
 
 use std::sync::Arc;
 
@@ -81,12 +81,15 @@ fn check_power_cut(seed: u64, steps: usize, call: u64, kept: Kept) {
     let after = disk.after_power_cut(kept);
     let context = format!("seed {seed}, power cut at call {call}, {kept:?}");
     check_recovery(&after.copy(), &written, &context);
-    // A second power cut during the recovery, and the recovery after it.
-    for again in 0..8 {
+    // A second power cut at each call of the recovery, and the recovery after it.
+    for again in 0.. {
         let interrupted = after.copy();
         interrupted.fail(again, DiskFault::PowerCut);
         let _ = open(&interrupted);
         check_recovery(&interrupted.after_power_cut(kept), &written, &format!("{context}, again at {again}"));
+        if interrupted.calls() <= again {
+            break;
+        }
     }
 }
 
