@@ -52,6 +52,30 @@ fn errors_of_the_disk_lose_nothing_that_was_acknowledged() {
     }
 }
 
+/// After a failed read the recovery has changed nothing that the next one needs.
+#[test]
+fn a_recovery_whose_read_fails_names_the_file_and_can_be_repeated() {
+    for seed in 0..8 {
+        let (disk, mut written) = (SimulatedDisk::default(), Written::default());
+        run(&disk, seed, 60, &mut written).expect("no fault");
+        for read in 0.. {
+            let context = format!("seed {seed}, error of read {read}");
+            let failing = disk.after_power_cut(Kept::Random(seed));
+            failing.fail_read(read);
+            let opened = open(&failing).map(drop);
+            let Some(name) = failing.failed_read() else {
+                assert!(read > 10 && opened.is_ok(), "{context}: {opened:?}");
+                break;
+            };
+            match opened {
+                Err(LogError::Io { file, .. }) => assert_eq!(file, name, "{context}"),
+                other => panic!("{context} of `{name}`: {other:?}"),
+            }
+            check_recovery(&failing.after_power_cut(Kept::Nothing), &written, &context);
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_delays_records_until_it_has_room() {
     let mut full = 0;

@@ -4,6 +4,7 @@
 //! the contents that the sector has had since then. It keeps a prefix of the changes of names since the last
 //! sync of the directory. After a failed sync, the sectors that it should have made durable stay uncertain
 //! for ever, even if a later sync succeeds, as on real systems that forget that the sectors were changed.
+//! Calls that change the disk and calls that read have numbers of their own, so a fault names either kind.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,6 +15,8 @@ use honeycomb_log::{Storage, StorageFile};
 use crate::random::Random;
 
 const SECTOR: usize = honeycomb_layout::WAL_SECTOR_BYTES;
+/// The name of the directory in errors of the log.
+const THE_DIRECTORY: &str = "the directory";
 
 /// A simulated disk. Clones are handles to the same disk.
 #[derive(Clone, Default)]
@@ -50,6 +53,10 @@ struct Disk {
     name_changes: Vec<BTreeMap<String, usize>>,
     calls: u64,
     fault: Option<(u64, DiskFault)>,
+    reads: u64,
+    failing_read: Option<u64>,
+    /// The file of the read that has failed.
+    failed_read: Option<String>,
     is_off: bool,
     is_full: bool,
 }
@@ -83,6 +90,18 @@ impl SimulatedDisk {
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.lock().calls
+    }
+
+    /// Makes the read with this number fail: calls that change nothing count, from 0 on. Later reads succeed.
+    pub fn fail_read(&self, read: u64) {
+        self.lock().failing_read = Some(read);
+    }
+
+    /// Returns the name of the file of the read that has failed, if one has. It is that of the directory if
+    /// the read was of the names of all files.
+    #[must_use]
+    pub fn failed_read(&self) -> Option<String> {
+        self.lock().failed_read.clone()
     }
 
     /// Ends the state in which the disk is full.
@@ -218,6 +237,24 @@ impl Disk {
         fault.map_or(Ok(()), |fault| Err(io::Error::other(format!("simulated: {fault:?}"))))
     }
 
+    /// Counts a call that changes nothing, and fails if it is the one that was requested to. `name` returns
+    /// the name of its file.
+    fn read(&mut self, name: impl FnOnce(&Self) -> String) -> io::Result<()> {
+        self.check_power()?;
+        let read = self.reads;
+        self.reads += 1;
+        if self.failing_read != Some(read) {
+            return Ok(());
+        }
+        self.failed_read = Some(name(self));
+        Self::result(Some(DiskFault::Error))
+    }
+
+    fn name_of(&self, file: usize) -> String {
+        let name = self.names.iter().find(|(_, named)| **named == file);
+        name.map(|(name, _)| name.clone()).unwrap_or_default()
+    }
+
     fn check_power(&self) -> io::Result<()> {
         if self.is_off { Err(io::Error::other("the power is off")) } else { Ok(()) }
     }
@@ -235,8 +272,8 @@ impl Disk {
 
 impl Storage for SimulatedDisk {
     fn list(&self) -> io::Result<Vec<String>> {
-        let disk = self.lock();
-        disk.check_power()?;
+        let mut disk = self.lock();
+        disk.read(|_| THE_DIRECTORY.to_owned())?;
         Ok(disk.names.keys().cloned().collect())
     }
 
@@ -254,7 +291,9 @@ impl Storage for SimulatedDisk {
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        let file = self.lock().find(name)?;
+        let mut disk = self.lock();
+        disk.read(|_| name.to_owned())?;
+        let file = disk.find(name)?;
         Ok(Box::new(Handle { disk: self.clone(), file }))
     }
 
@@ -290,14 +329,14 @@ impl Storage for SimulatedDisk {
 
 impl StorageFile for Handle {
     fn length(&self) -> io::Result<u64> {
-        let disk = self.disk.lock();
-        disk.check_power()?;
+        let mut disk = self.disk.lock();
+        disk.read(|disk| disk.name_of(self.file))?;
         Ok(disk.files[self.file].bytes.len() as u64)
     }
 
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
-        let disk = self.disk.lock();
-        disk.check_power()?;
+        let mut disk = self.disk.lock();
+        disk.read(|disk| disk.name_of(self.file))?;
         let rest = disk.files[self.file].bytes.get(offset as usize..).unwrap_or_default();
         let length = rest.len().min(bytes.len());
         bytes[..length].copy_from_slice(&rest[..length]);

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use honeycomb_log::LogError;
 use honeycomb_store::{Config, Error, ManualClock, Store, SyncPolicy, Table};
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
@@ -206,6 +207,36 @@ fn a_thread_that_waits_writes_the_log() {
         assert!(store.durable_version() >= store.read_version());
     }
     assert!(groups.load(Ordering::Relaxed) > 0);
+}
+
+/// After a failed read nothing is missing that the next recovery needs.
+#[test]
+fn a_recovery_whose_read_fails_names_the_file_and_can_be_repeated() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    (0..60).for_each(|number| drop(put(&table, number)));
+    store.checkpoint().unwrap();
+    (30..90).for_each(|number| drop(put(&table, number)));
+    let expected = contents(&store);
+    drop((table, store));
+    for read in 0.. {
+        let failing = disk.copy();
+        failing.fail_read(read);
+        let opened = Store::open(config(&failing, SyncPolicy::Always));
+        let Some(name) = failing.failed_read() else {
+            assert!(read > 20 && opened.is_ok(), "{read} reads");
+            break;
+        };
+        match opened {
+            Err(Error::Log(LogError::Io { file, .. })) => assert_eq!(file, name, "read {read}"),
+            Err(other) => panic!("read {read} of `{name}`: {other}"),
+            Ok(_) => panic!("read {read} of `{name}`: no error"),
+        }
+        let again = failing.after_power_cut(Kept::Nothing);
+        let recovered = Store::open(config(&again, SyncPolicy::Always)).unwrap();
+        assert!(contents(&recovered) == expected, "read {read} of `{name}`");
+    }
 }
 
 /// The thread that writes the log gets the error as well as all others.
