@@ -110,15 +110,14 @@ impl LogReader {
         }
     }
 
-    /// Reads bytes from the next record on.
+    /// Reads bytes from the next record on. If that fails, the buffer is empty, so the next call reads again.
     fn read(&mut self, bytes: u64) -> Result<(), LogError> {
+        self.used = 0;
         self.bytes.clear();
         self.bytes.resize(bytes as usize, 0);
         let read = self.file.read_at(self.offset, &mut self.bytes);
-        let read = read.map_err(LogError::io("read", &log_file(self.number)))?;
-        self.bytes.truncate(read);
-        self.used = 0;
-        Ok(())
+        self.bytes.truncate(*read.as_ref().unwrap_or(&0));
+        read.map(drop).map_err(LogError::io("read", &log_file(self.number)))
     }
 
     /// Continues with the next file. Returns false if this one does not end here.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use honeycomb_log::{Changes, Directory, Durability, LogError, LogWriter, Manifest, Record};
+use honeycomb_log::{Changes, Directory, Durability, LogError, LogReader, LogWriter, Manifest, Record};
 use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, each_crash};
 
 const FILE_BYTES: u64 = 4 * 4096;
@@ -72,6 +72,37 @@ fn a_recovery_whose_read_fails_names_the_file_and_can_be_repeated() {
                 other => panic!("{context} of `{name}`: {other:?}"),
             }
             check_recovery(&failing.after_power_cut(Kept::Nothing), &written, &context);
+        }
+    }
+}
+
+#[test]
+fn a_reader_whose_read_fails_names_the_file_and_continues() {
+    const LAST: u64 = 40;
+    let disk = SimulatedDisk::default();
+    let (_, mut writer) = open(&disk).expect("no fault");
+    (1..=LAST).for_each(|version| writer.append(version, record(version).bytes()).expect("room"));
+    writer.flush(Durability::Now).expect("room");
+    for read in 0.. {
+        let failing = disk.copy();
+        let mut reader = LogReader::open(Arc::new(failing.clone()), 1, 0).expect("no fault").expect("a log");
+        failing.fail_read(failing.reads() + read);
+        for version in 1..=LAST {
+            let mut next = || reader.next(LAST, |found| (found.version, found.changes.to_vec()));
+            let found = next().or_else(|error| {
+                let name = failing.failed_read();
+                assert!(
+                    matches!(&error, LogError::Io { file, .. } if name.as_ref() == Some(file)),
+                    "{error}"
+                );
+                next()
+            });
+            let found = found.expect("only one read fails").expect("the record is in the files");
+            assert!(found == (version, record(version).bytes().to_vec()), "read {read}, {version}");
+        }
+        if failing.failed_read().is_none() {
+            assert!(read > 10, "{read} reads");
+            break;
         }
     }
 }

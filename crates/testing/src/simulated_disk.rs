@@ -94,7 +94,14 @@ impl SimulatedDisk {
 
     /// Makes the read with this number fail: calls that change nothing count, from 0 on. Later reads succeed.
     pub fn fail_read(&self, read: u64) {
-        self.lock().failing_read = Some(read);
+        let mut disk = self.lock();
+        (disk.failing_read, disk.failed_read) = (Some(read), None);
+    }
+
+    /// Returns the number of calls so far that change nothing.
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.lock().reads
     }
 
     /// Returns the name of the file of the read that has failed, if one has. It is that of the directory if

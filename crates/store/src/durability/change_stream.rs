@@ -138,7 +138,13 @@ impl ChangeStream {
             if self.read_memory(log, &mut found) {
                 self.reader = None;
             } else {
-                self.read_files(log, last, &mut found)?;
+                let before = self.version;
+                let read = self.read_files(log, last, &mut found);
+                // The stream is after the changes that were found before an error, so they come first. The
+                // next call returns the error, if it is still there.
+                if self.version == before {
+                    read?;
+                }
             }
             self.reading.advance(self.version);
         }

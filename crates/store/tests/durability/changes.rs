@@ -304,6 +304,38 @@ fn a_slow_reader_continues_with_the_files_and_then_gets_an_error() {
     assert!(matches!(error, Error::VersionTooOld { .. }), "{error}");
 }
 
+/// An error of the disk ends neither the stream nor loses changes.
+#[test]
+fn a_stream_continues_after_a_failed_read_of_a_file() {
+    let disk = SimulatedDisk::default();
+    let store = open(&disk);
+    let table = store.table("t").unwrap();
+    let start = store.read_version();
+    (0..100_u8).for_each(|number| table.put(&[number], &[number; 500]).unwrap());
+    let last = store.read_version();
+    store.wait_durable(last).unwrap();
+    for read in 0.. {
+        let mut stream = store.changes::<[u8]>(&table, .., start).unwrap();
+        disk.fail_read(disk.reads() + read);
+        let (mut found, mut errors) = (Vec::new(), 0);
+        while stream.version() < last {
+            match stream.poll() {
+                Ok(changes) => found.extend(changes.into_iter().map(|change| change.kind)),
+                Err(Error::Log(_)) => errors += 1,
+                Err(error) => panic!("read {read}: {error}"),
+            }
+        }
+        let expected =
+            (0..100_u8).map(|number| TableChangeKind::Put { key: vec![number], value: vec![number; 500] });
+        assert!(found.into_iter().eq(expected), "read {read} of {:?}", disk.failed_read());
+        assert!(errors <= 1, "read {read}: {errors} errors");
+        if disk.failed_read().is_none() {
+            assert!(read > 10, "{read} reads");
+            break;
+        }
+    }
+}
+
 /// A reader of a file that is used again at the same time never returns other records.
 #[test]
 fn readers_beside_recycling_have_no_gap() {
