@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use honeycomb_log::{LogError, Storage};
 use honeycomb_store::{Error, Store, SyncPolicy};
 use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, each_crash};
 
@@ -12,6 +13,8 @@ use crate::history::{History, Model};
 use crate::workload::{Workload, config, contents};
 
 const STEPS: usize = 40;
+/// Flipped bits below a store, one at a time, after each tenth random power cut.
+const FLIPS: usize = 10;
 /// A full disk has room again after this time.
 const FULL_TIME: Duration = Duration::from_millis(10);
 
@@ -20,7 +23,7 @@ fn every_power_cut_of_a_small_workload_keeps_what_was_acknowledged() {
     for (seed, policy) in [(11, SyncPolicy::Always), (12, SyncPolicy::Never)] {
         each_call(|call| {
             let runs = [Kept::Nothing, Kept::Everything, Kept::Random(call)];
-            runs.map(|kept| check(seed, policy, STEPS, (call, DiskFault::PowerCut), kept))
+            runs.map(|kept| Crash::run(seed, policy, STEPS, (call, DiskFault::PowerCut), kept).check())
         });
     }
 }
@@ -32,7 +35,7 @@ fn every_failed_call_of_a_small_workload_keeps_what_was_acknowledged() {
         each_call(|call| {
             let (nothing, random) = (Kept::Nothing, Kept::Random(call));
             let runs = [(DiskFault::Error, nothing), (DiskFault::Error, random), (DiskFault::Full, random)];
-            runs.map(|(fault, kept)| check(seed, policy, STEPS, (call, fault), kept))
+            runs.map(|(fault, kept)| Crash::run(seed, policy, STEPS, (call, fault), kept).check())
         });
     }
 }
@@ -43,7 +46,11 @@ fn random_power_cuts_keep_what_was_acknowledged() {
         let mut random = Random::new(seed);
         let policy = random.pick(&[SyncPolicy::Always, SyncPolicy::EverySecond, SyncPolicy::Never]);
         let call = random.below(150) as u64;
-        check(seed, policy, 80, (call, DiskFault::PowerCut), Kept::Random(seed));
+        let crash = Crash::run(seed, policy, 80, (call, DiskFault::PowerCut), Kept::Random(seed));
+        crash.check();
+        if seed.is_multiple_of(10) {
+            (0..FLIPS).for_each(|_| crash.check_flip(&mut random));
+        }
     });
 }
 
@@ -54,45 +61,90 @@ fn each_call(check: impl Fn(u64) -> [bool; 3]) {
     assert!(calls > 40, "{calls} calls");
 }
 
-/// Runs a workload up to a fault, and checks the recovery, also if it is interrupted. Returns whether the
-/// workload has made the call that was to fail.
-fn check(seed: u64, policy: SyncPolicy, steps: usize, (call, fault): (u64, DiskFault), kept: Kept) -> bool {
-    let disk = SimulatedDisk::default();
-    disk.fail(call, fault);
-    let history = history(&disk, policy, seed, steps);
-    let after = disk.after_power_cut(kept);
-    let context = format!("seed {seed}, {policy:?}, {fault:?} at call {call}, {kept:?}");
-    let found = check_recovery(&after.copy(), policy, &context);
-    assert!(history.allows(&found.0, found.1), "{context}: version {}", found.1);
-    // The recoveries of a tenth of the points are interrupted at each of their calls, the others at one.
-    let every = call.is_multiple_of(10);
-    for again in if every { 0..u64::MAX } else { call % 6..call % 6 + 1 } {
-        let is_reached = check_interrupted(&after, (policy, kept), again, (&found, &context));
-        if !is_reached {
-            break;
-        }
-    }
-    disk.calls() > call
+/// A workload whose disk has failed, and the disk after a power cut.
+struct Crash {
+    policy: SyncPolicy,
+    call: u64,
+    /// Whether the workload has made the call that was to fail.
+    is_reached: bool,
+    kept: Kept,
+    history: History,
+    disk: SimulatedDisk,
+    context: String,
 }
 
-/// Cuts the power at a call of a recovery, and checks that the next one finds the same. Returns whether the
-/// recovery has made the call.
-fn check_interrupted(
-    disk: &SimulatedDisk,
-    (policy, kept): (SyncPolicy, Kept),
-    call: u64,
-    ((found, version), context): (&(Model, u64), &str),
-) -> bool {
-    let context = format!("{context}, again at call {call}");
-    let interrupted = disk.copy();
-    interrupted.fail(call, DiskFault::PowerCut);
-    drop(Store::open(config(&interrupted, policy)));
-    let again = check_recovery(&interrupted.after_power_cut(kept), policy, &context);
-    assert!(again.0 == *found, "{context}: other pairs");
-    // The interrupted recovery may have added a record, with the identifiers of tables. Versions begin at 1.
-    let added = (*version).max(1) + 1;
-    assert!([*version, added].contains(&again.1), "{context}: version {} after {version}", again.1);
-    interrupted.calls() > call
+impl Crash {
+    fn run(seed: u64, policy: SyncPolicy, steps: usize, (call, fault): (u64, DiskFault), kept: Kept) -> Self {
+        let disk = SimulatedDisk::default();
+        disk.fail(call, fault);
+        let history = history(&disk, policy, seed, steps);
+        let is_reached = disk.calls() > call;
+        let disk = disk.after_power_cut(kept);
+        let context = format!("seed {seed}, {policy:?}, {fault:?} at call {call}, {kept:?}");
+        Self { policy, call, is_reached, kept, history, disk, context }
+    }
+
+    /// Checks the recovery, also if it is interrupted. Returns whether the call was reached.
+    fn check(&self) -> bool {
+        let found = check_recovery(&self.disk.copy(), self.policy, &self.context);
+        assert!(self.history.allows(&found.0, found.1), "{}: version {}", self.context, found.1);
+        // The recoveries of a tenth of the points are interrupted at each of their calls, the others at one.
+        let every = self.call.is_multiple_of(10);
+        for again in if every { 0..u64::MAX } else { self.call % 6..self.call % 6 + 1 } {
+            if !self.check_interrupted(again, &found) {
+                break;
+            }
+        }
+        self.is_reached
+    }
+
+    /// Cuts the power at a call of the recovery, and checks that the next one finds the same. Returns whether
+    /// the recovery has made the call.
+    fn check_interrupted(&self, call: u64, (found, version): &(Model, u64)) -> bool {
+        let context = format!("{}, again at call {call}", self.context);
+        let interrupted = self.disk.copy();
+        interrupted.fail(call, DiskFault::PowerCut);
+        drop(Store::open(config(&interrupted, self.policy)));
+        let again = check_recovery(&interrupted.after_power_cut(self.kept), self.policy, &context);
+        assert!(again.0 == *found, "{context}: other pairs");
+        // The interrupted recovery may have added the record of the identifiers. The first version is 1.
+        let added = (*version).max(1) + 1;
+        assert!([*version, added].contains(&again.1), "{context}: version {} after {version}", again.1);
+        interrupted.calls() > call
+    }
+
+    /// Flips a bit. The recovery returns an error, or a state that the workload has had: a flip in the last
+    /// records looks like a torn end, so it may cut them.
+    fn check_flip(&self, random: &mut Random) {
+        let damaged = self.disk.copy();
+        let flipped = flip(&damaged, random);
+        match Store::open(config(&damaged, self.policy)) {
+            Ok(store) => {
+                let version = store.recovery().expect("the store has a directory").version;
+                let is_state = self.history.had(&contents(&store), version);
+                assert!(is_state, "{}: {flipped}, version {version}", self.context);
+            }
+            Err(Error::Log(LogError::Corrupt { .. } | LogError::Missing { .. })) => {}
+            Err(error) => panic!("{}: {flipped}: {error}", self.context),
+        }
+    }
+}
+
+/// Flips a bit of any file. Prefers bytes that are in use: those that are not zero.
+fn flip(disk: &SimulatedDisk, random: &mut Random) -> String {
+    let mut files = disk.files();
+    files.retain(|(_, bytes)| *bytes > 0);
+    if files.is_empty() {
+        return "no file".to_owned();
+    }
+    let (name, length) = files.swap_remove(random.below(files.len()));
+    let mut bytes = vec![0; length];
+    disk.open(&name).and_then(|file| file.read_at(0, &mut bytes)).expect("the file exists");
+    let start = random.below(length);
+    let offset = (start..length).find(|&offset| bytes[offset] != 0).unwrap_or(start);
+    let bit = random.below(8) as u32;
+    disk.flip(&name, offset, bit);
+    format!("bit {bit} of byte {offset} of `{name}`")
 }
 
 /// Recovers, writes, and recovers again. Returns the pairs and the version of the first recovery.

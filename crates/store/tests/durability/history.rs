@@ -60,13 +60,22 @@ impl History {
 
     /// Returns whether a recovery may find these pairs, with this version of the last change.
     pub(crate) fn allows(&self, found: &Model, version: u64) -> bool {
+        self.has_from(self.durable, found, version)
+    }
+
+    /// Returns whether the workload has ever had these pairs at this version.
+    pub(crate) fn had(&self, found: &Model, version: u64) -> bool {
+        self.has_from(0, found, version)
+    }
+
+    fn has_from(&self, first: usize, found: &Model, version: u64) -> bool {
         let is_state = |index: usize| self.is_at(index, index, version) && self.states[index] == *found;
         let is_within = |&(before, after): &(usize, usize)| {
-            before >= self.durable
+            before >= first
                 && self.is_at(before + 1, after, version)
                 && is_between(found, &self.states[before], &self.states[after])
         };
-        (self.durable..self.states.len()).any(is_state) || self.interleaved.iter().any(is_within)
+        (first..self.states.len()).any(is_state) || self.interleaved.iter().any(is_within)
     }
 
     /// Returns whether a version can be later than the change that led to the state `first`, and earlier than
