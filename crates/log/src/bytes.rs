@@ -1,5 +1,8 @@
 //! Little-endian numbers in byte strings.
 
+/// The largest number of a file or version that is valid, so that a valid one has successors.
+pub(crate) const NUMBER_MAX: u64 = u64::MAX >> 1;
+
 /// Returns the number of four bytes at `offset`, which must be inside of `bytes`.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     (u64_of(&bytes[offset..offset + 4])) as u32

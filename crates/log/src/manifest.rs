@@ -7,7 +7,7 @@ use crc32c::crc32c;
 use honeycomb_layout as layout;
 use honeycomb_layout::wal_manifest;
 
-use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
+use crate::bytes::{NUMBER_MAX, put_u32, put_u64, u32_at, u64_at};
 use crate::error::LogError;
 use crate::names::{MANIFEST_FILE, NEW_MANIFEST_FILE};
 use crate::storage::{Storage, read_all};
@@ -96,11 +96,15 @@ impl Manifest {
         if bytes[wal_manifest::PADDING_OFFSET..].iter().any(|&byte| byte != 0) {
             return Err(corrupt("the padding is zero"));
         }
-        Ok(Self {
+        let manifest = Self {
             checkpoint: u64_at(bytes, wal_manifest::CHECKPOINT_OFFSET),
             version: u64_at(bytes, wal_manifest::VERSION_OFFSET),
             first_file: u64_at(bytes, wal_manifest::FIRST_FILE_OFFSET),
             pairs: u64_at(bytes, wal_manifest::PAIRS_OFFSET),
-        })
+        };
+        if manifest.checkpoint.max(manifest.version).max(manifest.first_file) > NUMBER_MAX {
+            return Err(corrupt("the numbers and the version are below 2^63"));
+        }
+        Ok(manifest)
     }
 }

@@ -3,7 +3,7 @@
 use crc32c::{crc32c, crc32c_append};
 use honeycomb_layout::{WAL_RECORD_ALIGNMENT, wal_record};
 
-use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
+use crate::bytes::{NUMBER_MAX, put_u32, put_u64, u32_at, u64_at};
 
 /// A record of a log file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(crate) fn decode_at(bytes: &[u8], seed: Seed, offset: u64, after: u64) -> Op
     let version = u64_at(header, wal_record::VERSION_OFFSET);
     let durable = u64::from(u32_at(header, wal_record::DURABLE_OFFSET)) * WAL_RECORD_ALIGNMENT as u64;
     // These checks exclude nearly all invalid records before the checksum is calculated.
-    if length == 0 || version <= after || durable > offset {
+    if length == 0 || version <= after || version > NUMBER_MAX || durable > offset {
         return None;
     }
     let changes = rest.get(..length)?;
