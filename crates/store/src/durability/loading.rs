@@ -82,9 +82,9 @@ impl<'scope, 'env> Loading<'scope, 'env> {
     ) -> Result<u64, Error> {
         loop {
             let (tree, table) = match checkpoint.next_block()? {
-                Block::Table { tree, name } => (tree, create(self.state, name)?),
+                Block::Table { tree, name } => (tree, create(self.state, name)),
                 Block::Unordered { tree, parameters, name } => {
-                    (tree, create_unordered(self.state, name, parameters)?)
+                    (tree, create_unordered(self.state, name, parameters))
                 }
                 Block::Pairs(block) => {
                     let pairs = block.bytes().to_vec();
@@ -99,6 +99,10 @@ impl<'scope, 'env> Loading<'scope, 'env> {
                     return if is_right { Ok(pairs) } else { Err(checkpoint.corrupt(rule).into()) };
                 }
             };
+            let table = table.map_err(|error| match rule_of(&error) {
+                Some(rule) => checkpoint.corrupt(rule).into(),
+                None => error,
+            })?;
             self.start_next(checkpoint)?;
             self.next = Some(Part::new(table.clone(), true));
             created(tree, table);
@@ -214,6 +218,16 @@ impl Rejected {
             Self::Rule(offset, rule) => checkpoint.corrupt_at(offset, rule).into(),
             Self::Failed(error) => error,
         }
+    }
+}
+
+/// Returns the rule that a table of a checkpoint or of a record violates, if no configuration allows it.
+pub(super) fn rule_of(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::TableName { .. } => Some("the name of a table has 1 to 255 bytes"),
+        Error::InvalidConfig(_) => Some("an unordered table has valid parameters"),
+        Error::TableInUse { .. } => Some("a table that is dropped has one identifier"),
+        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use honeycomb_log::{Change, Directory, LogError, Record, Replayed, Tail, changes};
 
 use super::config::{DurabilityConfig, RecoveryProgress};
-use super::loading::{Loading, create, create_unordered};
+use super::loading::{Loading, create, create_unordered, rule_of};
 use super::runs::Runs;
 use super::statistics::Recovery;
 use super::table_ids::TableIds;
@@ -81,7 +81,7 @@ enum Rejected {
 
 impl From<Error> for Rejected {
     fn from(error: Error) -> Self {
-        Self::Failed(error)
+        rule_of(&error).map_or(Self::Failed(error), Self::Rule)
     }
 }
 

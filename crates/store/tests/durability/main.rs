@@ -1,6 +1,7 @@
 //! Durability: crashes at every call of the disk, faults of the disk, recovery, checkpoints.
 
 mod archives;
+mod bodies;
 mod changes;
 mod checkpoints;
 mod crashes;
