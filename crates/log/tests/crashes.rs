@@ -1,6 +1,7 @@
 //! Power cuts at every call of a small workload, and at random calls of longer ones: all acknowledged records
 //! are there, in order, and each recovery can be interrupted at each of its calls and repeated.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use honeycomb_log::{Changes, Directory, Durability, LogError, LogReader, LogWriter, Manifest, Record};
@@ -50,6 +51,30 @@ fn errors_of_the_disk_lose_nothing_that_was_acknowledged() {
             check_recovery(&disk.after_power_cut(kept), &written, &format!("error of call {call}, {kept:?}"));
         }
     }
+}
+
+/// A failed sync of the directory forgets names, also those of the manifest and of the checkpoint.
+#[test]
+fn records_after_a_failed_checkpoint_are_not_lost() {
+    let failed = Cell::new(0);
+    for seed in 0..6 {
+        for call in 0.. {
+            let (disk, mut written) = (SimulatedDisk::default(), Written::default());
+            disk.fail(call, DiskFault::Error);
+            let _ = run_with(&disk, (seed, 30), &mut written, |_| {
+                failed.set(failed.get() + 1);
+                Ok(())
+            });
+            for kept in [Kept::Nothing, Kept::Random(call), Kept::Random(call + 1000)] {
+                let context = format!("seed {seed}, error of call {call}, {kept:?}");
+                check_recovery(&disk.after_power_cut(kept), &written, &context);
+            }
+            if disk.calls() <= call {
+                break;
+            }
+        }
+    }
+    assert!(failed.get() > 100, "{} failed checkpoints", failed.get());
 }
 
 /// After a failed read the recovery has changed nothing that the next one needs.
@@ -176,9 +201,20 @@ fn open(disk: &SimulatedDisk) -> Result<(Vec<u64>, LogWriter), LogError> {
 
 /// Writes groups of records, durable at once or later, and moves the start of the log forward.
 fn run(disk: &SimulatedDisk, seed: u64, steps: usize, written: &mut Written) -> Result<(), LogError> {
+    run_with(disk, (seed, steps), written, Err)
+}
+
+/// Like [`run`]; `on_failed_checkpoint` returns whether the workload continues.
+fn run_with(
+    disk: &SimulatedDisk,
+    (seed, steps): (u64, usize),
+    written: &mut Written,
+    on_failed_checkpoint: impl Fn(LogError) -> Result<(), LogError>,
+) -> Result<(), LogError> {
     let mut random = Random::new(seed);
     let (_, mut writer) = open(disk)?;
-    let mut manifest = Manifest { checkpoint: 0, version: 0, first_file: 1, pairs: 0 };
+    // Each checkpoint has a number of its own: the manifest may name one that has failed.
+    let mut number = 0;
     for _ in 0..steps {
         let first = written.last + 1;
         written.last += 1 + random.below(4) as u64;
@@ -195,21 +231,18 @@ fn run(disk: &SimulatedDisk, seed: u64, steps: usize, written: &mut Written) -> 
             written.durable = written.last;
         }
         if random.chance(20) {
-            let next = checkpoint(disk, &writer, manifest, written.durable)?;
-            writer.recycle(next.first_file)?;
-            manifest = next;
+            number += 1;
+            match checkpoint(disk, &writer, number, written.durable) {
+                Ok(first_file) => writer.recycle(first_file)?,
+                Err(error) => on_failed_checkpoint(error)?,
+            }
         }
     }
     Ok(())
 }
 
-fn checkpoint(
-    disk: &SimulatedDisk,
-    writer: &LogWriter,
-    earlier: Manifest,
-    version: u64,
-) -> Result<Manifest, LogError> {
-    let number = earlier.checkpoint + 1;
+/// Writes a checkpoint, and returns the first log file that is still needed.
+fn checkpoint(disk: &SimulatedDisk, writer: &LogWriter, number: u64, version: u64) -> Result<u64, LogError> {
     let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version, 0)?;
     file.table(1, "t")?;
     file.push(b"key", &version.to_le_bytes())?;
@@ -218,7 +251,7 @@ fn checkpoint(
     let manifest = Manifest { checkpoint: number, version, first_file, pairs };
     manifest.store(disk)?;
     manifest.remove_other_checkpoints(disk)?;
-    Ok(manifest)
+    Ok(first_file)
 }
 
 /// Returns the changes of a version, which are always the same.

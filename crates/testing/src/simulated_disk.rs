@@ -2,8 +2,8 @@
 //!
 //! A power cut keeps, for each sector of 512 bytes that was written since the last sync of its file, one of
 //! the contents that the sector has had since then. It keeps a prefix of the changes of names since the last
-//! sync of the directory. After a failed sync, the sectors that it should have made durable stay uncertain
-//! for ever, even if a later sync succeeds, as on real systems that forget that the sectors were changed.
+//! sync of the directory. After a failed sync, the sectors or names that it should have made durable stay
+//! uncertain for ever, even if a later sync succeeds, as on real systems that forget that they were changed.
 //! Calls that change the disk and calls that read have numbers of their own, so a fault names either kind.
 
 use std::collections::BTreeMap;
@@ -49,8 +49,8 @@ struct Disk {
     files: Vec<File>,
     names: BTreeMap<String, usize>,
     durable_names: BTreeMap<String, usize>,
-    /// The names after each change since the last sync of the directory.
-    name_changes: Vec<BTreeMap<String, usize>>,
+    /// The changes of names that are not part of `durable_names`, in order.
+    name_changes: Vec<(NameChange, Fate)>,
     calls: u64,
     fault: Option<(u64, DiskFault)>,
     reads: u64,
@@ -59,6 +59,24 @@ struct Disk {
     failed_read: Option<String>,
     is_off: bool,
     is_full: bool,
+}
+
+/// A change of the names of files.
+#[derive(Clone)]
+enum NameChange {
+    /// The file has this name, and no other one.
+    Name(String, usize),
+    Remove(String),
+}
+
+/// What a power cut does to a change of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// The change may be lost, until the next sync of the directory.
+    Pending,
+    /// The change may be lost, because a sync of the directory has failed.
+    Forgotten,
+    Durable,
 }
 
 #[derive(Default)]
@@ -129,10 +147,7 @@ impl SimulatedDisk {
             (None, _) => count - 1,
         };
         let disk = self.lock();
-        let names = match choose(disk.name_changes.len() + 1) {
-            0 => disk.durable_names.clone(),
-            changes => disk.name_changes[changes - 1].clone(),
-        };
+        let names = disk.names_after_power_cut(&mut choose);
         let files = disk.files.iter().map(|file| file.after_power_cut(&mut choose)).collect();
         Self(Arc::new(Mutex::new(Disk { files, durable_names: names.clone(), names, ..Disk::default() })))
     }
@@ -271,9 +286,52 @@ impl Disk {
         self.names.get(name).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn change_names(&mut self, change: impl FnOnce(&mut BTreeMap<String, usize>)) {
-        change(&mut self.names);
-        self.name_changes.push(self.names.clone());
+    fn change_names(&mut self, change: NameChange) {
+        change.apply(&mut self.names);
+        self.name_changes.push((change, Fate::Pending));
+    }
+
+    fn end_pending_names(&mut self, fate: Fate) {
+        let pending = self.name_changes.iter_mut().filter(|(_, fate)| *fate == Fate::Pending);
+        pending.for_each(|(_, old)| *old = fate);
+        if self.name_changes.iter().all(|(_, fate)| *fate == Fate::Durable) {
+            self.durable_names = self.names.clone();
+            self.name_changes.clear();
+        }
+    }
+
+    fn names_after_power_cut(&self, choose: &mut impl FnMut(usize) -> usize) -> BTreeMap<String, usize> {
+        let count = |fate| self.name_changes.iter().filter(|(_, other)| *other == fate).count();
+        let mut pending = choose(count(Fate::Pending) + 1);
+        let mut forgotten = match count(Fate::Forgotten) {
+            0 => 0,
+            changes => choose(changes + 1),
+        };
+        let mut names = self.durable_names.clone();
+        for (change, fate) in &self.name_changes {
+            let left = match fate {
+                Fate::Pending => &mut pending,
+                Fate::Forgotten => &mut forgotten,
+                Fate::Durable => &mut 1,
+            };
+            if *left > 0 {
+                *left -= 1;
+                change.apply(&mut names);
+            }
+        }
+        names
+    }
+}
+
+impl NameChange {
+    fn apply(&self, names: &mut BTreeMap<String, usize>) {
+        match self {
+            Self::Name(name, file) => {
+                names.retain(|_, named| named != file);
+                names.insert(name.clone(), *file);
+            }
+            Self::Remove(name) => drop(names.remove(name)),
+        }
     }
 }
 
@@ -290,9 +348,7 @@ impl Storage for SimulatedDisk {
         let file = disk.files.len();
         let bytes = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
         disk.files.push(File { bytes, ..File::default() });
-        disk.change_names(|names| {
-            names.insert(name.to_owned(), file);
-        });
+        disk.change_names(NameChange::Name(name.to_owned(), file));
         Disk::result(fault)?;
         Ok(Box::new(Handle { disk: self.clone(), file }))
     }
@@ -308,10 +364,7 @@ impl Storage for SimulatedDisk {
         let mut disk = self.lock();
         let file = disk.find(from)?;
         let fault = disk.call(false)?;
-        disk.change_names(|names| {
-            names.remove(from);
-            names.insert(to.to_owned(), file);
-        });
+        disk.change_names(NameChange::Name(to.to_owned(), file));
         Disk::result(fault)
     }
 
@@ -319,18 +372,15 @@ impl Storage for SimulatedDisk {
         let mut disk = self.lock();
         disk.find(name)?;
         let fault = disk.call(false)?;
-        disk.change_names(|names| {
-            names.remove(name);
-        });
+        disk.change_names(NameChange::Remove(name.to_owned()));
         Disk::result(fault)
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         let mut disk = self.lock();
-        Disk::result(disk.call(false)?)?;
-        disk.durable_names = disk.names.clone();
-        disk.name_changes.clear();
-        Ok(())
+        let fault = disk.call(false)?;
+        disk.end_pending_names(if fault.is_none() { Fate::Durable } else { Fate::Forgotten });
+        Disk::result(fault)
     }
 }
 
