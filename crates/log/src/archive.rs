@@ -7,6 +7,7 @@ use honeycomb_layout::wal_file;
 
 use crate::bytes::put_u64;
 use crate::error::LogError;
+use crate::file_header::forget_size;
 use crate::names::log_file;
 use crate::storage::{Storage, StorageFile, read_up_to};
 use crate::writer::ClosedFile;
@@ -33,7 +34,7 @@ pub fn archive(storage: &dyn Storage, archive: &dyn Storage, file: &ClosedFile) 
     let mut copy = archive.create(NEW_FILE, 0).map_err(LogError::room("create", NEW_FILE))?;
     copy_up_to(&*source, &mut *copy, file.end).map_err(LogError::room("archive", &name))?;
     // The copy ends with the records, so it does not have the size in its header.
-    copy.write_at(wal_file::FILE_BYTES_OFFSET as u64, &[0; 8]).map_err(LogError::room("archive", &name))?;
+    forget_size(&mut *copy).map_err(LogError::room("archive", &name))?;
     copy.sync().map_err(LogError::room("sync", NEW_FILE))?;
     archive.rename(NEW_FILE, &name).map_err(LogError::io("rename", NEW_FILE))?;
     archive.sync_directory().map_err(LogError::io("sync the directory of", &name))

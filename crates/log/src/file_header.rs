@@ -1,11 +1,14 @@
 //! The header of a log file.
 
+use std::io;
+
 use crc32c::crc32c;
 use honeycomb_layout as layout;
 use honeycomb_layout::wal_file;
 
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 use crate::error::LogError;
+use crate::storage::StorageFile;
 
 pub(crate) const MAGIC: &[u8; 8] = b"HONEYLOG";
 
@@ -21,6 +24,11 @@ pub(crate) struct FileHeader {
     /// The size of the file, which never changes: a shorter file was truncated, such as by a copy that was
     /// interrupted. 0 in a file whose size does not matter.
     pub(crate) file_bytes: u64,
+}
+
+/// Removes the size from the header of a log file that is or becomes shorter.
+pub(crate) fn forget_size(file: &mut dyn StorageFile) -> io::Result<()> {
+    file.write_at(wal_file::FILE_BYTES_OFFSET as u64, &[0; 8])
 }
 
 impl FileHeader {

@@ -1,10 +1,10 @@
 //! Truncation of a corrupt log: it ends before its first invalid record, so that a recovery is possible.
 
-use honeycomb_layout::{WAL_BLOCK_BYTES, wal_file};
+use honeycomb_layout::WAL_BLOCK_BYTES;
 
 use crate::directory::Directory;
 use crate::error::LogError;
-use crate::file_header::{FileHeader, RECORDS_OFFSET};
+use crate::file_header::{FileHeader, RECORDS_OFFSET, forget_size};
 use crate::names::log_file;
 use crate::storage::Storage;
 
@@ -36,7 +36,9 @@ impl Directory {
         let mut removed = Truncated { bytes: 0, files: later.len() as u64 };
         if offset >= RECORDS_OFFSET {
             removed.bytes = zero_from(storage, &name, offset)?;
-            forget_size(storage, &name)?;
+            let mut file = storage.open(&name).map_err(LogError::io("open", &name))?;
+            forget_size(&mut *file).map_err(LogError::io("write", &name))?;
+            file.sync().map_err(LogError::io("sync", &name))?;
         } else if position > 0 {
             remove(storage, number)?;
             removed.files += 1;
@@ -57,13 +59,6 @@ fn remove(storage: &dyn Storage, number: u64) -> Result<(), LogError> {
     let name = log_file(number);
     storage.remove(&name).map_err(LogError::io("remove", &name))?;
     storage.sync_directory().map_err(LogError::io("sync the directory of", &name))
-}
-
-/// Removes the size from the header of a log file, which may have been truncated.
-fn forget_size(storage: &dyn Storage, name: &str) -> Result<(), LogError> {
-    let mut file = storage.open(name).map_err(LogError::io("open", name))?;
-    file.write_at(wal_file::FILE_BYTES_OFFSET as u64, &[0; 8]).map_err(LogError::io("write", name))?;
-    file.sync().map_err(LogError::io("sync", name))
 }
 
 /// Overwrites a file with zeros from an offset on, and returns their number.
