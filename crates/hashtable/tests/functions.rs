@@ -1,4 +1,5 @@
-//! Every built-in function for every type, beside plain arithmetic on numbers; and the checks of arguments.
+//! Every built-in function for every type of integers, beside plain arithmetic on numbers; and the checks of
+//! arguments.
 
 mod common;
 
@@ -184,59 +185,6 @@ fn updates_of_one_counter_in_a_batch_are_executed_in_order() {
         }
         assert_eq!(value(&table), expected.to_le_bytes(), "{steps:?}");
     }
-}
-
-/// Reductions fold partial results. Integers as floating-point numbers have sums without rounding.
-#[test]
-fn floating_point_numbers_are_reduced_as_a_loop_reduces_them() {
-    let memory = memory(16 << 20);
-    let (table, mut random) = (table(&memory), Random::new(seed()));
-    for count in [0, 1, 7, 8, 9, 15, 16, 17, 100, 1000] {
-        let numbers: Vec<f64> = (0..count).map(|_| random.below(1 << 20) as f64 - 1000.0).collect();
-        put(&table, &numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>());
-        let reduce = |built_in: BuiltIn| {
-            let (mut out, function) = (Vec::new(), built_in.number(Element::F64));
-            let operation = Operation::Reduce { function, initial: &5.0_f64.to_le_bytes() };
-            table.apply(b"vector", operation, &mut out).unwrap();
-            f64::from_le_bytes(out.try_into().unwrap())
-        };
-        assert_eq!(reduce(BuiltIn::Add), numbers.iter().fold(5.0, |sum, it| sum + it), "{count}");
-        assert_eq!(reduce(BuiltIn::Subtract), numbers.iter().fold(5.0, |sum, it| sum - it), "{count}");
-        assert_eq!(reduce(BuiltIn::Minimum), numbers.iter().copied().fold(5.0, f64::min), "{count}");
-        assert_eq!(reduce(BuiltIn::Maximum), numbers.iter().copied().fold(5.0, f64::max), "{count}");
-    }
-}
-
-#[test]
-fn functions_of_floating_point_numbers() {
-    let memory = memory(16 << 20);
-    let table = table(&memory);
-    let f32s = |numbers: &[f32]| numbers.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
-    let cases: [(BuiltIn, &[f32], &[f32]); 10] = [
-        (BuiltIn::Add, &[0.5], &[2.0, -1.0]),
-        (BuiltIn::Subtract, &[0.5], &[1.0, -2.0]),
-        (BuiltIn::Minimum, &[0.0], &[0.0, -1.5]),
-        (BuiltIn::Maximum, &[0.0], &[1.5, 0.0]),
-        (BuiltIn::Exchange, &[7.0], &[7.0, 7.0]),
-        (BuiltIn::Affine, &[2.0, 1.0], &[4.0, -2.0]),
-        (BuiltIn::CompareAndExchange, &[1.5, 9.0], &[9.0, -1.5]),
-        (BuiltIn::BoundedAdd, &[1.0, -1.0, 2.0], &[1.5, -0.5]),
-        (BuiltIn::BoundedSubtract, &[1.0, 0.0, 2.0], &[0.5, -1.5]),
-        (BuiltIn::RefillingSubtract, &[1.0, 0.0, 10.0], &[0.5, 7.5]),
-    ];
-    for (function, operands, expected) in cases {
-        put(&table, &f32s(&[1.5, -1.5]));
-        let operands = f32s(operands);
-        let function_number = function.number(Element::F32);
-        let update = Operation::UpdateVectorWithScalar { function: function_number, operands: &operands };
-        table.apply(b"vector", update, &mut Vec::new()).unwrap();
-        assert_eq!(value(&table), f32s(expected), "{function:?}");
-    }
-    put(&table, &2.5_f64.to_le_bytes());
-    let function = BuiltIn::Greater.number(Element::F64);
-    let filter = Operation::Filter { function, operands: &2.0_f64.to_le_bytes() };
-    let outcome = table.apply(b"vector", filter, &mut Vec::new()).unwrap();
-    assert!(matches!(outcome, Outcome::Found(span) if span.end - span.start == 8));
 }
 
 /// Lengths and numbers at, below and above their limits.
