@@ -1233,7 +1233,7 @@ class WalRecord(_Record):
     durable: int = 0
     # Bytes of the changes.
     length: int = 0
-    # Greater than that of the record before it.
+    # Greater than that of the record before it, and below 2^63.
     version: int = 0
 
 
@@ -1341,7 +1341,7 @@ class WalManifest(_Record):
 
     # The bytes HONEYMAN.
     magic: int = 0
-    # The number of the checkpoint; 0: there is none.
+    # The number of the checkpoint; 0: there is none; as the next two, below 2^63.
     checkpoint: int = 0
     # The version of the checkpoint, which contains all records up to it.
     version: int = 0

@@ -1178,7 +1178,7 @@ package layout_pkg;
   localparam int unsigned WalRecordVersionBytes = 8;
 
   typedef struct packed {
-    // greater than that of the record before it
+    // greater than that of the record before it, and below 2^63
     logic [63:0] version;
     // bytes of the changes
     logic [63:0] length;
@@ -1304,7 +1304,7 @@ package layout_pkg;
     logic [63:0] first_file;
     // the version of the checkpoint, which contains all records up to it
     logic [63:0] version;
-    // the number of the checkpoint; 0: there is none
+    // the number of the checkpoint; 0: there is none; as the next two, below 2^63
     logic [63:0] checkpoint;
     // the bytes HONEYMAN
     logic [63:0] magic;

@@ -1478,7 +1478,7 @@ pub mod wal_record {
     pub const LENGTH_OFFSET: usize = 8;
     /// Bytes of `length`.
     pub const LENGTH_BYTES: usize = 8;
-    /// Greater than that of the record before it.
+    /// Greater than that of the record before it, and below 2^63.
     pub const VERSION_OFFSET: usize = 16;
     /// Bytes of `version`.
     pub const VERSION_BYTES: usize = 8;
@@ -1620,7 +1620,7 @@ pub mod wal_manifest {
     pub const MAGIC_OFFSET: usize = 0;
     /// Bytes of `magic`.
     pub const MAGIC_BYTES: usize = 8;
-    /// The number of the checkpoint; 0: there is none.
+    /// The number of the checkpoint; 0: there is none; as the next two, below 2^63.
     pub const CHECKPOINT_OFFSET: usize = 8;
     /// Bytes of `checkpoint`.
     pub const CHECKPOINT_BYTES: usize = 8;
