@@ -127,3 +127,30 @@ fn word_update(operation: &Operation<'_>) -> Option<(u32, [u8; 8])> {
         _ => None,
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use honeycomb_memory::{Memory, MemoryConfig};
+
+    use crate::{Answers, BuiltIn, Element, Functions, Operation, Outcome, Request, Table, TableConfig};
+
+    /// Each write in place or of a bucket takes the lock of the stripe, and its number rises by two then.
+    #[test]
+    fn a_thousand_increments_write_the_counter_once() {
+        let config = MemoryConfig { arena_bytes: 16 << 20, huge_pages: false, ..MemoryConfig::default() };
+        let memory = Memory::new(config).unwrap();
+        let config = TableConfig { buckets: 1, ..TableConfig::default() };
+        let table = Table::new(&memory, config, Functions::default()).unwrap();
+        table.apply(b"counter", Operation::Put(&5_u64.to_le_bytes()), &mut Vec::new()).unwrap();
+        let (function, one) = (BuiltIn::Add.number(Element::U64), 1_u64.to_le_bytes());
+        let increment = Operation::UpdateScalar { function, operands: &one };
+        let requests = [Request { key: &b"counter"[..], operation: increment }; 1000];
+        let (lock, mut answers) = (&table.index.stripes[0].lock, Answers::default());
+        let before = lock.begin();
+        table.execute(&requests, &mut answers);
+        assert_eq!(lock.begin() - before, 2);
+        let mut out = Vec::new();
+        let found = table.apply(b"counter", Operation::Get, &mut out).unwrap();
+        assert!(matches!(found, Outcome::Found(_)) && out == 1005_u64.to_le_bytes());
+    }
+}
