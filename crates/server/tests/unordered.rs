@@ -68,6 +68,91 @@ fn commands_on_keys_work() {
     assert!(client.reply_text(&format!("SET {} v", "k".repeat(461))).starts_with("!ERR key of 461 bytes"));
 }
 
+/// Further commands on keys, each with its reply, in a database of either kind.
+#[test]
+fn commands_on_keys_reply_as_in_an_ordered_database() {
+    let running = start();
+    let seconds = common::BEGIN / 1000 + 100;
+    let milliseconds = common::BEGIN + 200_000;
+    for database in [0, 1] {
+        let mut client = Client::connect(&running);
+        dialogue(
+            &mut client,
+            &[
+                (&format!("SELECT {database}"), "OK"),
+                ("SETNX n 1", "1"),
+                ("SETNX n 2", "0"),
+                ("SETEX e 50 v", "OK"),
+                ("PSETEX p 60000 v", "OK"),
+                ("TTL e", "50"),
+                ("PTTL p", "60000"),
+                ("GETEX p PERSIST", "'v'"),
+                ("TTL p", "-1"),
+                (&format!("EXPIREAT n {seconds}"), "1"),
+                ("EXPIRETIME n", &seconds.to_string()),
+                (&format!("PEXPIREAT n {milliseconds} GT"), "1"),
+                ("PEXPIRETIME n", &milliseconds.to_string()),
+                ("PERSIST n", "1"),
+                ("EXPIRETIME n", "-1"),
+                ("PEXPIRE absent 1", "0"),
+                ("DECR n", "0"),
+                ("DECRBY n 5", "-5"),
+                ("GETDEL n", "'-5'"),
+                ("GETDEL n", "nil"),
+                ("SET s foobar", "OK"),
+                ("STRLEN s", "6"),
+                ("STRLEN absent", "0"),
+                ("SUBSTR s 1 3", "'oob'"),
+                ("SETRANGE s 3 BAR", "6"),
+                ("GET s", "'fooBAR'"),
+                ("SETBIT b 9 1", "0"),
+                ("GETBIT b 9", "1"),
+                ("BITCOUNT b", "1"),
+                ("BITPOS b 1", "9"),
+                ("BITOP NOT not b", "2"),
+                ("GET not", "'\\xff\\xbf'"),
+                ("BITFIELD f SET u8 0 200 INCRBY u8 0 50 GET u4 0", "[0 250 15]"),
+                ("BITFIELD_RO f GET u8 0", "[250]"),
+                ("SET t fooBAZ", "OK"),
+                ("LCS s t", "'fooBA'"),
+                ("LCS s t LEN", "5"),
+                ("TOUCH s t absent", "2"),
+                ("OBJECT ENCODING s", "'embstr'"),
+                ("COPY s t", "0"),
+                ("COPY s t REPLACE", "1"),
+                ("GET t", "'fooBAR'"),
+                ("EXISTS s t e p b f not", "7"),
+            ],
+        );
+        client.send(&[b"DUMP", b"s"]);
+        let Reply::Bulk(dump) = client.receive() else { panic!("DUMP returns bytes") };
+        for (arguments, expected) in [
+            (&[&b"RESTORE"[..], b"r", b"0", &dump][..], "OK"),
+            (&[b"RESTORE", b"r", b"0", &dump], "!BUSYKEY Target key name already exists."),
+            (&[b"RESTORE", b"r", b"7000", &dump, b"REPLACE"], "OK"),
+        ] {
+            client.send(arguments);
+            assert_eq!(show(&client.receive()), expected, "database {database}");
+        }
+        dialogue(&mut client, &[("GET r", "'fooBAR'"), ("PTTL r", "7000"), ("FLUSHDB", "OK")]);
+    }
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn writes_to_an_unordered_database_notify_subscribers() {
+    let running = start();
+    let [mut writer, mut subscriber] = [(); 2].map(|()| Client::connect(&running));
+    dialogue(&mut writer, &[("CONFIG SET notify-keyspace-events KA", "OK")]);
+    subscriber.reply_text("PSUBSCRIBE *");
+    dialogue(&mut writer, &[("SET a 1", "OK"), ("INCR a", "2"), ("DEL a", "1")]);
+    for event in ["set", "incrby", "del"] {
+        let expected = format!("['pmessage' '*' '__keyspace@0__:a' '{event}']");
+        assert_eq!(show(&subscriber.receive()), expected);
+    }
+    running.server.stop().unwrap();
+}
+
 #[test]
 fn commands_that_need_an_order_name_the_database() {
     let running = start();
