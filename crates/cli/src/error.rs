@@ -137,7 +137,7 @@ fn hint_of_log(error: &LogError) -> Option<&'static str> {
              later records; a backup may have them: `honeycomb restore`",
         ),
         LogError::Corrupt { .. } | LogError::Missing { .. } => Some(
-            "the log does not have what this file had: `honeycomb restore` creates the store from a backup",
+            "no other file has the contents of this one: `honeycomb restore` creates the store from a backup",
         ),
         _ => None,
     }

@@ -147,8 +147,8 @@ pub enum Error {
     /// The lease of a checkpoint ended in each of its attempts. No file was replaced, and the log has all
     /// writes.
     #[error(
-        "no checkpoint: in each of {attempts} attempts writes replaced more than {bytes_max} bytes, or needed \
-         the memory of the replaced pairs; the log still has all writes"
+        "no checkpoint: in each of {attempts} attempts writes replaced more than {bytes_max} bytes, or \
+         needed the memory of the replaced pairs; the log still has all writes"
     )]
     CheckpointTooSlow {
         /// The number of attempts.

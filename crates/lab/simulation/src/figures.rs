@@ -195,8 +195,8 @@ const FIGURES: [Figure; 10] = [
             claim: "How do gets and scans change with the clock of the logic, and with the links and the \
                 on-board memory of a current device?",
             reason: "The platform `gen5` has one PCIe Gen5 x16 with 768 tags and two thirds of the latency, \
-                and four channels of on-board memory. [Timing](../../design/timing.md) states the clocks that \
-                the engines are granted.",
+                and four channels of on-board memory. [Timing](../../design/timing.md) states the clocks \
+                that the engines are granted.",
         },
         axis: "workload",
         shape: Shape::Bars,

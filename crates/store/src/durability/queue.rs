@@ -61,12 +61,11 @@ impl Queue {
         self.long_bytes.fetch_sub(record.bytes().len() as u64, Ordering::Relaxed);
         let mut record = std::mem::take(record);
         record.clear();
-        if record.capacity() <= SPARE_BYTES_MAX {
-            if let Ok(mut spare) = self.spare.try_lock()
-                && spare.len() < SPARES_MAX
-            {
-                spare.push(record);
-            }
+        if record.capacity() <= SPARE_BYTES_MAX
+            && let Ok(mut spare) = self.spare.try_lock()
+            && spare.len() < SPARES_MAX
+        {
+            spare.push(record);
         }
     }
 
