@@ -1,12 +1,14 @@
 //! Truncation of a corrupt log: it ends before its first invalid record, so that a recovery is possible.
 
+use std::io;
+
 use honeycomb_layout::WAL_BLOCK_BYTES;
 
 use crate::directory::Directory;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET, forget_size};
 use crate::names::log_file;
-use crate::storage::Storage;
+use crate::storage::{Storage, StorageFile};
 
 /// What a truncation has removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,9 +38,7 @@ impl Directory {
         let mut removed = Truncated { bytes: 0, files: later.len() as u64 };
         if offset >= RECORDS_OFFSET {
             removed.bytes = zero_from(storage, &name, offset)?;
-            let mut file = storage.open(&name).map_err(LogError::io("open", &name))?;
-            forget_size(&mut *file).map_err(LogError::io("write", &name))?;
-            file.sync().map_err(LogError::io("sync", &name))?;
+            change(storage, &name, forget_size)?;
         } else if position > 0 {
             remove(storage, number)?;
             removed.files += 1;
@@ -47,9 +47,7 @@ impl Directory {
             removed.bytes = zero_from(storage, &name, 0)?;
             let version = self.manifest().version;
             let header = FileHeader { number, first_version: version + 1, previous_end: 0, file_bytes: 0 };
-            let mut file = storage.open(&name).map_err(LogError::io("open", &name))?;
-            file.write_at(0, &header.encode()).map_err(LogError::io("write", &name))?;
-            file.sync().map_err(LogError::io("sync", &name))?;
+            change(storage, &name, |file| file.write_at(0, &header.encode()))?;
         }
         Ok(removed)
     }
@@ -59,6 +57,17 @@ fn remove(storage: &dyn Storage, number: u64) -> Result<(), LogError> {
     let name = log_file(number);
     storage.remove(&name).map_err(LogError::io("remove", &name))?;
     storage.sync_directory().map_err(LogError::io("sync the directory of", &name))
+}
+
+/// Changes a file, and makes that durable.
+fn change(
+    storage: &dyn Storage,
+    name: &str,
+    write: impl FnOnce(&mut dyn StorageFile) -> io::Result<()>,
+) -> Result<(), LogError> {
+    let mut file = storage.open(name).map_err(LogError::io("open", name))?;
+    write(&mut *file).map_err(LogError::io("write", name))?;
+    file.sync().map_err(LogError::io("sync", name))
 }
 
 /// Overwrites a file with zeros from an offset on, and returns their number.

@@ -101,7 +101,7 @@ impl StorageFile for GatedFile {
     }
 }
 
-fn start(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
+fn open(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Store {
     let durability = DurabilityConfig {
         policy,
         writes_wait: false,
@@ -113,8 +113,19 @@ fn start(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
         durability: Some(durability),
         ..honeycomb_store::Config::default()
     };
-    let store = Store::open(config).unwrap();
-    start_with_store(Config { cores: 2, databases: 3, durability: policy, ..Config::default() }, store)
+    Store::open(config).unwrap()
+}
+
+fn start(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
+    let config = Config { cores: 2, databases: 3, durability: policy, ..Config::default() };
+    start_with_store(config, open(storage, policy))
+}
+
+/// Allows clients to stop a server. The receiver gets a message when one does.
+fn stopped_by_clients(running: &Running) -> mpsc::Receiver<()> {
+    let (sender, stopped) = mpsc::channel();
+    running.server.on_shutdown(move || _ = sender.send(()));
+    stopped
 }
 
 /// Whether no byte arrives within a time in which a reply usually arrives.
@@ -424,19 +435,9 @@ fn a_failed_log_makes_the_server_read_only() {
 #[test]
 fn metrics_describe_the_log() {
     let disk = SimulatedDisk::default();
-    let durability = DurabilityConfig {
-        writes_wait: false,
-        log_file_bytes: 64 << 10,
-        ..DurabilityConfig::with_storage(Arc::new(disk.clone()))
-    };
-    let config = honeycomb_store::Config {
-        memory_bytes: 32 << 20,
-        durability: Some(durability),
-        ..honeycomb_store::Config::default()
-    };
     let metrics = Some(([127, 0, 0, 1], 0).into());
-    let running =
-        start_with_store(Config { metrics, cores: 1, ..Config::default() }, Store::open(config).unwrap());
+    let store = open(Arc::new(disk.clone()), SyncPolicy::Always);
+    let running = start_with_store(Config { metrics, cores: 1, ..Config::default() }, store);
     let mut client = Client::connect(&running);
     dialogue(&mut client, &[("SET a 1", "OK"), ("SAVE", "OK"), ("SET a 2", "OK")]);
     let text = scrape(&running);
@@ -480,33 +481,25 @@ fn scrape(running: &Running) -> String {
 #[test]
 fn commands_and_time_write_checkpoints() {
     let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
-    let (sender, ended) = mpsc::channel();
-    running.server.on_shutdown(move || _ = sender.send(()));
-    let checkpoints = |running: &Running| running.store.durability_statistics().unwrap().checkpoints;
-    let wait = |running: &Running, count| {
-        let began = Instant::now();
-        while checkpoints(running) < count {
-            assert!(began.elapsed() < Duration::from_secs(60), "{} checkpoints", checkpoints(running));
-            thread::sleep(Duration::from_millis(1));
-        }
-    };
+    let stopped = stopped_by_clients(&running);
+    let checkpoints = || running.store.durability_statistics().unwrap().checkpoints;
     let mut client = Client::connect(&running);
     let started = "Background append only file rewriting started";
     dialogue(&mut client, &[("SET a 1", "OK"), ("BGREWRITEAOF", started)]);
-    wait(&running, 1);
-    let mut save_every = |value: &[u8]| {
+    wait_for(&mut client, "persistence", "rdb_saves:1\\r\\n");
+    let save_every = |client: &mut Client, value: &[u8]| {
         client.send(&[b"CONFIG", b"SET", b"save", value]);
         assert_eq!(common::show(&client.receive()), "OK");
     };
-    save_every(b"1 1");
+    save_every(&mut client, b"1 1");
     running.store.table("0").unwrap().put(b"b", b"1").unwrap();
-    wait(&running, 2);
-    save_every(b"");
+    wait_for(&mut client, "persistence", "rdb_saves:2\\r\\n");
+    save_every(&mut client, b"");
     dialogue(&mut client, &[("SHUTDOWN SAVE NOSAVE", "!ERR syntax error")]);
-    let before = checkpoints(&running);
+    let before = checkpoints();
     client.send(&[b"SHUTDOWN", b"SAVE"]);
-    ended.recv_timeout(Duration::from_secs(60)).unwrap();
-    assert_eq!(checkpoints(&running), before + 1);
+    stopped.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert_eq!(checkpoints(), before + 1);
     running.server.stop().unwrap();
 }
 
@@ -515,12 +508,11 @@ fn a_shutdown_without_a_checkpoint_keeps_the_log() {
     let disk = SimulatedDisk::default();
     for (options, value) in [(vec![], "1"), (vec![&b"NOSAVE"[..]], "2"), (vec![&b"NOW"[..]], "3")] {
         let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
-        let (sender, ended) = mpsc::channel();
-        running.server.on_shutdown(move || _ = sender.send(()));
+        let stopped = stopped_by_clients(&running);
         let mut client = Client::connect(&running);
         dialogue(&mut client, &[(&format!("SET a {value}"), "OK")]);
         client.send(&[&[&b"SHUTDOWN"[..]], &options[..]].concat());
-        ended.recv_timeout(Duration::from_secs(60)).unwrap();
+        stopped.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(running.store.durability_statistics().unwrap().checkpoints, 0);
         running.server.stop().unwrap();
         drop((client, running.store));

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
 
-use honeycomb_log::{Change, Directory, LogError, Record, Replayed, Tail, changes};
+use honeycomb_log::{Change, CheckpointReader, Directory, LogError, Record, Replayed, Tail, changes};
 
 use super::config::{DurabilityConfig, RecoveryProgress};
 use super::loading::{Loading, create, create_unordered, rule_of};
@@ -21,21 +21,29 @@ use crate::unordered::table::UnorderedTable;
 /// Records between two reports of the progress.
 const REPORT_RECORDS: u64 = 1 << 12;
 
-/// Loads the checkpoint and replays the log. The store is empty, and only this thread uses it.
+/// Loads the checkpoint, if there is one, and replays the log. The store is empty, and only this thread uses
+/// it.
 pub(crate) fn recover(
     state: &Arc<StoreState>,
-    directory: &Directory,
+    (directory, checkpoint): (&Directory, Option<CheckpointReader>),
     (config, memory_bytes): (&DurabilityConfig, usize),
     table_ids: &TableIds,
 ) -> Result<(Recovery, Replayed, Vec<Tail>), Error> {
     let version = directory.manifest().version;
     table_ids.begin(version);
     let mut tables = HashMap::new();
-    let pairs = load(state, directory, config, |tree, created| {
+    let pairs_total = directory.manifest().pairs;
+    let report = |pairs| config.report(RecoveryProgress { pairs, pairs_total, records: 0 });
+    let created = |tree, created: TableHandle| {
         table_ids.add(version, tree, created.name());
         tables.insert(tree, created);
-    })?;
-    let pairs_total = directory.manifest().pairs;
+    };
+    let pairs = match checkpoint {
+        Some(mut checkpoint) => {
+            thread::scope(|scope| Loading::new(scope, state).load(&mut checkpoint, created, report))?
+        }
+        None => 0,
+    };
     let (replayed, tails) = thread::scope(|scope| {
         let runs = Runs::new(scope, state, memory_bytes);
         let progress = RecoveryProgress { pairs, pairs_total, records: 0 };
@@ -47,19 +55,6 @@ pub(crate) fn recover(
     })?;
     let Replayed { records, version, cut_bytes, .. } = replayed;
     Ok((Recovery { pairs, records, version, cut_bytes }, replayed, tails))
-}
-
-/// Loads the checkpoint, if there is one, and returns the number of its pairs.
-fn load(
-    state: &Arc<StoreState>,
-    directory: &Directory,
-    config: &DurabilityConfig,
-    created: impl FnMut(u64, TableHandle),
-) -> Result<u64, Error> {
-    let pairs_total = directory.manifest().pairs;
-    let report = |pairs| config.report(RecoveryProgress { pairs, pairs_total, records: 0 });
-    let Some(mut checkpoint) = directory.checkpoint()? else { return Ok(0) };
-    thread::scope(|scope| Loading::new(scope, state).load(&mut checkpoint, created, report))
 }
 
 struct Replay<'s, 'scope, 'env> {

@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use honeycomb_btree::Forest;
-use honeycomb_log::{Changes, Directory};
+use honeycomb_log::{Changes, CheckpointReader, Directory};
 
 use super::checkpoints::{Checkpoints, Source};
 use super::log_state::LogState;
@@ -23,10 +23,11 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     durability.check(config.mvcc)?;
     let directory = Directory::open(durability.storage.clone())?;
     let manifest = directory.manifest();
-    let age = age_of_checkpoint(&directory, config)?;
+    let checkpoint = directory.checkpoint()?;
+    let age = checkpoint.as_ref().map_or(Duration::ZERO, |checkpoint| age_of(checkpoint, config));
     let table_ids = TableIds::default();
     let (recovery, replayed, tails) =
-        recovery::recover(state, &directory, (durability, config.memory_bytes), &table_ids)?;
+        recovery::recover(state, (&directory, checkpoint), (durability, config.memory_bytes), &table_ids)?;
     let forest = &state.forest;
     forest.skip_to(recovery.version);
     let (version, position) =
@@ -56,12 +57,10 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     declare_tables(state)
 }
 
-/// The time since the checkpoint of an earlier process was begun; zero if there is none.
-fn age_of_checkpoint(directory: &Directory, config: &Config) -> Result<Duration, Error> {
-    let begun = directory.checkpoint()?.map(|checkpoint| checkpoint.time());
+/// The time since the checkpoint of an earlier process was begun.
+fn age_of(checkpoint: &CheckpointReader, config: &Config) -> Duration {
     // The clock of the system may have gone back since.
-    let age = begun.map_or(0, |begun| config.clock.milliseconds().saturating_sub(begun));
-    Ok(Duration::from_millis(age))
+    Duration::from_millis(config.clock.milliseconds().saturating_sub(checkpoint.time()))
 }
 
 fn spawn_log_thread(log: &Arc<LogState>, forest: Arc<Forest>) -> Result<JoinHandle<()>, Error> {

@@ -131,11 +131,7 @@ fn a_write_is_durable_after_a_second() {
     calls_at_rest(&disk);
     assert!(!is_kept());
     clock.advance(Duration::from_millis(1));
-    let start = Instant::now();
-    while store.durable_version() < store.read_version() {
-        assert!(start.elapsed() < Duration::from_secs(20), "the write is not durable");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_until(|| store.durable_version() >= store.read_version());
     assert!(is_kept());
 }
 
