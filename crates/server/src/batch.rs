@@ -25,6 +25,7 @@ use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::databases::Gate;
 use crate::datagrams::Datagrams;
+use crate::lost_writes::LostWrites;
 use crate::pause::Paused;
 use crate::server_state::ServerState;
 use crate::stopwatch::Stopwatch;
@@ -112,7 +113,7 @@ impl BatchExecutor {
         ready.iter().for_each(|index| connections[*index].replies.set_bytes_max(reply_bytes_max));
         self.reads.begin();
         self.tasks.begin_iteration();
-        let paused = shared.pause.at(now);
+        let (paused, lost) = (shared.pause.at(now), LostWrites::of(&shared.store));
         // `CLIENT PAUSE` does not delay datagrams.
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
         for _ in 0..ROUNDS_MAX {
@@ -120,13 +121,13 @@ impl BatchExecutor {
                 break;
             }
             let config = shared.config();
-            let round = Round { shared, config: &config, counts, now, paused };
+            let round = Round { shared, config: &config, counts, now, paused, lost };
             self.reads.begin_round(ready.len());
             for &index in ready {
                 self.reads.gather(&round, index, &mut connections[index]);
             }
             let mut done = self.reads.execute(&round, connections, datagrams, &mut stopwatch);
-            let writers = if paused.is_some() { &[] } else { ready };
+            let writers = if paused.is_some() || lost.is_some() { &[] } else { ready };
             for &index in writers {
                 self.writes.gather(&round, index, &mut connections[index]);
             }

@@ -103,13 +103,14 @@ impl Datagrams {
         (requests, replier)
     }
 
-    /// Sends the replies, or holds them until everything that they depend on is durable.
-    pub(crate) fn send(&mut self, store: &Store) {
+    /// Sends the replies, or holds them until the version that they need is durable; `None`: the read
+    /// version.
+    pub(crate) fn send(&mut self, store: &Store, needed: Option<Version>) {
         match Hold::now(store) {
-            Some(hold) if !hold.releases() || !self.held.is_empty() => {
+            Some(hold) if !hold.releases(needed) || !self.held.is_empty() => {
                 let outbox = std::mem::take(&mut self.replier.outbox);
                 if !outbox.is_empty() {
-                    self.held.push_back((hold.needed(), outbox));
+                    self.held.push_back((needed.unwrap_or(hold.needed()), outbox));
                 }
             }
             _ => self.replier.outbox.send(&self.ports),

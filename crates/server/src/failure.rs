@@ -73,6 +73,8 @@ pub(crate) enum Failure {
         "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'."
     )]
     AbortedByMemory,
+    #[error("EXECABORT Transaction discarded because of: MISCONF Errors writing to the AOF file: {0}")]
+    AbortedByLog(String),
     #[error("ERR {0}")]
     Other(String),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]

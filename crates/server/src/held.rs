@@ -53,18 +53,17 @@ impl Hold {
         Some(Self {
             needed: store.read_version(),
             durable: store.durable_version(),
-            // Nothing becomes durable any more after a failure; reads go on without that.
-            holds_all: policy == SyncPolicy::Always && !has_failed,
+            holds_all: policy == SyncPolicy::Always,
             has_failed,
         })
     }
 
-    /// Whether the replies of this iteration may leave now.
-    pub(crate) fn releases(&self) -> bool {
-        !self.holds_all || self.has(self.needed)
+    /// Whether replies that depend on a version may leave now; `None`: they depend on the read version.
+    pub(crate) fn releases(&self, version: Option<Version>) -> bool {
+        !self.holds_all || self.has(version.unwrap_or(self.needed))
     }
 
-    /// Whether a version is durable, or can never be.
+    /// Whether a version is durable.
     pub(crate) fn has(&self, version: Version) -> bool {
         version <= self.durable
     }
@@ -149,7 +148,7 @@ impl HoldingCores {
 }
 
 /// Whether nothing becomes durable any more.
-fn has_failed(store: &Store) -> bool {
+pub(crate) fn has_failed(store: &Store) -> bool {
     matches!(store.check_writable(), Err(Error::ReadOnly { .. }))
 }
 
@@ -192,21 +191,43 @@ mod tests {
         assert_eq!((held.released(), held.waits()), (19, false));
     }
 
-    #[test]
-    fn a_core_notices_a_failure_that_precedes_its_wait() {
+    /// Returns a store under the policy `always`, and its disk.
+    fn open() -> (SimulatedDisk, Store) {
         let disk = SimulatedDisk::default();
         let durability = DurabilityConfig::with_storage(Arc::new(disk.clone()));
         let durability = Some(DurabilityConfig { writes_wait: false, ..durability });
         let config = Config { memory_bytes: 16 << 20, durability, ..Config::default() };
-        let (store, cores) = (Store::open(config).unwrap(), HoldingCores::new(1));
+        (disk, Store::open(config).unwrap())
+    }
+
+    /// Fails the log with a write in progress. Returns what a core saw before.
+    fn fail(disk: &SimulatedDisk, store: &Store) -> Hold {
         let table = store.table("t").unwrap();
         store.wait_durable(store.read_version()).unwrap();
         disk.fail(disk.calls(), DiskFault::PowerCut);
         table.put(b"key", b"value").unwrap();
-        let before = Hold::now(&store).unwrap();
+        let before = Hold::now(store).unwrap();
         assert!(store.wait_durable(store.read_version()).is_err() && !before.has_failed);
+        before
+    }
+
+    #[test]
+    fn a_core_notices_a_failure_that_precedes_its_wait() {
+        let ((disk, store), cores) = (open(), HoldingCores::new(1));
+        let before = fail(&disk, &store);
         assert!(cores.wait(0, &store, &before));
         assert!(!cores.wait(0, &store, &Hold::now(&store).unwrap()), "it has noticed the failure");
+    }
+
+    /// A write that was accepted before the failure, and whose reply was to leave after it.
+    #[test]
+    fn a_reply_to_a_write_does_not_leave_after_a_failure() {
+        let (disk, store) = open();
+        fail(&disk, &store);
+        let (hold, mut held) = (Hold::now(&store).unwrap(), Held::default());
+        assert!(hold.has_failed && !hold.releases(None));
+        held.update(Some(&hold), 5);
+        assert_eq!((held.released(), held.waits()), (0, true));
     }
 
     #[test]

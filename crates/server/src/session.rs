@@ -141,7 +141,8 @@ impl Session {
 
     /// Records that a command failed before it was queued. The transaction aborts now, or at `EXEC`.
     pub(crate) fn abort(&mut self, failure: &Failure) {
-        if matches!(failure, Failure::AbortedByArity | Failure::AbortedByMemory) {
+        use Failure::{AbortedByArity, AbortedByLog, AbortedByMemory};
+        if matches!(failure, AbortedByArity | AbortedByMemory | AbortedByLog(_)) {
             self.queue = None;
             self.watched = Watched::default();
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Reply, encode, parse_reply};
 use honeycomb_server::{Config, Server, Time};
-use honeycomb_store::Store;
+use honeycomb_store::{DurabilityConfig, Storage, Store, SyncPolicy};
 
 /// A manual clock. The time of day changes only by `advance`. The monotonic clock advances by one millisecond
 /// at each call of `instant`.
@@ -63,6 +63,28 @@ pub fn start_with_store(config: Config, store: Store) -> Running {
     let time = ManualTime { now, instant_calls, origin: Instant::now() };
     let server = Server::start(config, store.clone(), Box::new(time.clone())).unwrap();
     Running { server, store, time }
+}
+
+/// Opens a store with a log in a storage.
+pub fn open_durable(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Store {
+    let durability = DurabilityConfig {
+        policy,
+        writes_wait: false,
+        log_file_bytes: 64 << 10,
+        ..DurabilityConfig::with_storage(storage)
+    };
+    let config = honeycomb_store::Config {
+        memory_bytes: 32 << 20,
+        durability: Some(durability),
+        ..honeycomb_store::Config::default()
+    };
+    Store::open(config).unwrap()
+}
+
+/// Starts a server of two cores with a log in a storage.
+pub fn start_durable(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
+    let config = Config { cores: 2, databases: 3, durability: policy, ..Config::default() };
+    start_with_store(config, open_durable(storage, policy))
 }
 
 /// Starts a server that uses the system's clock. `Running::time` has no effect.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use honeycomb_server::Config;
-use honeycomb_store::{DurabilityConfig, Storage, StorageFile, Store, SyncPolicy};
+use honeycomb_store::{Storage, StorageFile, SyncPolicy};
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
-use common::{Client, Running, dialogue, start_with_store};
+use common::{Client, Running, dialogue, open_durable as open, start_durable as start, start_with_store};
 
 /// A disk whose durable writes, syncs and new checkpoints wait while the gate is closed.
 #[derive(Clone, Default)]
@@ -99,26 +99,6 @@ impl StorageFile for GatedFile {
         self.1.pass();
         self.0.sync()
     }
-}
-
-fn open(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Store {
-    let durability = DurabilityConfig {
-        policy,
-        writes_wait: false,
-        log_file_bytes: 64 << 10,
-        ..DurabilityConfig::with_storage(storage)
-    };
-    let config = honeycomb_store::Config {
-        memory_bytes: 32 << 20,
-        durability: Some(durability),
-        ..honeycomb_store::Config::default()
-    };
-    Store::open(config).unwrap()
-}
-
-fn start(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
-    let config = Config { cores: 2, databases: 3, durability: policy, ..Config::default() };
-    start_with_store(config, open(storage, policy))
 }
 
 /// Allows clients to stop a server. The receiver gets a message when one does.
@@ -218,7 +198,6 @@ fn no_reply_leaves_before_it_is_durable() {
     running.server.stop().unwrap();
 }
 
-/// After a power cut there are both the pairs of the transaction and the swap, or neither.
 /// Messages tell other clients about a write, so they wait for the disk as its reply does.
 #[test]
 fn messages_about_a_write_wait_until_it_is_durable() {
@@ -241,6 +220,7 @@ fn messages_about_a_write_wait_until_it_is_durable() {
     running.server.stop().unwrap();
 }
 
+/// After a power cut there are both the pairs of the transaction and the swap, or neither.
 #[test]
 fn a_transaction_with_a_swap_is_one_record() {
     let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
@@ -407,28 +387,6 @@ fn a_full_disk_refuses_writes_and_allows_reads() {
         thread::sleep(Duration::from_millis(5));
     }
     assert!(client.reply_text("INFO persistence").contains("aof_last_write_status:ok"));
-    running.server.stop().unwrap();
-}
-
-#[test]
-fn a_failed_log_makes_the_server_read_only() {
-    let disk = SimulatedDisk::default();
-    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
-    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
-    assert_eq!(client.reply_text("SET a 1"), "OK");
-    disk.fail(disk.calls(), DiskFault::Error);
-    client.send(&[b"SET", b"a", b"2"]);
-    // The outcome is unknown, so there is no reply.
-    assert_eq!(client.socket.read(&mut [0; 16]).unwrap_or(0), 0);
-    assert!(other.reply_text("SET b 1").starts_with("!MISCONF "));
-    assert_ne!(other.reply_text("GET a"), "nil");
-    assert!(other.reply_text("INFO persistence").contains("read_only_reason:cannot write"));
-    running.server.stop().unwrap();
-    drop((client, other, running.store));
-    let running = start(Arc::new(disk.after_power_cut(Kept::Nothing)), SyncPolicy::Always);
-    let mut client = Client::connect(&running);
-    assert_eq!(client.reply_text("GET a"), "'1'");
-    assert_eq!(client.reply_text("SET a 3"), "OK");
     running.server.stop().unwrap();
 }
 

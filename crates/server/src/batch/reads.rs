@@ -9,12 +9,12 @@ use crate::batch::round::{COMMANDS_MAX, FOUND_BYTES, Round, VALUE_BYTES_MAX};
 use crate::budget::has_many_arguments;
 use crate::command::{CommandForm, CommandRef, Keys, OnKeys};
 use crate::commands;
-use crate::commands::categories::is_about_the_server;
 use crate::commands::query::Page;
 use crate::connection::{Connection, PendingRequest};
 use crate::datagrams::Datagrams;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
+use crate::needed_version::needed_version;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::tally;
 
@@ -119,7 +119,12 @@ impl ReadBatch {
         while room > 0 {
             let Ok(Some(request)) = connection.next_request(&round.config.request) else { return };
             let (first, arguments) = (self.reads.len(), connection.requests.arguments(&request.found));
-            let Some((named, what, pairs)) = self.read_ahead(request.command, &arguments, table) else {
+            let is_possible = |command: &CommandRef| {
+                command.accepts(arguments.len())
+                    && round.check_lost(&connection.session, (command, &arguments)).is_ok()
+            };
+            let command = request.command.filter(is_possible);
+            let Some((named, what, pairs)) = self.read_ahead(command, &arguments, table) else {
                 return connection.put_back(PendingRequest { cannot_batch_read: true, ..request });
             };
             let (found, number) = (request.found, named.number);
@@ -129,8 +134,9 @@ impl ReadBatch {
         }
     }
 
-    /// Adds the reads of a command. Returns the maximum number of pairs that it reads, or `None` if the batch
-    /// cannot execute the command. Such a command executes alone and reports its errors then.
+    /// Adds the reads of a command that accepts its arguments. Returns the maximum number of pairs that it
+    /// reads, or `None` if the batch cannot execute the command. Such a command executes alone and reports
+    /// its errors then.
     #[inline]
     fn read_ahead(
         &mut self,
@@ -138,7 +144,7 @@ impl ReadBatch {
         arguments: &Arguments<'_>,
         table: &TableHandle,
     ) -> Option<(CommandRef, What, usize)> {
-        let named = command.filter(|command| command.accepts(arguments.len()))?;
+        let named = command?;
         if has_many_arguments(arguments) {
             return None;
         }
@@ -170,7 +176,8 @@ impl ReadBatch {
     ) -> usize {
         let (requests, replier) = datagrams.collect(round.shared, round.now, &mut self.reads);
         if self.commands.is_empty() && requests.is_empty() {
-            datagrams.send(&round.shared.store);
+            // Replies to rejected requests and to hellos depend on no pairs.
+            datagrams.send(&round.shared.store, Some(0));
             // A rejected command may have added some of its keys.
             self.reads.clear();
             return 0;
@@ -212,10 +219,10 @@ impl ReadBatch {
         lap.end();
         self.commands.clear();
         self.budget.end(self.reads.found_bytes());
-        done += requests.execute(&self.reads, outcome.is_ok(), replier);
-        datagrams.send(&round.shared.store);
+        let (operations, needed) = requests.execute(&self.reads, outcome.is_ok(), replier);
+        datagrams.send(&round.shared.store, needed);
         self.reads.clear();
-        done
+        done + operations
     }
 }
 
@@ -268,14 +275,10 @@ impl Command {
 
     /// Records for the reply from byte `before` on that it depends only on the keys of the command.
     fn note_keys(&self, round: &Round<'_>, before: usize, connection: &mut Connection) {
-        let (What::Value | What::Keys(_)) = self.what else { return };
-        let arguments = connection.requests.arguments(&self.found);
+        let (databases, number) = (&round.shared.databases, connection.session.database);
         let command = commands::by_number(self.number);
-        let keys = command.keys(&arguments);
-        let number = connection.session.database;
-        let newest_write = |key: &[u8]| round.shared.databases.newest_write(number, key);
-        let newest = keys.and_then(|keys| keys.iter().map(newest_write).max());
-        if let Some(version) = newest.or_else(|| is_about_the_server(&command).then_some(0)) {
+        let arguments = connection.requests.arguments(&self.found);
+        if let Some(version) = needed_version(databases, number, (&command, &arguments)) {
             connection.held.got((before, connection.unsent()), version);
         }
     }

@@ -2,12 +2,16 @@
 
 use honeycomb_store::{Batch, Error, Reads};
 
-use crate::command::CommandRef;
+use crate::arguments::Arguments;
+use crate::command::{Command, CommandRef};
 use crate::commands::categories::writes;
 use crate::config::Config;
 use crate::counts::Counts;
+use crate::failure::Failure;
+use crate::lost_writes::LostWrites;
 use crate::pause::Paused;
 use crate::server_state::ServerState;
+use crate::session::Session;
 
 /// Maximum number of commands of one connection in a batch. A range read counts as the number of pairs that
 /// it may return.
@@ -28,9 +32,20 @@ pub(super) struct Round<'r> {
     pub(super) now: u64,
     /// The clients that are paused.
     pub(super) paused: Option<Paused>,
+    pub(super) lost: Option<LostWrites>,
 }
 
 impl Round<'_> {
+    /// Returns an error if the reply of a command would depend on lost writes.
+    pub(super) fn check_lost(
+        &self,
+        session: &Session,
+        command: (&Command, &Arguments<'_>),
+    ) -> Result<(), Failure> {
+        let check = |lost: LostWrites| lost.check(self.shared, session.database, command);
+        self.lost.map_or(Ok(()), check)
+    }
+
     /// Returns whether a command must wait for the end of a pause.
     pub(super) fn delays(&self, command: Option<CommandRef>) -> bool {
         self.paused.is_some() && command.is_some_and(|command| command.name == "exec" || writes(&command))

@@ -1,17 +1,19 @@
 //! Commands that execute one by one.
 
-use honeycomb_protocol::resp::{Malformed, ParsedRequest, Version};
+use honeycomb_protocol::resp::{self, Malformed, ParsedRequest};
+use honeycomb_store::Version;
 
 use crate::arguments::Arguments;
 use crate::batch::round::Round;
 use crate::budget::Budget;
 use crate::command::CommandRef;
 use crate::commands::by_number;
-use crate::commands::categories::{allocates_memory, is_about_the_server};
+use crate::commands::categories::allocates_memory;
 use crate::commands::subscribe;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::needed_version::needed_version;
 use crate::session::{Queue, Session};
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::scheduler::Tasks;
@@ -59,7 +61,7 @@ pub(super) fn execute(
             connection.put_back(request);
             return false;
         }
-        Ok(Some(request)) if round.paused.is_some() || connection.must_execute_alone(&request) => request,
+        Ok(Some(request)) if executes_alone(round, connection, &request) => request,
         Ok(Some(request)) => {
             connection.put_back(request);
             return false;
@@ -89,7 +91,7 @@ pub(super) fn execute(
         Ok(None) => Ok(()),
         Err(failure) => Err(failure),
     };
-    let depends_on_pairs = depends_on_pairs(number, &served);
+    let needed = needed(round, &connection.session, number, (&arguments, &served));
     let mut lap = stopwatch.lap(1);
     match number {
         Some(number) => {
@@ -107,8 +109,8 @@ pub(super) fn execute(
         connection.replies.truncate(before);
     }
     connection.bound_replies(before, round.config.reply_bytes_max);
-    if !depends_on_pairs {
-        connection.held.got((before, connection.unsent()), 0);
+    if let Some(version) = needed {
+        connection.held.got((before, connection.unsent()), version);
     }
     true
 }
@@ -124,13 +126,24 @@ fn close(connection: &mut Connection, malformed: &Malformed) {
     connection.session.closing = true;
 }
 
-/// Returns whether the reply of a command depends on pairs, so that it waits until they are durable.
-fn depends_on_pairs(number: Option<usize>, served: &Result<(), Failure>) -> bool {
-    match served {
-        Ok(()) => !number.is_some_and(|number| is_about_the_server(&by_number(number))),
-        // The command did nothing.
-        Err(failure) => !matches!(failure, Failure::Refused(_)),
-    }
+/// Returns whether no batch may execute a request: in a pause, and after lost writes, all requests execute
+/// in order.
+fn executes_alone(round: &Round<'_>, connection: &Connection, request: &PendingRequest) -> bool {
+    round.paused.is_some() || round.lost.is_some() || connection.must_execute_alone(request)
+}
+
+/// Returns the version that the reply of a command needs; `None`: the read version. A rejected command has no
+/// number.
+fn needed(
+    round: &Round<'_>,
+    session: &Session,
+    number: Option<usize>,
+    (arguments, served): (&Arguments<'_>, &Result<(), Failure>),
+) -> Option<Version> {
+    // A rejected command did nothing.
+    let Some(number) = number.filter(|_| !matches!(served, Err(Failure::Refused(_)))) else { return Some(0) };
+    let command = by_number(number);
+    needed_version(&round.shared.databases, session.database, (&command, arguments))
 }
 
 /// Queues a command, executes it, or begins it. Returns the remaining work of a long command.
@@ -186,6 +199,7 @@ fn allowed(
         return Err(Failure::AbortedByArity);
     }
     command.check_arity(arguments.len())?;
+    round.check_lost(session, (&command, arguments))?;
     if session.queue.is_some() && NOT_IN_TRANSACTIONS.contains(&command.name) {
         return Err(Failure::other("Command not allowed inside a transaction"));
     }
@@ -200,14 +214,14 @@ fn allowed(
 }
 
 /// Returns whether a client expects messages only.
-fn is_subscriber(session: &Session, version: Version) -> bool {
-    session.subscriber.is_some() && version == Version::Resp2
+fn is_subscriber(session: &Session, version: resp::Version) -> bool {
+    session.subscriber.is_some() && version == resp::Version::Resp2
 }
 
 fn allowed_for_subscriber(
     command: CommandRef,
     session: &Session,
-    version: Version,
+    version: resp::Version,
 ) -> Result<CommandRef, Failure> {
     if !is_subscriber(session, version) || OF_SUBSCRIBERS.contains(&command.name) {
         return Ok(command);

@@ -72,11 +72,38 @@ const ADMIN: &[&str] = &[
 /// Further commands that are dangerous if a client uses them carelessly.
 const DANGEROUS: &[&str] = &["flushall", "flushdb", "info", "keys", "restore", "swapdb"];
 
-/// Commands whose replies are about the server or the client itself. `CONFIG SET appendfsync always` waits
-/// until the earlier writes are durable.
+/// Commands whose replies are about the server or the client itself.
 const ABOUT_THE_SERVER: &[&str] = &[
-    "acl", "auth", "client", "command", "echo", "hello", "info", "lastsave", "latency", "lolwut", "multi",
-    "ping", "quit", "reset", "role", "select", "slowlog", "time",
+    "acl",
+    "auth",
+    "client",
+    "command",
+    "discard",
+    "echo",
+    "hello",
+    "info",
+    "lastsave",
+    "latency",
+    "lolwut",
+    "monitor",
+    "multi",
+    "ping",
+    "psubscribe",
+    "publish",
+    "pubsub",
+    "punsubscribe",
+    "quit",
+    "replicaof",
+    "reset",
+    "role",
+    "select",
+    "shutdown",
+    "slaveof",
+    "slowlog",
+    "subscribe",
+    "time",
+    "unsubscribe",
+    "unwatch",
 ];
 
 /// Returns whether the replies of a command depend on no pairs, so that they wait for no write of the log.

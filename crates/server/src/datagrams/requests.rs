@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use honeycomb_protocol::batch::{Header, Kind, Operation, Operations, Rejection, RequestState};
 use honeycomb_protocol::ocsm;
-use honeycomb_store::{Reads, TableHandle};
+use honeycomb_store::{Reads, SyncPolicy, TableHandle, Version};
 
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::{Arrived, Protocol, Route};
 use crate::datagrams::range_functions::{self, Answer, PAGES_MAX};
 use crate::datagrams::replies::{Replier, range};
 use crate::datagrams::writes::{Write, Writes};
+use crate::lost_writes::LostWrites;
 use crate::notifications::events::EventNames;
 use crate::recency;
 use crate::server_state::ServerState;
@@ -25,6 +26,7 @@ pub(crate) struct PacketRequests<'a> {
     pub(super) now: u64,
     pub(super) steps: Vec<Step<'a>>,
     requests: Vec<PacketRequest<'a>>,
+    lost: Option<LostWrites>,
 }
 
 /// A packet.
@@ -99,7 +101,8 @@ impl<'a> Step<'a> {
 
 impl<'a> PacketRequests<'a> {
     pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
-        Self { shared, now, steps: Vec::new(), requests: Vec::new() }
+        let lost = LostWrites::of(&shared.store);
+        Self { shared, now, steps: Vec::new(), requests: Vec::new(), lost }
     }
 
     /// Returns whether there are no packets.
@@ -124,19 +127,26 @@ impl<'a> PacketRequests<'a> {
         }
     }
 
-    /// Executes the writes, replies to all packets, and returns the number of operations; an empty packet
-    /// counts as one. `read` is true if the reads were executed.
-    pub(crate) fn execute(mut self, reads: &Reads, read: bool, replier: &mut Replier) -> usize {
+    /// Executes the writes and replies to all packets. `read` is true if the reads were executed. Returns the
+    /// number of operations, where an empty packet counts as one, and the version that must be durable before
+    /// the replies leave; `None`: the read version.
+    pub(crate) fn execute(
+        mut self,
+        reads: &Reads,
+        read: bool,
+        replier: &mut Replier,
+    ) -> (usize, Option<Version>) {
         if !read {
             let undecided = self.steps.iter_mut().filter(|step| step.outcome.is_none());
             undecided.for_each(|step| step.outcome = Some(Outcome::Failed));
         }
+        self.refuse_lost();
         self.apply_to_ranges();
         self.write(reads);
         for request in &self.requests {
             replier.reply_to(&self, request, reads);
         }
-        self.steps.len().max(self.requests.len())
+        (self.steps.len().max(self.requests.len()), self.needed_version())
     }
 
     fn add_messages(&mut self, arrived: Arrived<'a>, reads: &mut Reads) {
@@ -213,6 +223,11 @@ impl<'a> PacketRequests<'a> {
                 return if known == RequestState::Executing { Ok(()) } else { Err(Rejection::Identifier) };
             }
         };
+        if !codes.is_empty() && self.lost.is_some() {
+            // Nobody can know whether the writes of the first attempt are durable.
+            self.steps.truncate(start);
+            return Ok(());
+        }
         let writes = self.steps[start..].iter_mut().filter(|step| step.operation.writes());
         writes.for_each(|step| step.outcome = Outcome::decode(&mut codes));
         let reply_bytes_max = self.shared.config().datagrams.reply_bytes_max();
@@ -243,6 +258,33 @@ impl<'a> PacketRequests<'a> {
     fn table(&self, number: usize) -> Option<&'a TableHandle> {
         let number = self.shared.database(number as i64).ok()?;
         Some(self.shared.table(number))
+    }
+
+    /// Refuses all operations but the gets that depend on no lost write.
+    fn refuse_lost(&mut self) {
+        let Some(lost) = self.lost else { return };
+        for request in &self.requests {
+            for step in &mut self.steps[request.steps.clone()] {
+                let needed = newest_write(self.shared, request.database, step);
+                if !needed.is_some_and(|version| lost.allows(version)) {
+                    step.outcome = Some(Outcome::Failed);
+                }
+            }
+        }
+    }
+
+    /// Returns the version that must be durable before the replies leave; `None`: the read version.
+    fn needed_version(&self) -> Option<Version> {
+        if self.shared.store.sync_policy() != Some(SyncPolicy::Always) {
+            return None;
+        }
+        let mut newest = 0;
+        for request in &self.requests {
+            for step in &self.steps[request.steps.clone()] {
+                newest = newest.max(newest_write(self.shared, request.database, step)?);
+            }
+        }
+        Some(newest)
     }
 
     /// Applies functions to ranges, as all reads before the writes.
@@ -305,6 +347,17 @@ impl<'a> PacketRequests<'a> {
         let events: Vec<_> = done.filter_map(|&(index, _)| event(index)).collect();
         self.shared.notify(&events);
     }
+}
+
+/// Returns the version of the newest write that the reply to a read of one key depends on; 0 if the step has
+/// failed, `None` if it depends on further pairs.
+fn newest_write(shared: &ServerState, number: usize, step: &Step<'_>) -> Option<Version> {
+    if step.outcome == Some(Outcome::Failed) {
+        return Some(0);
+    }
+    let reads_range = step.is_range_function() || matches!(step.operation, Operation::Range { .. });
+    let reads_key = !reads_range && !step.operation.writes();
+    reads_key.then(|| shared.databases.newest_write(number, step.operation.key()))
 }
 
 /// Returns the operation of a message. A message that is not allowed is decided at once.

@@ -11,6 +11,7 @@ use crate::connection::Connection;
 use crate::context::Context;
 use crate::counts::Counts;
 use crate::failure::Failure;
+use crate::needed_version::needed_version;
 use crate::server_state::ServerState;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::tally::{self, Tally};
@@ -226,9 +227,20 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let mut lap = stopwatch.lap_after(took, 1);
     lap.executed(named.number, ExecutedCommand { connection, requests: &requests, found: &found, before });
     lap.end();
+    let needed = match failure {
+        Some(Failure::Refused(_)) => Some(0),
+        _ => needed_version(
+            &stopwatch.shared().databases,
+            connection.session.database,
+            (&named, &requests.arguments(&found)),
+        ),
+    };
     connection.spent.extend([requests, work.take_requests()]);
     if connection.session.end_command() {
         connection.replies.truncate(before);
     }
     connection.bound_replies(before, reply_bytes_max);
+    if let Some(version) = needed {
+        connection.held.got((before, connection.unsent()), version);
+    }
 }
