@@ -48,14 +48,14 @@ impl CheckpointWriter {
         Self::begin(FileWriter::new(file), name, number, (version, time))
     }
 
-    /// Makes the checkpoint durable and returns the number of its pairs.
+    /// Makes the bytes of the checkpoint durable and returns the number of its pairs. Its name is durable when
+    /// [`Manifest::store`](crate::Manifest::store) has stored it.
     ///
     /// # Errors
     /// Those of [`CheckpointWriter::create`].
-    pub fn finish(mut self, storage: &dyn Storage) -> Result<u64, LogError> {
+    pub fn finish(mut self) -> Result<u64, LogError> {
         let pairs = self.end()?;
         self.out.sync().map_err(LogError::room("sync", &self.name))?;
-        storage.sync_directory().map_err(LogError::io("sync the directory of", &self.name))?;
         Ok(pairs)
     }
 }

@@ -31,8 +31,11 @@ impl Manifest {
     /// The manifest of a store without a checkpoint.
     pub(crate) const EMPTY: Self = Self { checkpoint: 0, version: 0, first_file: 1, pairs: 0 };
 
-    /// Replaces the manifest: makes its checkpoint, which must be durable, and the log files after it the
+    /// Replaces the manifest: makes its checkpoint, whose bytes must be durable, and the log files after it the
     /// files of the store.
+    ///
+    /// The caller prevents the log from renaming files meanwhile: a sync of the directory that fails may
+    /// forget their new names, and the next one of the log would report success.
     ///
     /// # Errors
     /// [`LogError::Full`] if there is no room: the earlier manifest is still valid. [`LogError::Io`]: either
@@ -43,6 +46,8 @@ impl Manifest {
             storage.create(NEW_MANIFEST_FILE, 0).map_err(LogError::room("create", NEW_MANIFEST_FILE))?;
         file.write_at(0, &bytes).map_err(LogError::room("write", NEW_MANIFEST_FILE))?;
         file.sync().map_err(LogError::room("sync", NEW_MANIFEST_FILE))?;
+        // The checkpoint has its name before a manifest names it.
+        storage.sync_directory().map_err(LogError::io("sync the directory of", NEW_MANIFEST_FILE))?;
         storage
             .rename(NEW_MANIFEST_FILE, MANIFEST_FILE)
             .map_err(LogError::io("rename", NEW_MANIFEST_FILE))?;

@@ -75,7 +75,6 @@ pub fn restore<R: Read>(
         LogWriter::start(target.clone(), 0, Vec::new(), first_file, version, 0)?;
     }
     files.copy(&**target, until, &mut restored)?;
-    target.sync_directory().map_err(LogError::io("sync the directory of", "the log"))?;
     Manifest { checkpoint: CHECKPOINT, version, first_file, pairs }.store(&**target)?;
     Ok(restored)
 }
@@ -128,7 +127,7 @@ fn copy_image<R: Read>(image: &mut CheckpointReader<R>, target: &dyn Storage) ->
                 }
                 "a block has whole pairs"
             }
-            Block::End { pairs } if pairs == copied => return writer.finish(target),
+            Block::End { pairs } if pairs == copied => return writer.finish(),
             Block::End { .. } => "the last block states the number of pairs",
         };
         return Err(image.corrupt(invalid));

@@ -246,7 +246,7 @@ fn checkpoint(disk: &SimulatedDisk, writer: &LogWriter, number: u64, version: u6
     let mut file = honeycomb_log::CheckpointWriter::create(disk, number, version, 0)?;
     file.table(1, "t")?;
     file.push(b"key", &version.to_le_bytes())?;
-    let pairs = file.finish(disk)?;
+    let pairs = file.finish()?;
     let first_file = writer.first_file_after(version);
     let manifest = Manifest { checkpoint: number, version, first_file, pairs };
     manifest.store(disk)?;

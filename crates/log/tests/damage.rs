@@ -146,7 +146,7 @@ fn a_damaged_checkpoint_is_reported() {
     }
     writer.table(8, "empty").expect("room");
     writer.unordered_table(9, "unordered", &[0, 4, 0, 0, 30, 60]).expect("room");
-    let pairs = writer.finish(&disk).expect("room");
+    let pairs = writer.finish().expect("room");
     assert_eq!((pairs, read_checkpoint(&disk).expect("valid")), (2000, (2000, 3)));
     let bytes = disk.files()[0].1;
     for offset in (0..bytes).step_by(97).chain(0..200).chain(bytes - 200..bytes) {

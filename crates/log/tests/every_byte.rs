@@ -228,7 +228,7 @@ fn write_checkpoint(disk: &SimulatedDisk, writer: &LogWriter) {
     let mut checkpoint = CheckpointWriter::create(disk, 1, CHECKPOINT, 0).expect("room");
     checkpoint.table(1, "t").expect("room");
     (0..5_u8).for_each(|number| checkpoint.push(&[number], &[number; 70]).expect("room"));
-    let pairs = checkpoint.finish(disk).expect("room");
+    let pairs = checkpoint.finish().expect("room");
     let first_file = writer.first_file_after(CHECKPOINT);
     assert_eq!(first_file, 1);
     let manifest = Manifest { checkpoint: 1, version: CHECKPOINT, first_file, pairs };

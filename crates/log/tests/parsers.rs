@@ -216,7 +216,7 @@ proptest! {
     fn arbitrary_blocks_are_rejected(bytes in prop::collection::vec(any::<u8>(), 16..400)) {
         let disk = Arc::new(SimulatedDisk::default());
         let writer = honeycomb_log::CheckpointWriter::create(&*disk, 1, 5, 0).expect("room");
-        writer.finish(&*disk).expect("room");
+        writer.finish().expect("room");
         disk.open(&checkpoint_file(1)).and_then(|mut file| file.write_at(40, &bytes)).expect("room");
         let mut reader = CheckpointReader::open(&*disk, 1).expect("a valid header");
         prop_assert!(reader.next_block().is_err());

@@ -165,7 +165,7 @@ impl Checkpoints {
         for table in &tables.unordered {
             self.write_unordered(table, &mut writer, &mut turns)?;
         }
-        let pairs = writer.finish(&*self.storage)?;
+        let pairs = writer.finish()?;
         if !tables.unordered.is_empty() {
             self.wait_for_later_writes()?;
         }

@@ -56,7 +56,7 @@ fn random_checkpoints_are_loaded_as_they_are_or_reported() {
                 pairs.insert(key, value);
             }
         }
-        let pairs = checkpoint.finish(disk).expect("room");
+        let pairs = checkpoint.finish().expect("room");
         Manifest { checkpoint: 1, version: 1, first_file: 1, pairs }.store(disk).expect("room");
         is_valid.then_some(model)
     });

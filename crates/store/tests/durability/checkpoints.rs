@@ -92,7 +92,7 @@ fn keys_that_do_not_ascend_are_corruption_wherever_parts_end() {
             let key = number - u32::from(number == repeated);
             writer.push(&key.to_be_bytes(), &vec![0; 256 << 10]).unwrap();
         }
-        writer.finish(&disk).unwrap();
+        writer.finish().unwrap();
         let manifest = Manifest { checkpoint: 1, version: 9, first_file: 1, pairs: 18 };
         disk.create(MANIFEST_FILE, 0).and_then(|mut file| file.write_at(0, &manifest.encode())).unwrap();
         let opened = Store::open(Config { memory_bytes: 32 << 20, ..config(&disk, SyncPolicy::Never) });

@@ -12,7 +12,10 @@ use honeycomb_testing::{DiskFault, Kept, Random, SimulatedDisk, each_crash};
 use crate::history::{History, Model};
 use crate::workload::{Workload, config, contents};
 
-const STEPS: usize = 40;
+/// The names of writers. The tables of a writer begin with its name.
+const WRITERS: [char; 2] = ['x', 'y'];
+/// The writers of a small workload, and the steps of each.
+const SMALL: (&[char], usize) = (&['x'], 40);
 /// Flipped bits below a store, one at a time, after each tenth random power cut.
 const FLIPS: usize = 10;
 /// A full disk has room again after this time.
@@ -23,7 +26,7 @@ fn every_power_cut_of_a_small_workload_keeps_what_was_acknowledged() {
     for (seed, policy) in [(11, SyncPolicy::Always), (12, SyncPolicy::Never)] {
         each_call(|call| {
             let runs = [Kept::Nothing, Kept::Everything, Kept::Random(call)];
-            runs.map(|kept| Crash::run(seed, policy, STEPS, (call, DiskFault::PowerCut), kept).check())
+            runs.map(|kept| Crash::run((seed, policy), SMALL, (call, DiskFault::PowerCut), kept).check())
         });
     }
 }
@@ -35,7 +38,7 @@ fn every_failed_call_of_a_small_workload_keeps_what_was_acknowledged() {
         each_call(|call| {
             let (nothing, random) = (Kept::Nothing, Kept::Random(call));
             let runs = [(DiskFault::Error, nothing), (DiskFault::Error, random), (DiskFault::Full, random)];
-            runs.map(|(fault, kept)| Crash::run(seed, policy, STEPS, (call, fault), kept).check())
+            runs.map(|(fault, kept)| Crash::run((seed, policy), SMALL, (call, fault), kept).check())
         });
     }
 }
@@ -46,7 +49,10 @@ fn random_power_cuts_keep_what_was_acknowledged() {
         let mut random = Random::new(seed);
         let policy = random.pick(&[SyncPolicy::Always, SyncPolicy::EverySecond, SyncPolicy::Never]);
         let call = random.below(150) as u64;
-        let crash = Crash::run(seed, policy, 80, (call, DiskFault::PowerCut), Kept::Random(seed));
+        // The writers of half of the workloads are concurrent.
+        let writers = &WRITERS[..1 + (seed % 2) as usize];
+        let fault = (call, DiskFault::PowerCut);
+        let crash = Crash::run((seed, policy), (writers, 80), fault, Kept::Random(seed));
         crash.check();
         if seed.is_multiple_of(10) {
             (0..FLIPS).for_each(|_| crash.check_flip(&mut random));
@@ -68,26 +74,38 @@ struct Crash {
     /// Whether the workload has made the call that was to fail.
     is_reached: bool,
     kept: Kept,
-    history: History,
+    /// Those of all writers.
+    histories: Vec<(char, History)>,
     disk: SimulatedDisk,
     context: String,
 }
 
 impl Crash {
-    fn run(seed: u64, policy: SyncPolicy, steps: usize, (call, fault): (u64, DiskFault), kept: Kept) -> Self {
+    fn run(
+        workload: (u64, SyncPolicy),
+        size: (&[char], usize),
+        (call, fault): (u64, DiskFault),
+        kept: Kept,
+    ) -> Self {
+        let (seed, policy) = workload;
         let disk = SimulatedDisk::default();
         disk.fail(call, fault);
-        let history = history(&disk, policy, seed, steps);
+        let histories = histories(&disk, workload, size);
         let is_reached = disk.calls() > call;
         let disk = disk.after_power_cut(kept);
         let context = format!("seed {seed}, {policy:?}, {fault:?} at call {call}, {kept:?}");
-        Self { policy, call, is_reached, kept, history, disk, context }
+        Self { policy, call, is_reached, kept, histories, disk, context }
     }
 
     /// Checks the recovery, also if it is interrupted. Returns whether the call was reached.
     fn check(&self) -> bool {
         let found = check_recovery(&self.disk.copy(), self.policy, &self.context);
-        assert!(self.history.allows(&found.0, found.1), "{}: version {}", self.context, found.1);
+        let writers = |name: &String| self.histories.iter().any(|(writer, _)| name.starts_with(*writer));
+        assert!(found.0.keys().all(writers), "{}: another table", self.context);
+        for (writer, history) in &self.histories {
+            let is_allowed = history.allows(&tables_of(*writer, &found.0), found.1);
+            assert!(is_allowed, "{}: writer {writer}, version {}", self.context, found.1);
+        }
         // The recoveries of a tenth of the points are interrupted at each of their calls, the others at one.
         let every = self.call.is_multiple_of(10);
         for again in if every { 0..u64::MAX } else { self.call % 6..self.call % 6 + 1 } {
@@ -121,8 +139,11 @@ impl Crash {
         match Store::open(config(&damaged, self.policy)) {
             Ok(store) => {
                 let version = store.recovery().expect("the store has a directory").version;
-                let is_state = self.history.had(&contents(&store), version);
-                assert!(is_state, "{}: {flipped}, version {version}", self.context);
+                let found = contents(&store);
+                let is_state =
+                    |(writer, history): &(char, History)| history.had(&tables_of(*writer, &found), version);
+                let are_states = self.histories.iter().all(is_state);
+                assert!(are_states, "{}: {flipped}, version {version}", self.context);
             }
             Err(Error::Log(LogError::Corrupt { .. } | LogError::Missing { .. })) => {}
             Err(error) => panic!("{}: {flipped}: {error}", self.context),
@@ -168,18 +189,40 @@ fn check_recovery(disk: &SimulatedDisk, policy: SyncPolicy, context: &str) -> (M
     (found, recovered)
 }
 
-/// Runs a workload up to its end or to an error of the disk, and returns its history.
-fn history(disk: &SimulatedDisk, policy: SyncPolicy, seed: u64, steps: usize) -> History {
-    let Ok(mut workload) = Workload::open(disk, policy, seed) else { return History::default() };
-    if let Err(error) = run(&mut workload, steps, disk) {
-        assert!(is_of_disk(&error), "seed {seed}: {error}");
-    }
-    workload.history
+/// Returns the tables of a writer.
+fn tables_of(writer: char, all: &Model) -> Model {
+    let tables = all.iter().filter(|(name, _)| name.starts_with(writer));
+    tables.map(|(name, pairs)| (name.clone(), pairs.clone())).collect()
 }
 
-/// Runs a workload on a disk that has room again a moment after it was full: accepted writes may wait for
+/// Runs the workloads of some writers at the same time, each up to its end or to an error of the disk, and
+/// returns their histories.
+fn histories(
+    disk: &SimulatedDisk,
+    (seed, policy): (u64, SyncPolicy),
+    (writers, steps): (&[char], usize),
+) -> Vec<(char, History)> {
+    let Ok(store) = Store::open(config(disk, policy)) else {
+        return writers.iter().map(|writer| (*writer, History::default())).collect();
+    };
+    let run = |writer: char| {
+        let mut workload = Workload::new(&store, writer, policy, seed);
+        if let Err(error) = workload.run(steps) {
+            assert!(is_of_disk(&error), "seed {seed}, writer {writer}: {error}");
+        }
+        (writer, workload.history)
+    };
+    with_room(disk, || {
+        thread::scope(|scope| {
+            let running: Vec<_> = writers.iter().map(|writer| scope.spawn(|| run(*writer))).collect();
+            running.into_iter().map(|one| one.join().expect("no panic")).collect()
+        })
+    })
+}
+
+/// Executes a function on a disk that has room again a moment after it was full: accepted writes may wait for
 /// room.
-fn run(workload: &mut Workload, steps: usize, disk: &SimulatedDisk) -> Result<(), Error> {
+fn with_room<R>(disk: &SimulatedDisk, execute: impl FnOnce() -> R) -> R {
     let (running, ends) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
@@ -187,7 +230,7 @@ fn run(workload: &mut Workload, steps: usize, disk: &SimulatedDisk) -> Result<()
                 disk.add_room();
             }
         });
-        let result = workload.run(steps);
+        let result = execute();
         drop(running);
         result
     })

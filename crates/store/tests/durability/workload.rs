@@ -12,9 +12,11 @@ use honeycomb_testing::{Random, SimulatedDisk};
 
 use crate::history::{History, Model};
 
-/// A store on a simulated disk, and every state that it has had.
+/// A writer of a store on a simulated disk, with tables of its own, and every state that they have had.
 pub(crate) struct Workload {
     store: Store,
+    /// Begins the names of its tables.
+    writer: char,
     tables: Vec<AnyTable>,
     random: Random,
     policy: SyncPolicy,
@@ -85,11 +87,12 @@ fn walk(table: &UnorderedTable) -> BTreeMap<Vec<u8>, Vec<u8>> {
 }
 
 impl Workload {
-    pub(crate) fn open(disk: &SimulatedDisk, policy: SyncPolicy, seed: u64) -> Result<Self, Error> {
-        let store = Store::open(config(disk, policy))?;
-        let (tables, random, mut history) = (Vec::new(), Random::new(seed), History::default());
+    pub(crate) fn new(store: &Store, writer: char, policy: SyncPolicy, seed: u64) -> Self {
+        // The seeds of writers differ.
+        let random = Random::new(seed ^ u64::from(writer) << 32);
+        let (store, tables, mut history) = (store.clone(), Vec::new(), History::default());
         history.end(store.read_version());
-        Ok(Self { store, tables, random, policy, history })
+        Self { store, writer, tables, random, policy, history }
     }
 
     /// Executes steps until one of them fails.
@@ -156,7 +159,7 @@ impl Workload {
     fn create(&mut self) -> Result<(), Error> {
         let is_unordered = self.random.chance(50);
         let kind = if is_unordered { "unordered" } else { "table" };
-        let name = format!("{kind} {}", self.random.below(3));
+        let name = format!("{} {kind} {}", self.writer, self.random.below(3));
         if !self.tables.iter().any(|table| table.name() == name) {
             self.change(|model| {
                 model.entry(name.clone()).or_default();
@@ -181,7 +184,7 @@ impl Workload {
 
     /// A bulk load into a new table: first the table, then all its pairs.
     fn load(&mut self) -> Result<(), Error> {
-        let name = format!("loaded {}", self.random.below(3));
+        let name = format!("{} loaded {}", self.writer, self.random.below(3));
         if self.history.last().contains_key(&name) {
             return Ok(());
         }
