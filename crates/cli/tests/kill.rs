@@ -2,12 +2,14 @@
 //! restart, transactions are whole, expired pairs stay away, and `honeycomb log` reads the files.
 //!
 //! Each client has keys of its own, so it knows the state after each command. A command without a reply may
-//! have happened or not.
+//! have happened or not. All clients increment a shared counter in optimistic transactions, and one requests
+//! checkpoints.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +22,21 @@ struct Expected {
     known: [Option<u64>; KEYS],
     maybe: Option<[Option<u64>; KEYS]>,
 }
+
+/// The counter that all clients increment.
+#[derive(Debug, Default)]
+struct SharedCounter {
+    /// Increments that the server has acknowledged.
+    known: AtomicU64,
+    /// Increments without a reply.
+    maybe: AtomicU64,
+    /// Increments that conflicted with another client's.
+    conflicts: AtomicU64,
+}
+
+const COUNTER: &str = "shared-counter";
+/// Between two requests for checkpoints.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(20);
 
 struct Connection(BufReader<TcpStream>);
 
@@ -63,20 +80,22 @@ fn a_killed_server_has_everything_that_it_acknowledged() {
     let rounds = std::env::var("HONEYCOMB_SOAK_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_str().unwrap();
-    let mut expected = vec![Expected::default(); CLIENTS];
+    let (mut expected, counter) = (vec![Expected::default(); CLIENTS], SharedCounter::default());
     for round in 0..rounds {
         let (mut server, address) = start(directory);
         let checked = Barrier::new(CLIENTS + 1);
         thread::scope(|scope| {
+            counter.check(&mut Connection::open(&address).expect("the server listens"));
             for (client, expected) in expected.iter_mut().enumerate() {
-                let (address, checked) = (&address, &checked);
+                let (address, checked, counter) = (&address, &checked, &counter);
                 scope.spawn(move || {
                     check(client, expected, &mut Connection::open(address).expect("the server listens"));
                     checked.wait();
-                    write_until_the_end(client, round, expected, address);
+                    write_until_the_end(client, round, (expected, counter), address);
                 });
             }
             checked.wait();
+            scope.spawn(|| write_checkpoints(&address));
             thread::sleep(Duration::from_millis(150 + 70 * (round % 4)));
             // `kill` sends SIGKILL.
             server.kill().unwrap();
@@ -89,6 +108,10 @@ fn a_killed_server_has_everything_that_it_acknowledged() {
     for (client, expected) in expected.iter_mut().enumerate() {
         check(client, expected, &mut Connection::open(&address).expect("the server listens"));
     }
+    counter.check(&mut Connection::open(&address).expect("the server listens"));
+    assert!(counter.conflicts.into_inner() > 0, "transactions conflict");
+    let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().file_name());
+    assert!(files.map(|name| name.into_string().unwrap()).any(|name| name.ends_with(".checkpoint")));
     server.kill().unwrap();
     server.wait().unwrap();
 }
@@ -195,8 +218,49 @@ fn check(client: usize, expected: &mut Expected, connection: &mut Connection) {
     *expected = Expected { known: state, maybe: None };
 }
 
+impl SharedCounter {
+    /// Compares the counter with the increments so far.
+    fn check(&self, connection: &mut Connection) {
+        let found = connection.send(&[format!("GET {COUNTER}")]).expect("the server replies");
+        let found = found[0].parse().unwrap_or(0);
+        let (known, maybe) = (self.known.load(Ordering::Relaxed), self.maybe.swap(0, Ordering::Relaxed));
+        assert!((known..=known + maybe).contains(&found), "{found}: {known} and perhaps {maybe}");
+        self.known.store(found, Ordering::Relaxed);
+    }
+
+    /// Increments the counter, unless another client does so at the same time. Returns `None` if the
+    /// connection has ended.
+    fn increment(&self, connection: &mut Connection) -> Option<()> {
+        let found = connection.send(&[format!("WATCH {COUNTER}"), format!("GET {COUNTER}")])?;
+        let next = found[1].parse().unwrap_or(0) + 1;
+        self.maybe.fetch_add(1, Ordering::Relaxed);
+        let set = format!("SET {COUNTER} {next}");
+        let replies = connection.send(&["MULTI".to_owned(), set, "EXEC".to_owned()])?;
+        self.maybe.fetch_sub(1, Ordering::Relaxed);
+        match replies[2].as_str() {
+            "+OK" => self.known.fetch_add(1, Ordering::Relaxed),
+            "*-1" => self.conflicts.fetch_add(1, Ordering::Relaxed),
+            other => panic!("{other}"),
+        };
+        Some(())
+    }
+}
+
+/// Requests checkpoints until the connection ends.
+fn write_checkpoints(address: &str) {
+    let Some(mut connection) = Connection::open(address) else { return };
+    while connection.send(&["BGSAVE".to_owned()]).is_some() {
+        thread::sleep(CHECKPOINT_INTERVAL);
+    }
+}
+
 /// Executes commands until the connection ends.
-fn write_until_the_end(client: usize, round: u64, expected: &mut Expected, address: &str) {
+fn write_until_the_end(
+    client: usize,
+    round: u64,
+    (expected, counter): (&mut Expected, &SharedCounter),
+    address: &str,
+) {
     let Some(mut connection) = Connection::open(address) else { return };
     for step in 0.. {
         let number = (step as usize + client) % KEYS;
@@ -242,5 +306,8 @@ fn write_until_the_end(client: usize, round: u64, expected: &mut Expected, addre
         let is_failure = |reply: &String| reply.starts_with('-') || reply.starts_with("*-1");
         assert!(!replies.iter().any(is_failure), "{lines:?}: {replies:?}");
         *expected = Expected { known: next, maybe: None };
+        if counter.increment(&mut connection).is_none() {
+            return;
+        }
     }
 }
