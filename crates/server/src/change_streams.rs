@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use honeycomb_store::{ChangeStream, Store, Table, Version};
+use honeycomb_store::{ChangeStream, Store, TableHandle, Version};
 
 use crate::failure::Failure;
 
@@ -38,7 +38,7 @@ impl ChangeStreams {
     /// Returns a stream of the changes after a version.
     pub(crate) fn take(
         &self,
-        (store, table): (&Store, &Table),
+        (store, table): (&Store, &TableHandle),
         subject: &Subject,
         after: Version,
     ) -> Result<ChangeStream, Failure> {

@@ -604,6 +604,23 @@ fn changes_are_polled_from_any_version_of_the_log() {
 }
 
 #[test]
+fn unordered_databases_have_a_stream_of_changes() {
+    let storage: Arc<dyn Storage> = Arc::new(SimulatedDisk::default());
+    let config = Config { cores: 1, databases: 2, unordered: vec![1], ..Config::default() };
+    let running = start_with_store(config, open(storage, SyncPolicy::Always));
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[("SET a 0", "OK"), ("SELECT 1", "OK"), ("MSET a 1 b 2 c 3", "OK"), ("DEL a", "1")],
+    );
+    let reply = client.reply_text("RI.CHANGES [a (c 0");
+    let kinds = ["'put' 'a' '1' -1", "'put' 'b' '2' -1", "'delete' 'a'"].map(|kind| reply.find(kind));
+    assert!(kinds.iter().all(Option::is_some) && kinds[0] < kinds[2], "{reply}");
+    assert!(!reply.contains("'c'") && !reply.contains("'0'"), "{reply}");
+    running.server.stop().unwrap();
+}
+
+#[test]
 fn changes_have_old_values_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let config = Config { directory: Some(folder.path().to_owned()), old_values: true, ..Config::default() };

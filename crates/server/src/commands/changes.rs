@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use honeycomb_protocol::resp::Version as Protocol;
-use honeycomb_store::{Table, Version};
+use honeycomb_store::{TableHandle, Version};
 
 use crate::arguments::{Arguments, integer};
 use crate::change_messages::write_changes;
@@ -38,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// A poll of a stream.
 struct Poll {
-    table: Table,
+    table: TableHandle,
     subject: Subject,
     after: Version,
 }
@@ -65,7 +65,7 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failure> {
     let range = between(arguments)?;
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-    let table = context.ordered()?.clone();
+    let table = context.table().clone();
     let (lower, upper) = (owned(range.lower), owned(range.upper));
     let after = match &arguments[3] {
         b"$" => context.shared.store.read_version(),

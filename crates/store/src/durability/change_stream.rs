@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
 use std::time::Duration;
 
 use honeycomb_btree::Version;
@@ -17,14 +18,15 @@ use super::recent::Reading;
 use crate::error::Error;
 use crate::range::{self, Bounds};
 use crate::store::Store;
-use crate::table::Table;
+use crate::store_state::StoreState;
+use crate::table_handle::TableRef;
 
 /// Bytes of keys and values at which a poll ends.
 const POLL_BYTES: usize = 256 << 10;
 
 /// The changes of a table from a version on; see [`Store::changes`].
 pub struct ChangeStream {
-    table: Table,
+    state: Arc<StoreState>,
     filter: Filter,
     /// All changes up to this version were returned.
     version: Version,
@@ -43,7 +45,8 @@ pub struct TableChange {
     /// The value of the key before a put or a deletion, if it had one and the store logged it then
     /// ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values)). A store that logs old values
     /// deletes a range pair by pair, at one version; only a range of more than 64 MiB is one change without
-    /// them. The pairs of a bulk load are new, so they have none. Those of a dropped table are not logged.
+    /// them. The pairs of a bulk load are new, so they have none. Those of a dropped table are not logged, and
+    /// neither are those of unordered tables.
     pub old: Option<Vec<u8>>,
 }
 
@@ -81,8 +84,8 @@ struct Filter {
 }
 
 impl Store {
-    /// Returns a stream of the changes of keys in a range, of versions above `after`: the version of a
-    /// [`Snapshot`](crate::Snapshot), for example. A write appears in the stream when its record is in the
+    /// Returns a stream of the changes of keys in a range of a table of either kind, of versions above `after`:
+    /// the version of a [`Snapshot`](crate::Snapshot), for example. A write appears in the stream when its record is in the
     /// log, and under [`SyncPolicy::Always`](crate::SyncPolicy::Always) when it is durable. Under the other
     /// policies a power cut can take back changes that the stream has returned.
     ///
@@ -105,19 +108,20 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NoDirectory`] if the store is in memory only; [`Error::ForeignTable`].
-    pub fn changes<'k, K: AsRef<[u8]> + ?Sized + 'k>(
+    pub fn changes<'t, 'k, K: AsRef<[u8]> + ?Sized + 'k>(
         &self,
-        table: &Table,
+        table: impl Into<TableRef<'t>>,
         range: impl RangeBounds<&'k K>,
         after: Version,
     ) -> Result<ChangeStream, Error> {
+        let table = table.into();
         table.check_store(self.state())?;
         let log = self.state().log().ok_or(Error::NoDirectory)?;
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
         let filter = Filter { name: table.name().to_owned(), tree: None, lower, upper };
         let reading = log.recent.read(after);
-        Ok(ChangeStream { table: table.clone(), filter, version: after, reader: None, reading })
+        Ok(ChangeStream { state: self.state().clone(), filter, version: after, reader: None, reading })
     }
 }
 
@@ -129,7 +133,7 @@ impl ChangeStream {
     /// [`Error::VersionTooOld`] if the log does not hold the next version any more: the reader was too slow,
     /// or the stream began too early. [`Error::Log`] if a log file cannot be read.
     pub fn poll(&mut self) -> Result<Vec<TableChange>, Error> {
-        let state = self.table.state().clone();
+        let state = self.state.clone();
         let log = state.log().ok_or(Error::NoDirectory)?;
         let last = log.written_version();
         let mut found = Found::default();
@@ -157,7 +161,7 @@ impl ChangeStream {
     /// # Errors
     /// Those of [`ChangeStream::poll`].
     pub fn wait(&mut self, timeout: Duration) -> Result<Vec<TableChange>, Error> {
-        let state = self.table.state().clone();
+        let state = self.state.clone();
         let log = state.log().ok_or(Error::NoDirectory)?;
         let start = log.clock.now();
         loop {
@@ -255,7 +259,9 @@ impl Filter {
                 Some(TableChangeKind::Delete { key: key.to_vec() })
             }
             Change::DeleteRange { tree, lower, upper } if is_it(tree) => self.clip((lower, upper)),
-            Change::Create { tree, name } if name == self.name => {
+            Change::Create { tree, name } | Change::CreateUnordered { tree, name, .. }
+                if name == self.name =>
+            {
                 self.tree = Some(Some(tree));
                 None
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use honeycomb_store::{
     Batch, ChangeStream, Config, DurabilityConfig, Error, Store, SyncPolicy, Table, TableChange,
-    TableChangeKind,
+    TableChangeKind, UnorderedConfig,
 };
 use honeycomb_testing::{Random, SimulatedDisk, seed_or};
 
@@ -124,6 +124,16 @@ fn read_up_to(stream: &mut ChangeStream, pairs: &mut Pairs, version: u64) {
 }
 
 /// Writes to a table at random: single writes, batches and range deletions.
+/// Reads the changes up to a version.
+fn kinds_up_to(stream: &mut ChangeStream, version: u64) -> Vec<TableChangeKind> {
+    let mut kinds = Vec::new();
+    while stream.version() < version {
+        let changes = stream.wait(Duration::from_millis(100)).unwrap();
+        kinds.extend(changes.into_iter().map(|change| change.kind));
+    }
+    kinds
+}
+
 fn write(store: &Store, table: &Table, random: &mut Random) {
     let key = |random: &mut Random| (random.below(300) as u32).to_be_bytes();
     match random.below(10) {
@@ -237,16 +247,49 @@ fn a_stream_has_only_its_table_and_its_range() {
     table.delete_range("a".."c").unwrap();
     table.delete_range("d"..).unwrap();
     let last = store.read_version();
-    let mut kinds = Vec::new();
-    while stream.version() < last {
-        let changes = stream.wait(Duration::from_millis(100)).unwrap();
-        kinds.extend(changes.into_iter().map(|change| change.kind));
-    }
+    let kinds = kinds_up_to(&mut stream, last);
     let put = |key: &str| TableChangeKind::Put { key: key.into(), value: b"1".into() };
     let (lower, upper) = (Bound::Included(b"b".to_vec()), Bound::Excluded(b"c".to_vec()));
     let delete = TableChangeKind::Delete { key: b"c".into() };
     assert_eq!(kinds, [put("b"), put("c"), delete, TableChangeKind::DeleteRange { lower, upper }]);
     assert_eq!(stream.wait(Duration::from_millis(1)).unwrap(), []);
+}
+
+/// The changes of an unordered table have the order of their versions, and the range is one of keys.
+#[test]
+fn an_unordered_table_has_a_stream() {
+    let disk = SimulatedDisk::default();
+    let store = open(&disk);
+    let (start, other) = (store.read_version(), store.table("other").unwrap());
+    let table = store.unordered_table("t", UnorderedConfig::default()).unwrap();
+    let (mut stream, mut all) =
+        (store.changes(&table, "b".."d", start).unwrap(), store.changes::<[u8]>(&table, .., start).unwrap());
+    for key in ["a", "b", "c", "d"] {
+        table.put(key.as_bytes(), b"1").unwrap();
+        other.put(key.as_bytes(), b"2").unwrap();
+    }
+    table.delete(b"b").unwrap();
+    let mut batch = Batch::default();
+    batch.put(&table, b"c", b"3").put(&other, b"c", b"4");
+    store.apply(&batch).unwrap();
+    table.clear().unwrap();
+    let put = |key: &str, value: &str| TableChangeKind::Put { key: key.into(), value: value.into() };
+    let deleted = TableChangeKind::Delete { key: b"b".to_vec() };
+    let (lower, upper) = (Bound::Included(b"b".to_vec()), Bound::Excluded(b"d".to_vec()));
+    let cleared = TableChangeKind::DeleteRange { lower, upper };
+    let expected = vec![put("b", "1"), put("c", "1"), deleted, put("c", "3"), cleared];
+    assert_eq!(kinds_up_to(&mut stream, store.read_version()), expected);
+    let mut found = Pairs::new();
+    read_up_to(&mut all, &mut found, store.read_version());
+    assert_eq!(found, Pairs::new());
+    // It goes on after a restart, whose record gives the table a new identifier.
+    let version = stream.version();
+    drop((table, other, stream, all, store));
+    let store = open(&disk);
+    let table = store.unordered_table("t", UnorderedConfig::default()).unwrap();
+    table.put(b"c", b"5").unwrap();
+    let mut stream = store.changes(&table, "b".."d", version).unwrap();
+    assert_eq!(kinds_up_to(&mut stream, store.read_version()), [put("c", "5")]);
 }
 
 #[test]
