@@ -78,14 +78,7 @@ impl Forest {
     pub fn verify_beside(&self, roots: &[Root], value_bytes: u64) -> Result<Verified, Violation> {
         let forest: &Self = self;
         let pin = forest.memory().pin();
-        let mut check = Check {
-            forest,
-            pin: &pin,
-            lid: 0,
-            seen: HashSet::new(),
-            counts: Verified::default(),
-            value_units: value_bytes,
-        };
+        let mut check = Check::new(forest, &pin, value_bytes);
         for root in roots {
             check.tree(*root)?;
         }
@@ -113,6 +106,11 @@ struct Expected {
 }
 
 impl<'f> Check<'f> {
+    fn new(forest: &'f Forest, pin: &'f Pin<'f>, value_bytes: u64) -> Self {
+        let (seen, counts) = (HashSet::new(), Verified::default());
+        Self { forest, pin, lid: 0, seen, counts, value_units: value_bytes }
+    }
+
     fn tree(&mut self, root: Root) -> Result<(), Violation> {
         let level = View::published(self.forest.node(self.pin, root.0).published()).level();
         self.counts.height = self.counts.height.max(level as u64 + 1);
@@ -127,15 +125,21 @@ impl<'f> Check<'f> {
         let node = self.forest.node(self.pin, lid);
         check!(self, !node.lock_and_size().locked(), "is locked although there is no writer");
         let view = View::published(node.published());
-        self.header(view, &expected)?;
-        self.sorted_block(view)?;
-        let columns = view.columns().check(view);
-        columns.map_err(|description| Violation { lid: self.lid, description })?;
+        self.node(view, &expected)?;
         if view.is_leaf() {
             leaves.push(lid);
             return self.leaf(view);
         }
         self.children(view, &expected, leaves)
+    }
+
+    /// Checks the bytes of a node.
+    fn node(&self, view: View<'_>, expected: &Expected) -> Result<(), Violation> {
+        self.header(view, expected)?;
+        self.sorted_block(view)?;
+        let columns = view.columns().check(view);
+        columns.map_err(|description| Violation { lid: self.lid, description })?;
+        if view.is_leaf() { self.log(view) } else { Ok(()) }
     }
 
     /// Checks header and fence keys.
@@ -206,7 +210,6 @@ impl<'f> Check<'f> {
     }
 
     fn leaf(&mut self, view: View<'_>) -> Result<(), Violation> {
-        self.log(view)?;
         self.counts.leaves += 1;
         self.counts.leaf_bytes_used += view.used_bytes() as u64;
         self.counts.log_entries += view.log_count() as u64;
@@ -314,7 +317,11 @@ impl<'f> Check<'f> {
             entry.place.repeats == repeats,
             "the log word of entry {index} does not match its repeat flag"
         );
-        check!(self, header.padding() == 0, "padding of log entry {index} is not zero");
+        check!(self, header.padding() == 0, "flags of log entry {index} that do not exist are set");
+        let end = entry.place.at + entry.bytes();
+        let padding = end - entry.padding_bytes()..end;
+        let is_zero = view.bytes(padding).iter().all(|&byte| byte == 0);
+        check!(self, is_zero, "padding of log entry {index} is not zero");
         let tombstone_is_empty = !header.tombstone() || header == tombstone(header);
         check!(self, tombstone_is_empty, "tombstone {index} has a value");
         let fingerprint_matches = view.tags().get(index).is_none_or(|&other| other == tag(suffix));
@@ -385,3 +392,6 @@ fn tombstone(header: ItemHeader) -> ItemHeader {
         .with_tombstone(true)
         .with_place(header.replaces(), header.repeats())
 }
+
+#[cfg(test)]
+mod tests;

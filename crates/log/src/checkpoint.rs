@@ -48,7 +48,8 @@ impl CheckpointWriter {
         Self::begin(FileWriter::new(file), name, number, (version, time))
     }
 
-    /// Makes the bytes of the checkpoint durable and returns the number of its pairs. Its name is durable when
+    /// Makes the bytes of the checkpoint durable and returns the number of its pairs. Its name is durable
+    /// when
     /// [`Manifest::store`](crate::Manifest::store) has stored it.
     ///
     /// # Errors

@@ -31,8 +31,8 @@ impl Manifest {
     /// The manifest of a store without a checkpoint.
     pub(crate) const EMPTY: Self = Self { checkpoint: 0, version: 0, first_file: 1, pairs: 0 };
 
-    /// Replaces the manifest: makes its checkpoint, whose bytes must be durable, and the log files after it the
-    /// files of the store.
+    /// Replaces the manifest: makes its checkpoint, whose bytes must be durable, and the log files after it
+    /// the files of the store.
     ///
     /// The caller prevents the log from renaming files meanwhile: a sync of the directory that fails may
     /// forget their new names, and the next one of the log would report success.

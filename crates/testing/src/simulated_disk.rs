@@ -1,10 +1,11 @@
 //! A disk that loses, reorders and tears what is not durable, and fails on request.
 //!
 //! A power cut keeps, for each sector of 512 bytes that was written since the last sync of its file, one of
-//! the contents that the sector has had since then. It keeps any subset of the changes of names since the last
-//! sync of the directory. After a failed sync, the sectors or names that it should have made durable stay
-//! uncertain for ever, even if a later sync succeeds, as on real systems that forget that they were changed.
-//! Calls that change the disk and calls that read have numbers of their own, so a fault names either kind.
+//! the contents that the sector has had since then. It keeps any subset of the changes of names since the
+//! last sync of the directory. After a failed sync, the sectors or names that it should have made durable
+//! stay uncertain for ever, even if a later sync succeeds, as on real systems that forget that they were
+//! changed. Calls that change the disk and calls that read have numbers of their own, so a fault names either
+//! kind.
 
 use std::collections::BTreeMap;
 use std::io;

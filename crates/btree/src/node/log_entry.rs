@@ -111,6 +111,12 @@ impl LogEntry<'_> {
     pub(crate) fn bytes(self) -> usize {
         entry_bytes(self.item.header)
     }
+
+    /// Returns the bytes after the value that align the next entry.
+    pub(crate) fn padding_bytes(self) -> usize {
+        let rest = self.item.suffix().rest().len() + self.item.header.value_bytes();
+        self.bytes() - HEAD_BYTES - encoding::WORD_BYTES - rest
+    }
 }
 
 /// An item that is not in a node yet.

@@ -45,8 +45,8 @@ pub struct TableChange {
     /// The value of the key before a put or a deletion, if it had one and the store logged it then
     /// ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values)). A store that logs old values
     /// deletes a range pair by pair, at one version; only a range of more than 64 MiB is one change without
-    /// them. The pairs of a bulk load are new, so they have none. Those of a dropped table are not logged, and
-    /// neither are those of unordered tables.
+    /// them. The pairs of a bulk load are new, so they have none. Those of a dropped table are not logged,
+    /// and neither are those of unordered tables.
     pub old: Option<Vec<u8>>,
 }
 
@@ -84,10 +84,10 @@ struct Filter {
 }
 
 impl Store {
-    /// Returns a stream of the changes of keys in a range of a table of either kind, of versions above `after`:
-    /// the version of a [`Snapshot`](crate::Snapshot), for example. A write appears in the stream when its record is in the
-    /// log, and under [`SyncPolicy::Always`](crate::SyncPolicy::Always) when it is durable. Under the other
-    /// policies a power cut can take back changes that the stream has returned.
+    /// Returns a stream of the changes of keys in a range of a table of either kind, of versions above
+    /// `after`: the version of a [`Snapshot`](crate::Snapshot), for example. A write appears in the stream
+    /// when its record is in the log, and under [`SyncPolicy::Always`](crate::SyncPolicy::Always) when it is
+    /// durable. Under the other policies a power cut can take back changes that the stream has returned.
     ///
     /// ```
     /// use std::time::Duration;

@@ -357,7 +357,7 @@ impl<'a> Columns<'a> {
 
     /// Returns the offset of the item of a separator; 0 if it has none.
     #[inline]
-    fn rest_offset(self, index: usize) -> usize {
+    pub(crate) fn rest_offset(self, index: usize) -> usize {
         ALIGNMENT * column_child::rest(self.child_word(index)) as usize
     }
 
