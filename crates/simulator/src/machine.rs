@@ -39,6 +39,9 @@ const PAGE_TABLE_PORT: usize = 0;
 /// Bytes of the page table for each LID.
 const PAGE_TABLE_WORD_BYTES: u64 = 8;
 
+/// Distance of the seed of host memory from that of the links, so that their random values are independent.
+const HOST_SEED: u64 = 1 << 32;
+
 /// Reads a line of host memory at a bus address. Returns false if no memory exists there.
 pub type ReadLine<'m> = dyn FnMut(u64, &mut [u8; LINE_BYTES]) -> bool + 'm;
 
@@ -91,7 +94,7 @@ impl Machine {
             control: ControlPort::default(),
             requests: RequestStream::default(),
             completions: CompletionStream::default(),
-            host: HostPort::new(HostLink::new(platform.link, seed)),
+            host: HostPort::new(HostLink::new(platform.link, seed), seed.wrapping_add(HOST_SEED)),
             on_board: on_board(platform),
             updates: UpdateCounts::default(),
             events: None,
@@ -141,13 +144,14 @@ impl Machine {
         self.run_cycle(Some(memory), done);
     }
 
-    fn run_cycle(&mut self, memory: Option<&mut ReadLine<'_>>, done: &mut dyn FnMut(&[u8])) {
+    fn run_cycle(&mut self, mut memory: Option<&mut ReadLine<'_>>, done: &mut dyn FnMut(&[u8])) {
         let Self { inputs, outputs, now, .. } = self;
         let applied = self.control.applied();
         self.updates.busy += u64::from(!self.control.is_idle());
         self.updates.held += u64::from(self.requests.is_held(applied));
         self.control.drive(inputs);
         self.requests.drive(applied, inputs);
+        self.host.read_lines(*now, self.control.sent(), memory.as_deref_mut());
         self.host.drive(*now, applied, inputs);
         inputs.host_arready &= u64::from(memory.is_some());
         for (port, inputs) in self.on_board.iter_mut().zip(&mut inputs.dram) {
@@ -160,7 +164,7 @@ impl Machine {
         }
         self.control.observe(inputs, outputs);
         self.requests.observe(inputs, outputs);
-        self.host.observe(self.control.sent(), inputs, outputs, memory);
+        self.host.observe(*now, inputs, outputs);
         for (index, port) in self.on_board.iter_mut().enumerate() {
             port.observe(*now, &inputs.dram[index], &outputs.dram[index]);
         }
@@ -231,8 +235,9 @@ impl Machine {
         }
     }
 
+    /// Runs a cycle without host memory: reads of fills that are in flight wait.
     fn idle_cycle(&mut self) {
-        self.cycle(&mut |_, _| false, &mut |_| {});
+        self.run_cycle(None, &mut |_| {});
     }
 
     /// Returns how many cycles a time takes, rounded up.

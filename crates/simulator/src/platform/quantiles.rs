@@ -15,6 +15,12 @@ impl Quantiles {
         self.at(random.random_range(0..1_000_000))
     }
 
+    /// Returns the least duration.
+    #[must_use]
+    pub fn least(&self) -> Picoseconds {
+        self.0.first().map_or(0, |&(_, least)| least)
+    }
+
     /// Returns the quantile for millionths.
     fn at(&self, millionths: u64) -> Picoseconds {
         let above = self.0.iter().position(|&(part, _)| u64::from(part) * 1000 >= millionths);
