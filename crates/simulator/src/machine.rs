@@ -39,8 +39,10 @@ const PAGE_TABLE_PORT: usize = 0;
 /// Bytes of the page table for each LID.
 const PAGE_TABLE_WORD_BYTES: u64 = 8;
 
-/// Distance of the seed of host memory from that of the links, so that their random values are independent.
+/// Distances of the seeds of host memory and on-board memory from that of the links, so that their random
+/// values are independent of each other.
 const HOST_SEED: u64 = 1 << 32;
+const ON_BOARD_SEED: u64 = 2 << 32;
 
 /// Reads a line of host memory at a bus address. Returns false if no memory exists there.
 pub type ReadLine<'m> = dyn FnMut(u64, &mut [u8; LINE_BYTES]) -> bool + 'm;
@@ -95,7 +97,7 @@ impl Machine {
             requests: RequestStream::default(),
             completions: CompletionStream::default(),
             host: HostPort::new(HostLink::new(platform.link, seed), seed.wrapping_add(HOST_SEED)),
-            on_board: on_board(platform),
+            on_board: on_board(platform, seed),
             updates: UpdateCounts::default(),
             events: None,
         };
@@ -166,7 +168,7 @@ impl Machine {
         self.requests.observe(inputs, outputs);
         self.host.observe(*now, inputs, outputs);
         for (index, port) in self.on_board.iter_mut().enumerate() {
-            port.observe(*now, &inputs.dram[index], &outputs.dram[index]);
+            port.observe(&inputs.dram[index], &outputs.dram[index]);
         }
         self.completions.observe(inputs, outputs, done);
         *now += self.cycle;
@@ -263,8 +265,9 @@ impl Machine {
 }
 
 /// Returns the ports of on-board memory. Each port has its share of the channels.
-fn on_board(platform: &Platform) -> [OnBoardPort; DRAM_PORTS] {
+fn on_board(platform: &Platform, seed: u64) -> [OnBoardPort; DRAM_PORTS] {
     let channels = (platform.on_board.channels / DRAM_PORTS).max(1);
     let parameters = OnBoard { channels, ..platform.on_board };
-    std::array::from_fn(|_| OnBoardPort::new(OnBoardMemory::new(parameters)))
+    let seed = |port| seed.wrapping_add(ON_BOARD_SEED + port as u64);
+    std::array::from_fn(|port| OnBoardPort::new(OnBoardMemory::new(parameters, seed(port))))
 }

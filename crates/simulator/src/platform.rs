@@ -3,13 +3,23 @@
 //! Each model is a state machine without a clock: the caller passes the current time and new requests, and
 //! collects the results. Parameters and seed determine its behaviour.
 
+mod dram_bank;
+mod dram_bus;
+mod dram_channel;
+mod dram_place;
+mod dram_timing;
 mod host_link;
 mod on_board;
+mod on_board_counts;
+mod pages;
 mod preset;
 mod quantiles;
 
+pub use dram_channel::DramCounts;
+pub use dram_timing::DramTiming;
 pub use host_link::{HostBeat, HostLink, HostRead, Link, LinkCounts};
-pub use on_board::{Burst, OnBoard, OnBoardBeat, OnBoardCounts, OnBoardMemory};
+pub use on_board::{Burst, OnBoard, OnBoardBeat, OnBoardMemory};
+pub use on_board_counts::OnBoardCounts;
 pub use preset::{Platform, UnknownPreset};
 pub use quantiles::Quantiles;
 

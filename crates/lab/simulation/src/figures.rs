@@ -185,7 +185,7 @@ const FIGURES: [Figure; 10] = [
         },
         axis: "nodes",
         shape: Shape::Utilisation,
-        columns: &[page::RATES, page::LIMITS],
+        columns: &[page::RATES, page::LIMITS, page::INTERFACES],
         points: points::limits,
     },
     Figure {

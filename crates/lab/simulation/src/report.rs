@@ -70,6 +70,9 @@ pub struct Report {
     pub host_reads: f64,
     /// Bytes read from host memory.
     pub host_bytes: f64,
+    /// Bytes of packets from host memory, with their overhead.
+    #[serde(default)]
+    pub link_bytes: f64,
     /// Average number of reads of host memory in flight.
     pub host_reads_in_flight: f64,
     /// Average latency of a read of host memory.
@@ -93,6 +96,18 @@ pub struct Report {
     pub on_board_lines: f64,
     /// Lines written to on-board memory: fills of the cache, and mappings.
     pub on_board_writes: f64,
+    /// Rows of on-board memory that were activated.
+    #[serde(default)]
+    pub activations: f64,
+    /// Rows of on-board memory that were closed because another row of their bank was needed.
+    #[serde(default)]
+    pub row_conflicts: f64,
+    /// Turns of the channels of on-board memory between reads and writes.
+    #[serde(default)]
+    pub turns: f64,
+    /// Share of time in which channels of on-board memory refresh.
+    #[serde(default)]
+    pub refreshing: f64,
     /// Searched interior nodes.
     pub nodes: f64,
     /// Steps to previous versions during descents.
@@ -147,10 +162,10 @@ impl Report {
         let Dataset { pairs, sizes, node_bytes, log_bytes, mvcc } = *dataset;
         let Measured { cycles, latencies, link, on_board, .. } = measured;
         let LineCounts { cache: cache_lines, columns, chip, page_table, hits, misses } = measured.lines;
-        let operations = latencies.len();
-        let time = (cycles * platform.cycle) as f64;
+        let (operations, time) = (latencies.len(), (cycles * platform.cycle) as f64);
         let each = |count: u64| count as f64 / operations as f64;
         let of_time = |count: u64| count as f64 / *cycles as f64;
+        let of_channels = |busy: u64| busy as f64 / (time * platform.on_board.channels as f64);
         let latency = |part: f64| latencies[((operations as f64 - 1.0) * part) as usize];
         Self {
             platform: platform.name.into(),
@@ -180,6 +195,7 @@ impl Report {
             nanoseconds_a_cycle: platform.cycle as f64 / 1e3,
             host_reads: each(link.reads),
             host_bytes: each(link.bytes),
+            link_bytes: each(link.bytes + link.packets * platform.link.overhead_bytes),
             host_reads_in_flight: link.in_flight as f64 / time,
             host_read_nanoseconds: link.in_flight as f64 / link.reads.max(1) as f64 / 1e3,
             cache_bytes: each(cache_lines) * LINE,
@@ -191,6 +207,10 @@ impl Report {
             on_board_reads: each(on_board.reads),
             on_board_lines: each(on_board.lines_read),
             on_board_writes: each(on_board.lines_written),
+            activations: each(on_board.channels.activations),
+            row_conflicts: each(on_board.channels.conflicts),
+            turns: each(on_board.channels.turns),
+            refreshing: of_channels(on_board.channels.refreshing),
             nodes: each(measured.nodes),
             version_steps: each(measured.version_steps),
             search_units_busy: of_time(measured.search_busy),
@@ -198,7 +218,7 @@ impl Report {
             scan_units_busy: of_time(measured.scan_busy),
             scan_requests: of_time(measured.scan_requests),
             links_busy: link.busy as f64 / (time * platform.link.ports as f64),
-            channels_busy: on_board.busy as f64 / (time * platform.on_board.channels as f64),
+            channels_busy: of_channels(on_board.channels.busy),
             host_stalls: of_time(measured.host_stalls),
             writes: each(measured.writes),
             mappings: each(measured.mappings),
@@ -273,8 +293,9 @@ impl Report {
         let (in_flight, time) = (self.host_reads_in_flight, self.host_read_nanoseconds);
         writeln!(
             f,
-            "host memory   {reads:8.2} reads and {bytes:.0} bytes an operation, links {busy:.0} % busy, \
-             {in_flight:.0} reads of {time:.0} ns in flight, stalled in {:.0} % of cycles",
+            "host memory   {reads:8.2} reads, {bytes:.0} bytes and {:.0} with overhead an operation, links \
+             {busy:.0} % busy, {in_flight:.0} reads of {time:.0} ns in flight, stalled in {:.0} % of cycles",
+            self.link_bytes,
             100.0 * self.host_stalls
         )?;
         let (hits, bytes) = (self.cache_hits, self.cache_bytes);
@@ -284,6 +305,13 @@ impl Report {
         writeln!(f, "on chip       {:8.0} bytes an operation", self.chip_bytes)?;
         writeln!(f, "page table    {:8.2} reads an operation", self.page_table_reads)?;
         let (writes, busy) = (self.on_board_writes, 100.0 * self.channels_busy);
-        writeln!(f, "on-board      {writes:8.2} lines written an operation, channels {busy:.0} % busy")
+        writeln!(f, "on-board      {writes:8.2} lines written an operation, channels {busy:.0} % busy")?;
+        let Self { on_board_lines, activations, row_conflicts, turns, .. } = self;
+        writeln!(
+            f,
+            "rows          {on_board_lines:8.2} lines, {activations:.2} activations, {row_conflicts:.2} \
+             conflicts and {turns:.2} turns an operation, refreshing {:.1} % of the time",
+            100.0 * self.refreshing
+        )
     }
 }

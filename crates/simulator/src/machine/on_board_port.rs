@@ -19,8 +19,9 @@ impl OnBoardPort {
     }
 
     pub(crate) fn drive(&mut self, now: Picoseconds, inputs: &mut DramInputs) {
-        self.beat = self.beat.take().or_else(|| self.memory.next_beat(now));
-        self.written = self.written.take().or_else(|| self.memory.next_written(now));
+        self.memory.advance(now);
+        self.beat = self.beat.take().or_else(|| self.memory.next_beat());
+        self.written = self.written.take().or_else(|| self.memory.next_written());
         inputs.rvalid = u64::from(self.beat.is_some());
         if let Some(beat) = &self.beat {
             inputs.rid = u64::from(beat.id);
@@ -36,7 +37,7 @@ impl OnBoardPort {
         inputs.wready = u64::from(self.memory.accepts_lines());
     }
 
-    pub(crate) fn observe(&mut self, now: Picoseconds, inputs: &DramInputs, outputs: &DramOutputs) {
+    pub(crate) fn observe(&mut self, inputs: &DramInputs, outputs: &DramOutputs) {
         if inputs.rvalid & outputs.rready != 0 {
             self.beat = None;
         }
@@ -45,10 +46,10 @@ impl OnBoardPort {
         }
         if outputs.arvalid & inputs.arready != 0 {
             let (id, address) = (outputs.arid as u32, outputs.araddr);
-            self.memory.read(now, Burst { id, address, lines: outputs.arlen + 1 });
+            self.memory.read(Burst { id, address, lines: outputs.arlen + 1 });
         }
         if outputs.wvalid & inputs.wready != 0 {
-            self.memory.write_line(now, &line_of(&outputs.wdata), outputs.wstrb);
+            self.memory.write_line(&line_of(&outputs.wdata), outputs.wstrb);
         }
         if outputs.awvalid & inputs.awready != 0 {
             let (id, address) = (outputs.awid as u32, outputs.awaddr);

@@ -32,6 +32,15 @@ pub(super) const LIMITS: &[Column] = &[
     ("scan slots", |of| format!("{:.1} of {}", of.scan_requests, of.scan_slots)),
 ];
 
+pub(super) const INTERFACES: &[Column] = &[
+    ("link bytes an operation", |of| format!("{:.0}", of.link_bytes)),
+    ("on-board lines", |of| format!("{:.1}", of.on_board_lines)),
+    ("rows activated", |of| format!("{:.1}", of.activations)),
+    ("row conflicts", |of| format!("{:.1}", of.row_conflicts)),
+    ("bus turns", |of| format!("{:.2}", of.turns)),
+    ("refreshing", |of| percent(of.refreshing)),
+];
+
 pub(super) const SOURCES: &[Column] = &[
     ("host reads, million/s", |of| format!("{:.1}", of.host_reads * of.million_operations_a_second)),
     ("on-board GB/s", |of| format!("{:.1}", gigabytes(of, 64.0 * of.on_board_lines))),
@@ -50,7 +59,8 @@ pub(super) const WRITES: &[Column] = &[
 const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures` measures, draws and \
     writes this page: figures 12 to 17 of the paper and some of our own, on the accelerator in \
     SystemVerilog ([pipeline](../../design/pipeline.md)) behind models of the paper's machine: 220 MHz, \
-    two PCIe Gen3 x8, two channels of DDR4-2133. It has as many units as \
+    two PCIe Gen3 x8 with 13.0 GB/s, two channels of DDR4-2133 with \
+    [banks, rows, refresh and turns](../../decisions/0194-banks-and-rows.md). It has as many units as \
     [fit the paper's device](../../decisions/0149-units-that-fit.md). Where an engine is granted a lower \
     [clock](../../design/timing.md) than 220 MHz, a rate is at least its share of the one below. \
     `honeycomb-simulation figures NAME` measures one figure. \
