@@ -12,6 +12,7 @@ use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
+use crate::task::Work;
 use crate::task::errand::Errand;
 use crate::task::walking::Walking;
 
@@ -113,6 +114,9 @@ pub(crate) enum CommandForm {
     Range(OnRange),
     /// Walks through a possibly long range, one page at a time.
     Walk(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>),
+    /// Walks as `Walk`, or is an errand if the arguments have conditions. The errand is not allowed in a
+    /// transaction.
+    Count(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Work, Failure>),
     /// Waits for the store or for a disk, on the background thread. Not allowed in a transaction.
     Errand(OnErrand),
     /// Executes the commands of a transaction.
@@ -127,7 +131,11 @@ impl Command {
     pub(crate) fn only_reads(&self) -> bool {
         matches!(
             self.form,
-            CommandForm::Read(_) | CommandForm::Values(_) | CommandForm::Range(_) | CommandForm::Walk(_)
+            CommandForm::Read(_)
+                | CommandForm::Values(_)
+                | CommandForm::Range(_)
+                | CommandForm::Walk(_)
+                | CommandForm::Count(_)
         )
     }
 

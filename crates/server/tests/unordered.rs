@@ -608,10 +608,20 @@ fn a_range_is_reduced_inside_its_scan() {
             ("DISCARD", "OK"),
         ],
     );
+    let lines = ["WHERE 2 u16 greater 97 WHERE 0 u16 between 10 60000", "where 0 u16 less 10"];
+    let counts = |keeps: &dyn Fn(u16) -> bool| {
+        let number_of = |keeps: &dyn Fn(u16) -> bool| (0..20000).filter(|number| keeps(*number)).count();
+        [number_of(&|it| it % 100 > 97 && it >= 10 && keeps(it)), number_of(&|it| it < 10 && keeps(it))]
+    };
+    let mut count = |line: &str| client.reply_text(&format!("RI.COUNT - + {line}"));
+    assert_eq!(lines.map(&mut count), counts(&|_| true).map(|count| count.to_string()));
     // There are more expired pairs than the reaper removes before the command executes.
     running.time.advance(1000);
     let lasting = |number: u32| if number.is_multiple_of(7) { 0 } else { number };
     assert_eq!(client.reply_text("RI.REDUCE - + u16 add 0"), quoted(sum(&lasting)));
+    let mut count = |line: &str| client.reply_text(&format!("RI.COUNT - + {line}"));
+    let lasting = counts(&|number| !number.is_multiple_of(7));
+    assert_eq!(lines.map(&mut count), lasting.map(|count| count.to_string()));
     client.reply_to("SELECT 0");
     assert!(client.reply_text("RI.REDUCE - + u16 add 0").starts_with("!ERR database 0 is unordered"));
 }
@@ -649,6 +659,47 @@ fn ranges_are_filtered_and_ranked_inside_the_scan() {
     assert_eq!(keys("RI.TOP - + 40 u16 OFFSET 2"), ranked[..40]);
     ranked.retain(|it| passing.contains(it));
     assert_eq!(keys(&format!("RI.TOP - + 1024 u16 OFFSET 2 {wheres}")), ranked);
+}
+
+#[test]
+fn counts_with_conditions_have_bounds_and_limits() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    dialogue(
+        &mut client,
+        &[
+            ("SELECT 1", "OK"),
+            ("SET a 1", "OK"),
+            ("SET b 22", "OK"),
+            ("SET c 3", "OK"),
+            ("RI.COUNT [a [c WHERE 0 u8 greater 48", "3"),
+            ("RI.COUNT (a (c WHERE 0 u8 greater 48", "1"),
+            ("RI.COUNT [b + where 0 U8 GREATER 50", "1"),
+            ("RI.COUNT - + WHERE 1 u8 greater 0", "1"),
+            (
+                "RI.COUNT + - WHERE 0 u8 greater 0",
+                "!ERR A bound is `-` (the first key), `+` (the last), \
+                `[key` (included) or `(key` (excluded).",
+            ),
+            ("RI.COUNT - + WHERE", "!ERR syntax error"),
+            ("RI.COUNT - + WHERE 0 u8 greater", "!ERR syntax error"),
+            ("RI.COUNT - + OFFSET 1", "!ERR syntax error"),
+            ("RI.COUNT - + WHERE 0 u8 greater 0 OFFSET 1", "!ERR syntax error"),
+            ("RI.COUNT - + WHERE -1 u8 greater 0", "!ERR value is not an integer or out of range"),
+            ("MULTI", "OK"),
+            ("RI.COUNT - +", "QUEUED"),
+            ("RI.COUNT - + WHERE 0 u8 greater 0", "QUEUED"),
+            ("RI.COUNT [b +", "QUEUED"),
+            ("EXEC", "[3 !ERR RI.COUNT with WHERE is not allowed inside a transaction 2]"),
+            ("SELECT 0", "OK"),
+        ],
+    );
+    for conditions in ["0 u8 add 1", "0 u8 greater 1 2", "0 u8 greater x", "0 u8 greater 0 SNAPSHOT 0"] {
+        let error = client.reply_text(&format!("RI.COUNT - + WHERE {conditions}"));
+        assert!(error.starts_with("!ERR"), "{conditions}: {error}");
+    }
+    let unordered = client.reply_text("RI.COUNT - + WHERE 0 u8 greater 0");
+    assert!(unordered.starts_with("!ERR database 0 is unordered"), "{unordered}");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `RI.REDUCE`, `RI.FILTER` and `RI.TOP`: functions on the elements of all values of a range, in the scan.
+//! `RI.REDUCE`, `RI.FILTER`, `RI.TOP`, and `RI.COUNT` with conditions: functions on the elements of all
+//! values of a range, in the scan.
 //!
 //! The functions and types are those of `KV.REDUCE` and `KV.FILTER`. The background thread executes the scan.
 
@@ -66,6 +67,8 @@ struct RangeFunctions {
 
 /// The reply of a command.
 enum RangeResult {
+    /// The number of pairs.
+    Count,
     /// The fold of the elements at an offset.
     Fold { element: Element, function: u32, initial: Vec<u8>, offset: usize },
     /// The first pairs.
@@ -79,6 +82,20 @@ struct RangeCondition {
     offset: usize,
     function: u32,
     operands: Vec<u8>,
+}
+
+/// Begins `RI.COUNT` with conditions.
+///
+/// # Errors
+/// A [`Failure`] within a transaction, as the other functions on ranges.
+pub(super) fn count_range(
+    context: &mut Context<'_>,
+    arguments: &Arguments<'_>,
+) -> Result<Box<dyn Errand>, Failure> {
+    if context.transaction.is_some() {
+        return Err(Failure::other("RI.COUNT with WHERE is not allowed inside a transaction"));
+    }
+    RangeFunctions::parse(context, arguments, 3, RangeResult::Count)
 }
 
 fn reduce_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
@@ -147,7 +164,7 @@ impl RangeFunctions {
     fn set_offset(&mut self, new: usize) -> Result<(), Failure> {
         match &mut self.result {
             RangeResult::Fold { offset, .. } | RangeResult::Top { offset, .. } => *offset = new,
-            RangeResult::Pairs { .. } => return Err(Failure::Syntax),
+            RangeResult::Count | RangeResult::Pairs { .. } => return Err(Failure::Syntax),
         }
         Ok(())
     }
@@ -166,6 +183,10 @@ impl Errand for RangeFunctions {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let range = self.range(context.now);
         let pairs = match &self.result {
+            RangeResult::Count => {
+                context.replies.integer(range.count()? as i64);
+                return Ok(Progress::Done);
+            }
             RangeResult::Fold { element, function, initial, offset } => {
                 let result = range.reduce(*offset, *function, initial)?;
                 context.replies.bulk(text(*element, &result).as_bytes());
