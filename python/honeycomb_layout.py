@@ -454,14 +454,22 @@ BATCH_REDUCE = 11
 # operands.
 BATCH_FILTER = 12
 
-# Operation: fold the elements at an offset of all values from the key up to the upper bound, which
-# may both be empty; the value of the operation is the offset (2 bytes) and the initial element.
-BATCH_REDUCE_RANGE = 13
+# Operation: a function over the pairs from the key up to the upper bound, which may both be empty;
+# the value of the operation is its form (1 byte) and batch_range_term structures: the fold of a
+# reduction, then conditions.
+BATCH_RANGE_FUNCTION = 13
 
-# Operation: the pairs from the key up to the upper bound, which may both be empty, whose element at
-# an offset satisfies a predicate; the value of the operation is the offset (2 bytes) and the
-# operands.
-BATCH_FILTER_RANGE = 14
+# Form: the number of pairs that satisfy all conditions.
+BATCH_RANGE_COUNT = 1
+
+# Form: the pairs that satisfy all conditions.
+BATCH_RANGE_FILTER = 2
+
+# Form: the fold of the elements of the pairs that satisfy all conditions.
+BATCH_RANGE_REDUCE = 3
+
+# Maximum number of conditions of a function over a range.
+BATCH_RANGE_CONDITIONS_MAX = 8
 
 # Item: a write has taken effect, or a range is complete.
 BATCH_DONE = 0
@@ -1145,6 +1153,32 @@ class BatchHeader(_Record):
 
 
 @dataclass(frozen=True)
+class BatchRangeTerm(_Record):
+    """A function of the element at an offset of each value; the operands follow, or the initial
+    element.
+
+    +---------------------+---------------------+---------------------+
+    | 0..2                | 2..4                | 4..6                |
+    | function_number     | element_offset      | operand_bytes       |
+    +---------------------+---------------------+---------------------+
+    """
+
+    SIZE: ClassVar[int] = 6
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "function_number": Field(0, 16, None, 0xffff),
+        "element_offset": Field(16, 16, None, 0xffff),
+        "operand_bytes": Field(32, 16, None, 0xffff),
+    }
+
+    # The number of the function.
+    function_number: int = 0
+    # The offset of the element in the value.
+    element_offset: int = 0
+    # Bytes of the operands.
+    operand_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class WalFile(_Record):
     """The header of a log file.
 
@@ -1799,7 +1833,8 @@ class OcsmOpcode(_Record):
 @dataclass(frozen=True)
 class BatchOperation(_Record):
     """The first byte of an operation; the sizes that it has (key, expected value or upper bound, value:
-    2 bytes each), pairs_max of a range or the number of a function (2 bytes), and these parts follow.
+    2 bytes each), pairs_max of a range or the number of a function on a value (2 bytes), and these
+    parts follow.
 
     +----------+-------------+------------+------------+--------+
     | 7        | 6           | 5          | 4          | 3:0    |
@@ -1816,7 +1851,7 @@ class BatchOperation(_Record):
         "backward": Field(7, 1, None, 0x1),
     }
 
-    # One of the constants batch_get to batch_filter_range.
+    # One of the constants batch_get to batch_range_function.
     opcode: int = 0
     # The sizes are omitted: each equals the previous one in the datagram.
     same_sizes: int = 0

@@ -384,14 +384,22 @@ package layout_pkg;
   // operands
   localparam int unsigned BatchFilter = 12;
 
-  // operation: fold the elements at an offset of all values from the key up to the upper bound, which
-  // may both be empty; the value of the operation is the offset (2 bytes) and the initial element
-  localparam int unsigned BatchReduceRange = 13;
+  // operation: a function over the pairs from the key up to the upper bound, which may both be empty;
+  // the value of the operation is its form (1 byte) and batch_range_term structures: the fold of a
+  // reduction, then conditions
+  localparam int unsigned BatchRangeFunction = 13;
 
-  // operation: the pairs from the key up to the upper bound, which may both be empty, whose element
-  // at an offset satisfies a predicate; the value of the operation is the offset (2 bytes) and the
-  // operands
-  localparam int unsigned BatchFilterRange = 14;
+  // form: the number of pairs that satisfy all conditions
+  localparam int unsigned BatchRangeCount = 1;
+
+  // form: the pairs that satisfy all conditions
+  localparam int unsigned BatchRangeFilter = 2;
+
+  // form: the fold of the elements of the pairs that satisfy all conditions
+  localparam int unsigned BatchRangeReduce = 3;
+
+  // maximum number of conditions of a function over a range
+  localparam int unsigned BatchRangeConditionsMax = 8;
 
   // item: a write has taken effect, or a range is complete
   localparam int unsigned BatchDone = 0;
@@ -1092,6 +1100,30 @@ package layout_pkg;
     logic [63:0] session;
   } batch_header_t;
 
+  // batch_range_term: a function of the element at an offset of each value; the operands follow, or
+  // the initial element
+  //
+  // +---------------------+---------------------+---------------------+
+  // | 0..2                | 2..4                | 4..6                |
+  // | function_number     | element_offset      | operand_bytes       |
+  // +---------------------+---------------------+---------------------+
+  localparam int unsigned BatchRangeTermSize = 6;
+  localparam int unsigned BatchRangeTermFunctionNumberOffset = 0;
+  localparam int unsigned BatchRangeTermFunctionNumberBytes = 2;
+  localparam int unsigned BatchRangeTermElementOffsetOffset = 2;
+  localparam int unsigned BatchRangeTermElementOffsetBytes = 2;
+  localparam int unsigned BatchRangeTermOperandBytesOffset = 4;
+  localparam int unsigned BatchRangeTermOperandBytesBytes = 2;
+
+  typedef struct packed {
+    // bytes of the operands
+    logic [15:0] operand_bytes;
+    // the offset of the element in the value
+    logic [15:0] element_offset;
+    // the number of the function
+    logic [15:0] function_number;
+  } batch_range_term_t;
+
   // wal_file: the header of a log file
   //
   // +---------------------------------------------------------------------------------------+
@@ -1737,8 +1769,8 @@ package layout_pkg;
   } ocsm_opcode_t;
 
   // batch_operation: the first byte of an operation; the sizes that it has (key, expected value or
-  // upper bound, value: 2 bytes each), pairs_max of a range or the number of a function (2 bytes),
-  // and these parts follow
+  // upper bound, value: 2 bytes each), pairs_max of a range or the number of a function on a value (2
+  // bytes), and these parts follow
   //
   // +----------+-------------+------------+------------+--------+
   // | 7        | 6           | 5          | 4          | 3:0    |
@@ -1765,7 +1797,7 @@ package layout_pkg;
     logic same_value;
     // the sizes are omitted: each equals the previous one in the datagram
     logic same_sizes;
-    // one of the constants batch_get to batch_filter_range
+    // one of the constants batch_get to batch_range_function
     logic [3:0] opcode;
   } batch_operation_t;
 

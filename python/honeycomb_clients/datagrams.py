@@ -129,16 +129,38 @@ def select(key, number, operands):
     return Operation(layout.BATCH_FILTER, key, value=operands, number=number)
 
 
-def reduce_range(lower, upper, number, offset, initial):
-    """Folds the elements at an offset of the values from one key up to another one, which is excluded. An
-    empty key is not a bound. The outcome has one pair, with an empty key and the result."""
-    return Operation(layout.BATCH_REDUCE_RANGE, lower, upper, struct.pack("<H", offset) + initial, number)
+def term(number, offset, operands):
+    """Returns a function of the element at an offset of each value of a range: a condition if it is a
+    predicate, or the fold of `reduce_range` with its initial element."""
+    return struct.pack("<HHH", number, offset, len(operands)) + operands
 
 
-def select_range(lower, upper, number, offset, operands):
-    """Returns the pairs of such a range whose element at an offset satisfies a predicate: the operation
-    `filter_range` of the protocol."""
-    return Operation(layout.BATCH_FILTER_RANGE, lower, upper, struct.pack("<H", offset) + operands, number)
+def count_range(lower, upper, *conditions):
+    """Counts the pairs from one key up to another one, which is excluded, whose values satisfy at most eight
+    conditions. An empty key is not a bound. The outcome has one pair, with an empty key and the count as
+    u64."""
+    return _range_function(layout.BATCH_RANGE_COUNT, lower, upper, conditions)
+
+
+def reduce_range(lower, upper, fold, *conditions):
+    """Folds the elements of the values of such pairs. The outcome has one pair, with an empty key and the
+    result."""
+    return _range_function(layout.BATCH_RANGE_REDUCE, lower, upper, (fold, *conditions))
+
+
+def select_range(lower, upper, *conditions):
+    """Returns such pairs: the form `filter` of the protocol."""
+    return _range_function(layout.BATCH_RANGE_FILTER, lower, upper, conditions)
+
+
+def _range_function(form, lower, upper, terms):
+    return Operation(layout.BATCH_RANGE_FUNCTION, lower, upper, bytes([form]) + b"".join(terms))
+
+
+def _with_initial(value, initial):
+    """Returns the value of a reduction over a range with another initial element."""
+    start = 1 + layout.BatchRangeTerm.SIZE
+    return value[:start] + initial + value[start + len(initial):]
 
 
 def encode(operations):
@@ -226,8 +248,8 @@ class Client:
             if outcome.status != layout.BATCH_FOUND:
                 return
             operation = replace(operation, key=outcome.value + b"\0")
-            if operation.opcode == layout.BATCH_REDUCE_RANGE:
-                operation = replace(operation, value=operation.value[:2] + outcome.pairs[0][1])
+            if operation.value[0] == layout.BATCH_RANGE_REDUCE:
+                operation = replace(operation, value=_with_initial(operation.value, outcome.pairs[0][1]))
 
     def _hello(self):
         """Returns a new session: a token proves that this client receives at its address."""

@@ -101,15 +101,26 @@ class Operations(unittest.TestCase):
                 numbers = range(first, first + 50)
                 pairs = [(b"sum%06d" % it, pack("u16", it % 500) + pack("u32", it)) for it in numbers]
                 client.call(*[batch.put(key, value) for key, value in pairs])
-            reduce = batch.reduce_range(b"sum", b"sun", add, 2, pack("u32", 7))
+            reduce = batch.reduce_range(b"sum", b"sun", batch.term(add, 2, pack("u32", 7)))
             *parts, last = client.parts(reduce)
             self.assertEqual(([key for key, _ in last.pairs], last.status), ([b""], layout.BATCH_DONE))
             self.assertEqual(unpack("u32", last.pairs[0][1]), [7 + sum(range(count))])
             self.assertGreater(len(parts), 1)
-            select = batch.select_range(b"sum010000", b"", greater, 0, pack("u16", 497))
+            conditions = [
+                batch.term(greater, 0, pack("u16", 497)),
+                batch.term(function("less", "u32"), 2, pack("u32", 30_000)),
+            ]
+            matching = [it for it in range(10_000, 30_000) if it % 500 > 497]
+            select = batch.select_range(b"sum010000", b"", *conditions)
             keys = [key for part in client.parts(select) for key, _ in part.pairs]
-            self.assertEqual(keys, [b"sum%06d" % it for it in range(10_000, count) if it % 500 > 497])
-            wrong = batch.reduce_range(b"", b"", greater, 0, pack("u16", 0))
+            self.assertEqual(keys, [b"sum%06d" % it for it in matching])
+            counts = list(client.parts(batch.count_range(b"sum010000", b"", *conditions)))
+            self.assertGreater(len(counts), 1)
+            self.assertEqual(sum(unpack("u64", it.pairs[0][1])[0] for it in counts), len(matching))
+            fold = batch.term(add, 2, pack("u32", 0))
+            *_, last = client.parts(batch.reduce_range(b"sum010000", b"", fold, *conditions))
+            self.assertEqual(unpack("u32", last.pairs[0][1]), [sum(matching)])
+            wrong = batch.reduce_range(b"", b"", batch.term(greater, 0, pack("u16", 0)))
             self.assertEqual(client.call(wrong)[0].status, layout.BATCH_NOT_APPLICABLE)
         with Client(self.server.batch, 1) as client:
             self.assertEqual(client.call(reduce)[0].status, layout.BATCH_FAILED)

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use honeycomb_protocol::batch::{FunctionForm, Operation, RangeForm, Rejection};
+use honeycomb_protocol::batch::{FunctionForm, Operation, RangeForm, RangeFunction, RangeTerm, Rejection};
 use honeycomb_protocol::{PAYLOAD_BYTES_MAX, segment_run};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -261,53 +261,57 @@ impl Client {
         })
     }
 
-    /// Folds the elements at byte `offset` of the values of all pairs from a key up to but not including
-    /// another one, from an initial element on. An empty key is not a bound. The server executes it in parts,
-    /// each at a version of its own.
+    /// Counts the pairs from a key up to but not including another one whose values satisfy all conditions:
+    /// at most eight predicates. An empty key is not a bound. The server executes it in parts, each at a
+    /// version of its own.
     ///
     /// # Errors
-    /// [`Error::Server`] if the function does not exist, has other operands, or the table has no order;
-    /// [`Error`].
+    /// [`Error::Server`] if there are too many conditions, a function does not exist or has other operands,
+    /// or the table has no order; [`Error`].
+    pub fn count_range(&mut self, range: (&[u8], &[u8]), conditions: &[RangeTerm<'_>]) -> Result<u64, Error> {
+        let function = RangeFunction { form: RangeForm::Count, conditions: conditions.to_vec() }.bytes();
+        let (mut from, mut count, mut more) = (range.0.to_vec(), 0, true);
+        while more {
+            let add = |_: &[u8], value: &[u8]| {
+                count += value.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+            };
+            more = self.part(&mut from, range.1, &function, add)?;
+        }
+        Ok(count)
+    }
+
+    /// Folds the elements of the values of such a range with a function, from the operand of `fold` on.
+    ///
+    /// # Errors
+    /// The same as for [`Client::count_range`].
     pub fn reduce_range(
         &mut self,
-        (from, to): (&[u8], &[u8]),
-        offset: u16,
-        function: u16,
-        initial: &[u8],
+        range: (&[u8], &[u8]),
+        fold: RangeTerm<'_>,
+        conditions: &[RangeTerm<'_>],
     ) -> Result<Vec<u8>, Error> {
-        let (mut from, mut result, mut more) = (from.to_vec(), initial.to_vec(), true);
+        let (mut from, mut result, mut more) = (range.0.to_vec(), fold.operands.to_vec(), true);
         while more {
-            let arguments = [&offset.to_le_bytes()[..], &result].concat();
-            let (from_now, form) = (from.clone(), RangeForm::Reduce);
-            let operation =
-                Operation::RangeFunction { from: &from_now, to, form, function, arguments: &arguments };
-            more = self.part(&operation, &mut from, |_, value| result = value.to_vec())?;
+            let form = RangeForm::Reduce(RangeTerm { operands: &result, ..fold });
+            let function = RangeFunction { form, conditions: conditions.to_vec() }.bytes();
+            more = self.part(&mut from, range.1, &function, |_, value| result = value.to_vec())?;
         }
         Ok(result)
     }
 
-    /// Visits the pairs from a key up to but not including another one whose element at byte `offset` of the
-    /// value satisfies a predicate. An empty key is not a bound. The server executes it in parts, each at a
-    /// version of its own.
+    /// Visits the pairs of such a range.
     ///
     /// # Errors
-    /// The same as for [`Client::reduce_range`]; also if a pair is longer than a datagram.
+    /// The same as for [`Client::count_range`]; also if a pair is longer than a datagram.
     pub fn filter_range(
         &mut self,
-        (from, to): (&[u8], &[u8]),
-        offset: u16,
-        function: u16,
-        operands: &[u8],
+        range: (&[u8], &[u8]),
+        conditions: &[RangeTerm<'_>],
         mut visit: impl FnMut(&[u8], &[u8]),
     ) -> Result<(), Error> {
-        let arguments = [&offset.to_le_bytes()[..], operands].concat();
-        let (mut from, mut more) = (from.to_vec(), true);
-        while more {
-            let (from_now, form) = (from.clone(), RangeForm::Filter);
-            let operation =
-                Operation::RangeFunction { from: &from_now, to, form, function, arguments: &arguments };
-            more = self.part(&operation, &mut from, &mut visit)?;
-        }
+        let function = RangeFunction { form: RangeForm::Filter, conditions: conditions.to_vec() }.bytes();
+        let mut from = range.0.to_vec();
+        while self.part(&mut from, range.1, &function, &mut visit)? {}
         Ok(())
     }
 
@@ -315,12 +319,15 @@ impl Client {
     /// range goes on; then `from` is the key at which it does.
     fn part(
         &mut self,
-        operation: &Operation<'_>,
         from: &mut Vec<u8>,
+        to: &[u8],
+        function: &[u8],
         mut visit: impl FnMut(&[u8], &[u8]),
     ) -> Result<bool, Error> {
         let mut report = Err(Error::Unanswered);
-        self.call(&[*operation], |_, outcome| {
+        let first = std::mem::take(from);
+        let operation = Operation::RangeFunction { from: &first, to, function };
+        self.call(&[operation], |_, outcome| {
             report = match outcome {
                 Outcome::Pairs { pairs, more: false } => {
                     pairs.iter().for_each(|(key, value)| visit(key, value));

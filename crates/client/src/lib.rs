@@ -35,7 +35,9 @@ mod exchange;
 mod in_flight;
 mod outcome;
 
-pub use honeycomb_protocol::batch::{FunctionForm, Operation, RangeForm, Rejection};
+pub use honeycomb_protocol::batch::{
+    FunctionForm, Operation, RangeForm, RangeFunction, RangeTerm, Rejection,
+};
 
 pub use client::{Client, Error};
 pub use config::Config;

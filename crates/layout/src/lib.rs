@@ -388,15 +388,22 @@ pub const BATCH_REDUCE: usize = 11;
 /// operands.
 pub const BATCH_FILTER: usize = 12;
 
-/// Operation: fold the elements at an offset of all values from the key up to the upper bound,
-/// which may both be empty; the value of the operation is the offset (2 bytes) and the initial
-/// element.
-pub const BATCH_REDUCE_RANGE: usize = 13;
+/// Operation: a function over the pairs from the key up to the upper bound, which may both be
+/// empty; the value of the operation is its form (1 byte) and batch_range_term structures: the fold
+/// of a reduction, then conditions.
+pub const BATCH_RANGE_FUNCTION: usize = 13;
 
-/// Operation: the pairs from the key up to the upper bound, which may both be empty, whose element
-/// at an offset satisfies a predicate; the value of the operation is the offset (2 bytes) and the
-/// operands.
-pub const BATCH_FILTER_RANGE: usize = 14;
+/// Form: the number of pairs that satisfy all conditions.
+pub const BATCH_RANGE_COUNT: usize = 1;
+
+/// Form: the pairs that satisfy all conditions.
+pub const BATCH_RANGE_FILTER: usize = 2;
+
+/// Form: the fold of the elements of the pairs that satisfy all conditions.
+pub const BATCH_RANGE_REDUCE: usize = 3;
+
+/// Maximum number of conditions of a function over a range.
+pub const BATCH_RANGE_CONDITIONS_MAX: usize = 8;
 
 /// Item: a write has taken effect, or a range is complete.
 pub const BATCH_DONE: usize = 0;
@@ -1358,6 +1365,43 @@ pub mod batch_header {
         let end = end + POSITION_BYTES;
         assert!(STATUS_OFFSET == end);
         let end = end + STATUS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// A function of the element at an offset of each value; the operands follow, or the initial
+/// element.
+///
+/// ```text
+/// +---------------------+---------------------+---------------------+
+/// | 0..2                | 2..4                | 4..6                |
+/// | function_number     | element_offset      | operand_bytes       |
+/// +---------------------+---------------------+---------------------+
+/// ```
+pub mod batch_range_term {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 6;
+    /// The number of the function.
+    pub const FUNCTION_NUMBER_OFFSET: usize = 0;
+    /// Bytes of `function_number`.
+    pub const FUNCTION_NUMBER_BYTES: usize = 2;
+    /// The offset of the element in the value.
+    pub const ELEMENT_OFFSET_OFFSET: usize = 2;
+    /// Bytes of `element_offset`.
+    pub const ELEMENT_OFFSET_BYTES: usize = 2;
+    /// Bytes of the operands.
+    pub const OPERAND_BYTES_OFFSET: usize = 4;
+    /// Bytes of `operand_bytes`.
+    pub const OPERAND_BYTES_BYTES: usize = 2;
+
+    const _: () = {
+        let end = 0;
+        assert!(FUNCTION_NUMBER_OFFSET == end);
+        let end = end + FUNCTION_NUMBER_BYTES;
+        assert!(ELEMENT_OFFSET_OFFSET == end);
+        let end = end + ELEMENT_OFFSET_BYTES;
+        assert!(OPERAND_BYTES_OFFSET == end);
+        let end = end + OPERAND_BYTES_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -3000,8 +3044,8 @@ pub mod ocsm_opcode {
 }
 
 /// The first byte of an operation; the sizes that it has (key, expected value or upper bound,
-/// value: 2 bytes each), pairs_max of a range or the number of a function (2 bytes), and these
-/// parts follow.
+/// value: 2 bytes each), pairs_max of a range or the number of a function on a value (2 bytes), and
+/// these parts follow.
 ///
 /// ```text
 /// +----------+-------------+------------+------------+--------+
@@ -3058,7 +3102,7 @@ pub mod batch_operation {
         assert!(BITS == end);
     };
 
-    /// One of the constants batch_get to batch_filter_range.
+    /// One of the constants batch_get to batch_range_function.
     #[inline]
     pub const fn opcode(word: u64) -> u64 {
         super::extract(word, OPCODE_SHIFT, OPCODE_MASK)

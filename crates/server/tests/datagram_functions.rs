@@ -6,7 +6,9 @@ mod common;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use honeycomb_client::{Client, Config as ClientConfig, FunctionForm, Operation, Outcome, RangeForm};
+use honeycomb_client::{
+    Client, Config as ClientConfig, FunctionForm, Operation, Outcome, RangeForm, RangeFunction, RangeTerm,
+};
 use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::batch::{Header, Item, Items, Kind, RequestDatagram};
 use honeycomb_server::{Config, Datagrams};
@@ -32,6 +34,16 @@ fn number(function: BuiltIn, element: Element) -> u16 {
 
 fn bytes(numbers: &[u16]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn term(offset: u16, function: u16, operands: &[u8]) -> RangeTerm<'_> {
+    RangeTerm { offset, function, operands }
+}
+
+/// The bytes of a reduction without conditions.
+fn reduction(function: u16, operands: &[u8]) -> Vec<u8> {
+    let form = RangeForm::Reduce(term(0, function, operands));
+    RangeFunction { form, conditions: Vec::new() }.bytes()
 }
 
 fn outcome(client: &mut Client, operation: &Operation<'_>) -> String {
@@ -216,7 +228,7 @@ fn a_repeated_update_is_answered_but_not_executed_again() {
     }
 }
 
-/// Sums, and filters with many and with few matching pairs, of ranges that one operation does not visit as a
+/// Sums, counts, and filters with many and with few matching pairs, of ranges that one operation does not visit as a
 /// whole, beside loops.
 #[test]
 fn functions_of_ranges_agree_with_loops() {
@@ -230,23 +242,34 @@ fn functions_of_ranges_agree_with_loops() {
     client.call(&puts, |_, outcome| assert_eq!(outcome, Outcome::Done)).unwrap();
     client.put(b"z", b"short").unwrap();
     let (add, least) = (number(BuiltIn::Add, Element::U32), number(BuiltIn::Minimum, Element::U32));
-    let greater = number(BuiltIn::Greater, Element::U8);
+    let [greater, equal] = [BuiltIn::Greater, BuiltIn::Equal].map(|function| number(function, Element::U8));
+    let five = 5_u32.to_le_bytes();
     for (from, to) in [(0, PAIRS), (17, 18), (1000, 1000), (30_000, 49_999)] {
         let sum = (from..to).fold(5_u32, u32::wrapping_add);
         let range = (&key(from)[..], &key(to)[..]);
-        assert_eq!(client.reduce_range(range, 2, add, &5_u32.to_le_bytes()).unwrap(), sum.to_le_bytes());
+        let fold = term(2, add, &five);
+        assert_eq!(client.reduce_range(range, fold, &[]).unwrap(), sum.to_le_bytes());
+        assert_eq!(client.count_range(range, &[]).unwrap(), u64::from(to - from));
         for bound in [100, 254, 255] {
             let mut found = Vec::new();
             let note = |key: &[u8], value: &[u8]| found.push((key.to_vec(), value.to_vec()));
-            client.filter_range(range, 0, greater, &[bound], note).unwrap();
+            let operands = [bound];
+            let (above, nine) = (term(0, greater, &operands), term(1, equal, &[9]));
+            client.filter_range(range, &[above, nine], note).unwrap();
             let expected = &pairs[from as usize..to as usize];
             let mut expected = expected.iter().filter(|(_, value)| value[0] > bound);
             assert!(found.iter().eq(expected.by_ref()), "{from}..{to} above {bound}");
+            assert_eq!(client.count_range(range, &[above, nine]).unwrap(), found.len() as u64);
+            assert_eq!(client.count_range(range, &[above, term(1, equal, &[8])]).unwrap(), 0);
+            let numbers = (from..to).filter(|number| *number as u8 > bound);
+            let sum = numbers.fold(5_u32, u32::wrapping_add).to_le_bytes();
+            assert_eq!(client.reduce_range(range, fold, &[nine, above]).unwrap(), sum);
         }
     }
-    let all = client.reduce_range((b"", b""), 2, least, &9_u32.to_le_bytes()).unwrap();
+    let nine = 9_u32.to_le_bytes();
+    let all = client.reduce_range((b"", b""), term(2, least, &nine), &[]).unwrap();
     assert_eq!(all, 0_u32.to_le_bytes());
-    assert_eq!(client.reduce_range((&key(PAIRS), b""), 2, add, &[1; 4]).unwrap(), [1; 4]);
+    assert_eq!(client.reduce_range((&key(PAIRS), b""), term(2, add, &[1; 4]), &[]).unwrap(), [1; 4]);
 }
 
 #[test]
@@ -254,9 +277,8 @@ fn functions_of_ranges_see_living_pairs_before_the_writes_of_their_packet() {
     let running = start();
     let (mut client, mut redis) = (client_of(&running, 0), RedisClient::connect(&running));
     dialogue(&mut redis, &[("SET a \x01 PX 50", "OK"), ("SET b \x02", "OK")]);
-    let (from, to, form) = (&b""[..], &b""[..], RangeForm::Reduce);
-    let function = number(BuiltIn::Add, Element::U8);
-    let sum = Operation::RangeFunction { from, to, form, function, arguments: &[0, 0, 0] };
+    let function = reduction(number(BuiltIn::Add, Element::U8), &[0]);
+    let sum = Operation::RangeFunction { from: b"", to: b"", function: &function };
     let mut texts = Vec::new();
     client
         .call(&[Operation::Put { key: b"c", value: &[9] }, sum], |_, it| texts.push(format!("{it:?}")))
@@ -271,17 +293,35 @@ fn functions_of_ranges_see_living_pairs_before_the_writes_of_their_packet() {
 fn invalid_functions_of_ranges() {
     let running = start();
     let (add, less) = (number(BuiltIn::Add, Element::U8), number(BuiltIn::Less, Element::U8));
-    let cases: [(RangeForm, u16, &[u8]); 5] = [
-        (RangeForm::Reduce, add, b""),
-        (RangeForm::Reduce, add, b"\0\0"),
-        (RangeForm::Reduce, less, b"\0\0\0"),
-        (RangeForm::Filter, add, b"\0\0\0"),
-        (RangeForm::Filter, less, b"\0\0\0\0"),
+    let with = |form, condition| RangeFunction { form, conditions: vec![condition] }.bytes();
+    let cases = [
+        b"".to_vec(),
+        b"\x09".to_vec(),
+        b"\x03".to_vec(),
+        [&reduction(add, b"\0")[..], b"\0"].concat(),
+        reduction(add, b""),
+        reduction(less, b"\0"),
+        with(RangeForm::Reduce(term(0, add, b"\0")), term(0, add, b"\0")),
+        with(RangeForm::Filter, term(0, add, b"\0")),
+        with(RangeForm::Count, term(0, less, b"\0\0")),
     ];
-    for (form, function, arguments) in cases {
-        let operation = Operation::RangeFunction { from: b"", to: b"", form, function, arguments };
+    for function in cases {
+        let operation = Operation::RangeFunction { from: b"", to: b"", function: &function };
         assert_eq!(outcome(&mut client_of(&running, 0), &operation), "NotApplicable", "{operation:?}");
         assert_eq!(outcome(&mut client_of(&running, 1), &operation), "Failed", "{operation:?}");
+    }
+}
+
+#[test]
+fn functions_of_ranges_have_at_most_eight_conditions() {
+    let running = start();
+    let mut client = client_of(&running, 0);
+    client.put(b"a", &[7]).unwrap();
+    let condition = term(0, number(BuiltIn::Less, Element::U8), &[9]);
+    for (conditions, allowed) in [(7, true), (8, true), (9, false)] {
+        let conditions = vec![condition; conditions];
+        let count = client.count_range((b"", b""), &conditions);
+        assert_eq!(count.ok(), allowed.then_some(1), "{}", conditions.len());
     }
 }
 
@@ -293,9 +333,8 @@ fn functions_of_ranges_are_bounded_in_a_packet() {
     let keys: Vec<_> = (0..20_000_u32).map(u32::to_be_bytes).collect();
     let puts: Vec<_> = keys.iter().map(|key| Operation::Put { key, value: &[1, 0] }).collect();
     client.call(&puts, |_, outcome| assert_eq!(outcome, Outcome::Done)).unwrap();
-    let function = number(BuiltIn::Add, Element::U16);
-    let (form, arguments) = (RangeForm::Reduce, &[0; 4]);
-    let count = Operation::RangeFunction { from: b"", to: b"", form, function, arguments };
+    let function = reduction(number(BuiltIn::Add, Element::U16), &[0; 2]);
+    let count = Operation::RangeFunction { from: b"", to: b"", function: &function };
     for (operations, pages) in [(1, 16), (2, 8), (5, 3), (16, 1), (20, 1)] {
         let mut counts = vec![None; operations];
         let note = |index: usize, outcome: Outcome<'_>| match outcome {

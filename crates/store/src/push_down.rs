@@ -110,9 +110,17 @@ impl PushDown<'_> {
     /// [`Error::Function`] if a condition is invalid; [`Error::TooManySnapshots`],
     /// [`Error::SnapshotTooOld`].
     pub fn count(&self) -> Result<u64, Error> {
+        self.count_part(usize::MAX).map(|part| part.result)
+    }
+
+    /// As [`PushDown::count`], for at most the first `pages` pages of 1,024 pairs of the range.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`].
+    pub fn count_part(&self, pages: usize) -> Result<RangePart<u64>, Error> {
         let mut count = Count::default();
-        self.visit_values(usize::MAX, &mut count)?;
-        Ok(count.0)
+        let last = self.visit_values(pages, &mut count)?;
+        Ok(RangePart { result: count.0, last })
     }
 
     /// Folds the elements at byte `offset` of all values, in the order of the keys, with the function of a

@@ -121,8 +121,11 @@ names! {
         batch_update_vector_with_vector: BATCH_UPDATE_VECTOR_WITH_VECTOR,
         batch_reduce: BATCH_REDUCE,
         batch_filter: BATCH_FILTER,
-        batch_reduce_range: BATCH_REDUCE_RANGE,
-        batch_filter_range: BATCH_FILTER_RANGE,
+        batch_range_function: BATCH_RANGE_FUNCTION,
+        batch_range_count: BATCH_RANGE_COUNT,
+        batch_range_filter: BATCH_RANGE_FILTER,
+        batch_range_reduce: BATCH_RANGE_REDUCE,
+        batch_range_conditions_max: BATCH_RANGE_CONDITIONS_MAX,
         batch_done: BATCH_DONE,
         batch_found: BATCH_FOUND,
         batch_pair: BATCH_PAIR,
@@ -264,6 +267,11 @@ names! {
             attempt: ATTEMPT_OFFSET, ATTEMPT_BYTES, 1,
             position: POSITION_OFFSET, POSITION_BYTES, 1,
             status: STATUS_OFFSET, STATUS_BYTES, 1,
+        }
+        batch_range_term {
+            function_number: FUNCTION_NUMBER_OFFSET, FUNCTION_NUMBER_BYTES, 1,
+            element_offset: ELEMENT_OFFSET_OFFSET, ELEMENT_OFFSET_BYTES, 1,
+            operand_bytes: OPERAND_BYTES_OFFSET, OPERAND_BYTES_BYTES, 1,
         }
         wal_file {
             magic: MAGIC_OFFSET, MAGIC_BYTES, 1,

@@ -69,28 +69,15 @@ pub enum Operation<'a> {
         /// The operands, the vector or the initial element, little-endian.
         operands: &'a [u8],
     },
-    /// Applies a function to the elements at an offset of all values of a range, at one version.
+    /// Applies a function to all pairs of a range, at one version.
     RangeFunction {
         /// The key at which the range begins. If it is empty, the range begins at the smallest key.
         from: &'a [u8],
         /// The key before which the range ends. If it is empty, the range ends after the greatest key.
         to: &'a [u8],
-        /// The way in which the function is applied.
-        form: RangeForm,
-        /// The number of the function, as in the library.
-        function: u16,
-        /// The offset of the elements in two bytes, and the operands or the initial element, little-endian.
-        arguments: &'a [u8],
+        /// The bytes of a [`RangeFunction`](crate::batch::RangeFunction).
+        function: &'a [u8],
     },
-}
-
-/// The way in which a function is applied to the values of a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RangeForm {
-    /// Returns the fold of the elements, from an initial element on.
-    Reduce,
-    /// Returns the pairs whose element satisfies a predicate.
-    Filter,
 }
 
 /// The way in which a function is applied to the elements of a value.
@@ -186,13 +173,9 @@ impl<'a> Operation<'a> {
             Self::Function { form, function, operands, .. } => {
                 (form.opcode() as u64, Parts { value: Some(operands), number: Some(function), ..plain })
             }
-            Self::RangeFunction { to, form, function, arguments, .. } => {
-                let opcode = match form {
-                    RangeForm::Reduce => constants::BATCH_REDUCE_RANGE,
-                    RangeForm::Filter => constants::BATCH_FILTER_RANGE,
-                };
-                let (expected, value, number) = (Some(to), Some(arguments), Some(function));
-                (opcode as u64, Parts { expected, value, number, ..plain })
+            Self::RangeFunction { to, function, .. } => {
+                let (expected, value) = (Some(to), Some(function));
+                (constants::BATCH_RANGE_FUNCTION as u64, Parts { expected, value, ..plain })
             }
         }
     }
@@ -210,20 +193,16 @@ impl<'a> Operation<'a> {
         }
         let is_range = opcode == constants::BATCH_RANGE;
         let form = FunctionForm::of_opcode(opcode);
-        let range_form = match opcode {
-            constants::BATCH_REDUCE_RANGE => Some(RangeForm::Reduce),
-            constants::BATCH_FILTER_RANGE => Some(RangeForm::Filter),
-            _ => None,
-        };
-        let known = (constants::BATCH_GET..=constants::BATCH_FILTER_RANGE).contains(&opcode);
+        let is_range_function = opcode == constants::BATCH_RANGE_FUNCTION;
+        let known = (constants::BATCH_GET..=constants::BATCH_RANGE_FUNCTION).contains(&opcode);
         if !known || (directed && !is_range) || (floor_start && backward) {
             return Err(Malformed::FirstByte(first));
         }
         let part_set = PartSet {
             key: true,
-            expected: opcode == constants::BATCH_COMPARE_AND_SWAP || range_form.is_some(),
+            expected: opcode == constants::BATCH_COMPARE_AND_SWAP || is_range_function,
             value: !is_range && opcode != constants::BATCH_DELETE,
-            number: is_range || form.is_some() || range_form.is_some(),
+            number: is_range || form.is_some(),
         };
         let parts = decoder.parts(first, part_set)?;
         let (key, value) = (parts.key.unwrap_or_default(), parts.value.unwrap_or_default());
@@ -231,16 +210,15 @@ impl<'a> Operation<'a> {
         if let Some(form) = form {
             return Ok(Self::Function { key, form, function: number, operands: value });
         }
-        if let Some(form) = range_form {
-            let (from, to) = (key, expected);
-            return Ok(Self::RangeFunction { from, to, form, function: number, arguments: value });
-        }
         Ok(match opcode {
             constants::BATCH_PUT => Self::Put { key, value },
             constants::BATCH_INSERT => Self::Insert { key, value },
             constants::BATCH_UPDATE => Self::Update { key, value },
             constants::BATCH_DELETE => Self::Delete(key),
             constants::BATCH_COMPARE_AND_SWAP => Self::CompareAndSwap { key, expected, value },
+            constants::BATCH_RANGE_FUNCTION => {
+                Self::RangeFunction { from: key, to: expected, function: value }
+            }
             _ => Self::Range { from: key, pairs_max: number, floor_start, backward },
         })
     }
@@ -338,7 +316,7 @@ pub(crate) mod tests {
     /// Owned operations. They have few different sizes, so that some repeat.
     pub(crate) fn any_operation() -> impl Strategy<Value = (u8, Vec<u8>, Vec<u8>, Vec<u8>, u16)> {
         let bytes = || prop::collection::vec(0..3_u8, 0..4);
-        (0..16_u8, bytes(), bytes(), bytes(), any::<u16>())
+        (0..15_u8, bytes(), bytes(), bytes(), any::<u16>())
     }
 
     pub(crate) fn borrowed(
@@ -351,13 +329,7 @@ pub(crate) mod tests {
             3 => Operation::Update { key, value },
             4 => Operation::Delete(key),
             5 => Operation::CompareAndSwap { key, expected, value },
-            form @ 14.. => Operation::RangeFunction {
-                from: key,
-                to: expected,
-                form: if *form == 14 { RangeForm::Reduce } else { RangeForm::Filter },
-                function: *pairs_max,
-                arguments: value,
-            },
+            14.. => Operation::RangeFunction { from: key, to: expected, function: value },
             form @ 9.. => Operation::Function {
                 key,
                 form: FunctionForm::ALL[usize::from(form - 9)],
@@ -413,7 +385,8 @@ pub(crate) mod tests {
     fn invalid_operations_are_rejected() {
         let of = |count, bytes: &'static [u8]| Operations::new(count, bytes).collect::<Result<Vec<_>, _>>();
         assert_eq!(of(1, b"\x0f\x01\0a"), Err(Malformed::FirstByte(15)));
-        assert_eq!(of(1, b"\x4d\x01\0\x01\0\x02\0\0\0ab\0\0"), Err(Malformed::FirstByte(0x4d)));
+        assert_eq!(of(1, b"\x0e\x01\0\x01\0\x01\0abc"), Err(Malformed::FirstByte(14)));
+        assert_eq!(of(1, b"\x4d\x01\0\x01\0\x01\0abc"), Err(Malformed::FirstByte(0x4d)));
         assert_eq!(of(1, b"\x48\x01\0\0\0\0\0a"), Err(Malformed::FirstByte(0x48)));
         assert_eq!(of(1, b"\x08\x01\0\0\0\x07"), Err(Malformed::Truncated));
         assert_eq!(of(1, b"\x00\x01\0a"), Err(Malformed::FirstByte(0)));

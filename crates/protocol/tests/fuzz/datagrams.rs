@@ -15,6 +15,8 @@ const HEADER_TOKENS: &[u8] =
 const BATCH_TOKENS: &[u8] =
     b"\0|\x01|\x02|\x03|\x04|\x05|\x06|\x07|\x0b|\x11|\x12|\x21|\x22|\x26|\x32|\x36|\x40|\x47|\
     \x87|\xc7|\x01\0|\x02\0|\xff\xff|abc";
+/// Forms, sizes and operands.
+const RANGE_FUNCTION_TOKENS: &[u8] = b"\x01|\x02|\x03|\x04|\0|\x01\0|\x07\0|\xff\xff|abc";
 const WINDOW_TOKENS: &[u8] =
     b"\0|\x01|\xff|\0\0\0\0\0\0\0\0|\xff\xff\xff\xff\xff\xff\xff\xff|\x40\0\0\0\0\0\0\0|\x80";
 
@@ -26,6 +28,11 @@ fn batch_headers() {
 #[test]
 fn batch_operations() {
     feed(BATCH_TOKENS, encoded_operations, |_, bytes| are_operations(bytes));
+}
+
+#[test]
+fn batch_range_functions() {
+    feed(RANGE_FUNCTION_TOKENS, encoded_range_function, |_, bytes| is_range_function(bytes));
 }
 
 #[test]
@@ -106,13 +113,7 @@ fn encoded_operations(rng: &mut StdRng) -> Vec<u8> {
                 function: rng.random(),
                 operands: value,
             },
-            8 => batch::Operation::RangeFunction {
-                from: key,
-                to: any_part(rng, &bytes),
-                form: if how == 0 { batch::RangeForm::Reduce } else { batch::RangeForm::Filter },
-                function: rng.random(),
-                arguments: value,
-            },
+            8 => batch::Operation::RangeFunction { from: key, to: any_part(rng, &bytes), function: value },
             _ => batch::Operation::Range {
                 from: key,
                 pairs_max: rng.random(),
@@ -123,6 +124,29 @@ fn encoded_operations(rng: &mut StdRng) -> Vec<u8> {
         assert!(requests.push(&operation));
     }
     counted(requests.datagram(batch::Header::of(batch::Kind::Request)))
+}
+
+/// The value of a function over a range.
+fn encoded_range_function(rng: &mut StdRng) -> Vec<u8> {
+    let operands = random_bytes(rng, 20);
+    let mut term = || batch::RangeTerm {
+        offset: rng.random(),
+        function: rng.random(),
+        operands: &operands[random_part(rng, operands.len())],
+    };
+    let conditions: Vec<_> = (0..4).map(|_| term()).collect();
+    let forms = [batch::RangeForm::Count, batch::RangeForm::Filter, batch::RangeForm::Reduce(term())];
+    let (form, count) = (pick(rng, &forms), rng.random_range(0..=conditions.len()));
+    batch::RangeFunction { form, conditions: conditions[..count].to_vec() }.bytes()
+}
+
+/// Returns whether the bytes are a function over a range. Encoding it again returns them.
+fn is_range_function(bytes: &[u8]) -> bool {
+    let function = batch::RangeFunction::parse(bytes);
+    if let Some(function) = &function {
+        assert_eq!(function.bytes(), bytes);
+    }
+    function.is_some()
 }
 
 /// Bytes with many equal parts, so that the encoder omits repetitions.
