@@ -4,10 +4,11 @@
 //! exchange slabs with the pool in groups, so that most allocations do not touch the pool. If the pool has
 //! no slab of a class, it splits a larger one; if it has none, it takes a page from the memory. Merging is
 //! lazy: each time a cache returns a group, the pool merges the free slabs of one page that has got some
-//! since its last merge, and gives a page without slabs in use back to the memory.
+//! since its last merge, and gives a page without slabs in use back to the memory. Steps of maintenance do
+//! the rest while no cache exchanges slabs with the pool, so a table that is idle keeps no free pages.
 //!
 //! 1. `caches[i]`: only under its lock. A thread locks the cache of its number, and all in turn if the
-//!    memory is full.
+//!    memory is full or the table is idle.
 //! 2. `pool`: only under its lock. A thread that holds a cache may lock the pool, but not the reverse.
 //! 3. A caller that allocates a slab owns it, and frees it at most once, when no bucket refers to it. A
 //!    reader may still load its words: it discards them, because the sequence lock of the stripe has
@@ -53,6 +54,10 @@ struct Pool {
     unmerged: BTreeSet<u32>,
     /// The page that was merged last.
     cursor: u32,
+    /// Whether a cache has exchanged slabs with the pool since the last step of maintenance.
+    is_in_use: bool,
+    /// The number of caches that maintenance has emptied since then.
+    emptied: usize,
     #[cfg(test)]
     merges: usize,
 }
@@ -118,6 +123,7 @@ impl Slabs {
             let group = cache.0[class].split_off(CACHE_MAX + 1 - GROUP);
             drop(cache);
             let mut pool = lock(&self.pool.0);
+            pool.is_in_use = true;
             pool.put_all(class, &group);
             pool.merge_next(memory);
         }
@@ -126,15 +132,38 @@ impl Slabs {
     /// Returns the slabs of all caches to the pool, merges all pages, and gives free pages back to the
     /// memory.
     pub(crate) fn flush(&self, memory: &Memory) {
-        for cache in &self.caches {
-            let cache = std::mem::take(&mut *lock(&cache.0));
-            let mut pool = lock(&self.pool.0);
-            for (class, slabs) in cache.0.iter().enumerate() {
-                pool.put_all(class, slabs);
-            }
-        }
+        (0..CACHES).for_each(|number| self.empty(number));
         let mut pool = lock(&self.pool.0);
         while pool.merge_next(memory) {}
+    }
+
+    /// Executes a step of maintenance: empties a cache, or merges up to `pages` pages. Does nothing if the
+    /// slabs were in use since the previous step, because the caches would fill again and merged slabs would
+    /// be split again. Returns whether a further step would find work now.
+    pub(crate) fn maintain(&self, memory: &Memory, pages: usize) -> bool {
+        let mut pool = lock(&self.pool.0);
+        if std::mem::take(&mut pool.is_in_use) {
+            pool.emptied = 0;
+            return false;
+        }
+        if pool.emptied < CACHES {
+            let number = pool.emptied;
+            pool.emptied += 1;
+            drop(pool);
+            self.empty(number);
+            return true;
+        }
+        let has_merged_all = !(0..pages).all(|_| pool.merge_next(memory));
+        !has_merged_all && !pool.unmerged.is_empty()
+    }
+
+    /// Returns the slabs of a cache to the pool.
+    fn empty(&self, number: usize) {
+        let cache = std::mem::take(&mut *lock(&self.caches[number].0));
+        let mut pool = lock(&self.pool.0);
+        for (class, slabs) in cache.0.iter().enumerate() {
+            pool.put_all(class, slabs);
+        }
     }
 
     /// Counts the bytes by their use. Exact while no thread allocates or frees slabs.
@@ -173,6 +202,7 @@ impl Slabs {
     /// Takes a group of slabs from the pool for an empty cache, and one of them for the caller.
     fn refill(&self, memory: &Memory, cache: &mut Vec<u32>, class: usize) -> Result<u32, MemoryError> {
         let mut pool = lock(&self.pool.0);
+        pool.is_in_use = true;
         pool.take_group(class, cache);
         if cache.is_empty() {
             pool.add_page(memory)?;
@@ -425,6 +455,28 @@ mod tests {
         slabs.free(&memory, 2, slab);
         slabs.free(&memory, 2, slab);
         slabs.flush(&memory);
+    }
+
+    /// Steps merge a bounded number of pages, and only while no cache exchanges slabs with the pool.
+    #[test]
+    fn maintenance_gives_the_pages_of_idle_slabs_back() {
+        let (memory, slabs) = (memory(8), Slabs::new());
+        let state = || (slabs.usage(), lock(&slabs.pool.0).merges);
+        for round in 0..2 {
+            let all: Vec<u32> = std::iter::from_fn(|| slabs.allocate(&memory, 0).ok()).collect();
+            assert_eq!(all.len(), 8 * PAGE_UNITS as usize, "round {round}");
+            assert!(!slabs.maintain(&memory, 1), "the slabs were in use");
+            all.iter().for_each(|slab| slabs.free(&memory, 0, *slab));
+            let mut before = state();
+            assert!(before.0.page_bytes > 0 && !slabs.maintain(&memory, 1), "the slabs were in use again");
+            assert_eq!(state(), before);
+            while slabs.maintain(&memory, 1) {
+                assert!(state().1 <= before.1 + 1, "a page each step");
+                before = state();
+            }
+            assert_eq!(slabs.usage(), SlabUsage::default(), "round {round}");
+            memory.reclaim();
+        }
     }
 
     /// A page whose slabs have been freed is given back within a bounded number of frees.

@@ -119,6 +119,13 @@ impl<M: Deref<Target = Memory>> Table<M> {
         slots * bucket::SIZE / BUCKET_SLOTS + slabs.pool_bytes + slabs.cached_bytes
     }
 
+    /// Executes a step of maintenance: merges free slabs of up to `pages` pages, and gives free pages back to
+    /// the memory. Does nothing if operations have needed many slabs or freed many since the previous step.
+    /// Returns whether a further step would find work now.
+    pub fn maintain(&self, pages: usize) -> bool {
+        self.index.slabs.maintain(&self.memory, pages)
+    }
+
     /// Merges all free slabs and gives free pages back to the memory. It takes time in proportion to the size
     /// of the table.
     pub fn merge_slabs(&self) {

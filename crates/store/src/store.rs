@@ -189,10 +189,11 @@ impl Store {
     /// leaves that deletes left sparse, and the reclaiming of retired memory. It visits about `leaves`
     /// leaves, each for up to a microsecond, and merges adjacent leaves that fit into fewer, which takes some
     /// microseconds each. It also frees the memory of [cleared](UnorderedTable::clear) tables: of about
-    /// `leaves` chains of buckets. Returns true if more work is due now.
+    /// `leaves` chains of buckets. It also merges free slabs of about `leaves` pages of unordered tables that
+    /// were idle since the previous call, and gives free pages back. Returns true if more work is due now.
     ///
-    /// Every 32nd write of a thread and each write that finds no room do the same work, so a program that
-    /// writes regularly need not call this. After it has returned false, the nodes occupy at most twice the
+    /// Every 32nd write of a thread and each write that finds no room do the same work, except for that on
+    /// unordered tables, so a program that writes regularly need not call this for ordered tables. After it has returned false, the nodes occupy at most twice the
     /// memory that the same pairs occupy after a bulk load, plus the space of recent deletes: a 64th of the
     /// bytes of all nodes, and 64 KiB.
     ///
@@ -211,7 +212,9 @@ impl Store {
     /// # Ok::<(), honeycomb_store::Error>(())
     /// ```
     pub fn maintain(&self, leaves: usize) -> bool {
-        let more = self.state.compaction.maintain(&self.state, leaves) | self.state.free_cleared(leaves);
+        let more = self.state.compaction.maintain(&self.state, leaves)
+            | self.state.free_cleared(leaves)
+            | self.state.merge_slabs(leaves);
         self.state.forest.memory().reclaim();
         more
     }

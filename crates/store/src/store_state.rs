@@ -293,6 +293,13 @@ impl StoreState {
         !all.is_empty()
     }
 
+    /// Merges free slabs of about `pages` pages of idle unordered tables. Returns whether more work is due.
+    pub(crate) fn merge_slabs(&self, pages: usize) -> bool {
+        let directory = self.directory.read();
+        let mut unordered = directory.values().filter_map(|entry| entry.unordered().ok());
+        unordered.any(|entry| entry.table.maintain(pages))
+    }
+
     fn lock_cleared(&self) -> MutexGuard<'_, Vec<Cleared>> {
         self.cleared.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -512,6 +512,22 @@ fn maintenance_frees_the_memory_of_a_cleared_table_in_steps() {
     assert!(store.statistics().memory.table_page_bytes < full / 10);
 }
 
+/// A table that is idle after deletes keeps no page of slabs.
+#[test]
+fn maintenance_gives_the_pages_of_an_idle_table_back() {
+    let store = Store::open(Config { memory_bytes: 32 * MIB, ..Config::default() }).unwrap();
+    let table = open(&store);
+    for number in 0..5000_u32 {
+        table.put(&number.to_le_bytes(), &[1; 100]).unwrap();
+    }
+    (0..5000_u32).for_each(|number| assert!(table.delete(&number.to_le_bytes()).unwrap()));
+    let slab_bytes = || store.statistics().tables[0].unordered.unwrap().slab_bytes;
+    while store.maintain(1) {}
+    assert!(slab_bytes() > 0, "the table was in use until the first step");
+    while store.maintain(1) {}
+    assert_eq!(slab_bytes(), 0);
+}
+
 #[test]
 fn a_batch_reads_both_kinds_within_its_limits() {
     let store = store();
