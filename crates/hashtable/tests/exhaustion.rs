@@ -6,7 +6,7 @@ use honeycomb_hashtable::{Answers, Error, Functions, Operation, Request, TableCo
 use honeycomb_memory::{Faults, Memory, MemoryConfig, MemoryError};
 use honeycomb_testing::{Random, seed};
 
-use common::{Answer, Model, OwnedOperation, answer, assert_agrees, memory, operation, table};
+use common::{Answer, Model, OwnedOperation, TestTable, answer, assert_agrees, memory, operation, table};
 
 fn is_exhausted<T, E: std::borrow::Borrow<Error>>(result: &Result<T, E>) -> bool {
     let exhausted = |error: &E| matches!(error.borrow(), Error::Memory(MemoryError::Exhausted { .. }));
@@ -59,6 +59,83 @@ fn a_failed_allocation_changes_nothing() {
     }
     assert_eq!(memory.accounting().live_values as u64, table.verify().unwrap().overflow_pairs);
     memory.accounting().assert_complete();
+}
+
+/// Makes each allocation of a batch fail in turn. Each request either has failed, and then has no effect, or
+/// agrees with an execution one by one.
+#[test]
+fn a_failed_allocation_of_a_batch_fails_single_requests() {
+    let mut random = Random::new(seed());
+    let faults = Faults::default();
+    let config = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
+    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..config }).unwrap();
+    let config = TableConfig { buckets: 2, fill_percent: Some(70), ..TableConfig::default() };
+    let table = table(&memory, &config);
+    // Failures of batches without functions, which execute in order, and of others.
+    let (mut model, mut failures) = (Model::default(), [0, 0]);
+    for step in 0..3000 {
+        let (batch, has_functions) = batch(&mut random);
+        let before = model.clone();
+        for fault in 0.. {
+            restore(&table, &before, &batch);
+            model = before.clone();
+            if step % 3 == 0 {
+                table.merge_slabs();
+            }
+            let seen = faults.seen();
+            faults.set(fault);
+            failures[usize::from(has_functions)] += execute(&table, &mut model, &batch);
+            faults.clear();
+            if faults.seen() <= seen + fault {
+                break;
+            }
+        }
+        assert_eq!(table.verify().unwrap().pair_bytes, model.bytes(), "step {step}");
+    }
+    assert!(failures.iter().all(|count| *count > 500), "{failures:?} failures");
+    memory.reclaim();
+    assert_eq!(memory.accounting().live_values as u64, table.verify().unwrap().overflow_pairs);
+    memory.accounting().assert_complete();
+}
+
+type KeyOperation = (Vec<u8>, OwnedOperation);
+
+/// Returns 1 to 30 operations on few keys, and whether some have functions.
+fn batch(random: &mut Random) -> (Vec<KeyOperation>, bool) {
+    let (count, with_functions) = (1 + random.below(30), random.chance(50));
+    let mut batch = Vec::new();
+    while batch.len() < count {
+        let (key, operation) = (common::key(random.below(100)), operation(random));
+        if with_functions || !operation.has_function() {
+            batch.push((key, operation));
+        }
+    }
+    let has_functions = batch.iter().any(|(_, operation)| operation.has_function());
+    (batch, has_functions)
+}
+
+/// Gives the keys of a batch the values of a model.
+fn restore(table: &TestTable<'_>, model: &Model, batch: &[KeyOperation]) {
+    for (key, _) in batch {
+        let operation = model.get(key).map_or(Operation::Delete, |value| Operation::Put(value));
+        table.apply(key, operation, &mut Vec::new()).unwrap();
+    }
+}
+
+/// Executes a batch, and each request that has not failed on the model. Returns the number of failures.
+fn execute(table: &TestTable<'_>, model: &mut Model, batch: &[KeyOperation]) -> usize {
+    let (mut answers, numbers) = (Answers::default(), common::functions().1);
+    let requests: Vec<_> =
+        batch.iter().map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) }).collect();
+    table.execute(&requests, &mut answers);
+    let mut failed = 0;
+    for (index, (key, operation)) in batch.iter().enumerate() {
+        match answers.outcome(index) {
+            outcome if is_exhausted(&outcome) => failed += 1,
+            outcome => assert_agrees(model, key, operation, outcome, answers.bytes()),
+        }
+    }
+    failed
 }
 
 /// In a full arena, some writes of a batch fail. The others have the effect that they have one by one.

@@ -227,6 +227,26 @@ fn invalid_arguments_are_errors() {
     assert!(matches!(result, Err(Error::OperandCount { count: 4, max: 3 })));
 }
 
+/// A registered function sees no bits above the width of its element, also of its own earlier results.
+#[test]
+fn results_of_registered_functions_have_the_width_of_elements() {
+    let memory = memory(64 << 20);
+    let sum = |element: u64, operands: &[u64]| element + operands[0] + 7 * ((element | operands[0]) >> 8);
+    let mut functions = Functions::default();
+    let function = functions.register_update(Element::U8, 1, Box::new(sum)).unwrap();
+    let table = TestTable::new(&memory, TableConfig::default(), functions).unwrap();
+    let apply = |operation| {
+        let mut out = Vec::new();
+        table.apply(b"k", operation, &mut out).unwrap();
+        out
+    };
+    apply(Operation::Put(&[200, 100, 50]));
+    assert_eq!(apply(Operation::Reduce { function, initial: &[9] }), [(9 + 200 + 100 + 50_u64) as u8]);
+    apply(Operation::UpdateVectorWithScalar { function, operands: &[100] });
+    apply(Operation::UpdateVectorWithVector { function, vector: &[1, 100, 200] });
+    assert_eq!(apply(Operation::Get), [300_u64 + 1, 200 + 100, 150 + 200].map(|sum| sum as u8));
+}
+
 #[test]
 fn invalid_parameters_are_errors() {
     let memory = memory(16 << 20);

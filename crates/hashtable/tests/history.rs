@@ -9,7 +9,7 @@ use honeycomb_hashtable::{Answers, Operation, Request, TableConfig};
 use honeycomb_testing::linearizability::{Event, Sequential, is_linearizable};
 use honeycomb_testing::{Random, soak};
 
-use common::{Answer, OwnedOperation, TestTable, answer, memory, table};
+use common::{Answer, OwnedOperation, TestFunction, TestTable, answer, memory, table};
 
 const THREADS: u64 = 4;
 const STEPS: usize = 24;
@@ -35,21 +35,25 @@ struct Round {
 }
 
 fn rounds() -> Vec<Round> {
-    let config = |inline_pair_bytes_max, fill_percent| {
-        let buckets = 1;
-        TableConfig { buckets, inline_pair_bytes_max, fill_percent, ..TableConfig::default() }
+    let config = |buckets, inline_pair_bytes_max, fill_percent| TableConfig {
+        buckets,
+        inline_pair_bytes_max,
+        fill_percent,
+        ..TableConfig::default()
     };
     vec![
-        Round { first_key: 0, keys: 1, config: config(50, None) },
-        Round { first_key: 0, keys: 2, config: config(0, None) },
-        Round { first_key: 0, keys: 3, config: config(20, Some(20)) },
+        Round { first_key: 0, keys: 1, config: config(1, 50, None) },
+        Round { first_key: 0, keys: 2, config: config(1, 0, None) },
+        Round { first_key: 0, keys: 3, config: config(1, 20, Some(20)) },
         // Short keys, whose pairs may fill slabs without a header.
-        Round { first_key: 3, keys: 2, config: config(0, None) },
+        Round { first_key: 3, keys: 2, config: config(1, 0, None) },
+        // Keys of several stripes, which a batch visits in turn.
+        Round { first_key: 3, keys: 5, config: config(64, 30, Some(60)) },
     ]
 }
 
-/// Every history of each key is linearizable, while the threads also change other keys, so that chains and
-/// buckets change.
+/// Every history of each key is linearizable, also of keys that batches access together, while the threads
+/// also change other keys, so that chains and buckets change. The order of a batch is that of its client.
 #[test]
 fn histories_are_linearizable() {
     soak(&rounds(), 100_000, run);
@@ -86,39 +90,57 @@ fn client(
     clock: &AtomicU64,
     mut random: Random,
 ) -> Vec<Vec<Event<OwnedOperation, Answer>>> {
-    let mut histories = vec![Vec::new(); round.keys];
-    let (mut answers, numbers) = (Answers::default(), common::functions().1);
-    for _ in 0..STEPS {
+    let (mut histories, mut left) = (vec![Vec::new(); round.keys], STEPS);
+    while left > 0 {
         disturb(table, &mut random);
-        let key = random.below(round.keys);
-        let operation = operation(&mut random);
+        let count = random.pick(&[1, 1, 2, 3, 6, 12]).min(left);
+        left -= count;
+        let batch: Vec<_> = (0..count)
+            .map(|_| (common::key(round.first_key + random.below(round.keys)), operation(&mut random)))
+            .collect();
         let began = clock.fetch_add(1, Ordering::SeqCst);
-        let key_bytes = common::key(round.first_key + key);
-        let borrowed = operation.borrow(&numbers);
-        let answer = if random.chance(50) {
-            let mut out = Vec::new();
-            let outcome = table.apply(&key_bytes, borrowed, &mut out);
-            answer(outcome.as_ref().copied(), &out)
-        } else {
-            table.execute(&[Request { key: &key_bytes, operation: borrowed }], &mut answers);
-            answer(answers.outcome(0), answers.bytes())
-        };
+        let answers = execute(table, &batch, count == 1 && random.chance(50));
         let ended = clock.fetch_add(1, Ordering::SeqCst);
-        histories[key].push(Event { operation, began, ended, answer });
+        for ((key, operation), answer) in batch.into_iter().zip(answers) {
+            let number = (0..round.keys).find(|number| common::key(round.first_key + number) == key);
+            histories[number.unwrap()].push(Event { operation, began, ended, answer });
+        }
     }
     histories
+}
+
+/// Executes a batch, or its first operation alone.
+fn execute(table: &TestTable<'_>, batch: &[(Vec<u8>, OwnedOperation)], alone: bool) -> Vec<Answer> {
+    let numbers = common::functions().1;
+    if alone {
+        let (mut out, (key, operation)) = (Vec::new(), &batch[0]);
+        let outcome = table.apply(key, operation.borrow(&numbers), &mut out);
+        return vec![answer(outcome.as_ref().copied(), &out)];
+    }
+    let requests: Vec<_> =
+        batch.iter().map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) }).collect();
+    let mut answers = Answers::default();
+    table.execute(&requests, &mut answers);
+    (0..batch.len()).map(|index| answer(answers.outcome(index), answers.bytes())).collect()
 }
 
 /// A few values of lengths that have all representations. With a key of four bytes, 28 fill a slab.
 fn operation(random: &mut Random) -> OwnedOperation {
     let length = random.pick(&[4, 12, 28, 60, 300, 3000]);
     let value = vec![random.below(2) as u8; length];
-    match random.below(10) {
-        0..4 => OwnedOperation::Get,
-        4..6 => OwnedOperation::Put(value),
-        6 => OwnedOperation::Insert(value),
-        7 => OwnedOperation::Delete,
-        8 => OwnedOperation::VectorWithScalar(common::TestFunction::AddU32, vec![1, 0, 0, 0]),
+    let (function, one) = (TestFunction::AddU32, vec![1, 0, 0, 0]);
+    match random.below(20) {
+        0..5 => OwnedOperation::Get,
+        5..8 => OwnedOperation::Put(value),
+        8..10 => OwnedOperation::Insert(value),
+        10 => OwnedOperation::Update(value),
+        11..13 => OwnedOperation::Delete,
+        13 => OwnedOperation::VectorWithScalar(function, one),
+        14 => OwnedOperation::VectorWithVector(function, one.repeat(length / 4)),
+        15 => OwnedOperation::Scalar(function, one),
+        16 => OwnedOperation::Reduce(function, one),
+        17 => OwnedOperation::Filter(vec![1, 0]),
+        18 => OwnedOperation::CompareAndDelete(vec![1; length]),
         _ => OwnedOperation::CompareAndSwap(vec![1; length], value),
     }
 }
