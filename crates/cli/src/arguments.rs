@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use honeycomb_store::UnorderedConfig;
 
 use crate::encoding::Encoding;
 use crate::parameters::ParameterArguments;
@@ -151,6 +152,8 @@ pub(crate) struct LoadArguments {
     /// Load into an unordered table, which has no order and no scans.
     #[arg(long)]
     pub(crate) unordered: bool,
+    #[command(flatten)]
+    pub(crate) new_table: UnorderedArguments,
     /// Save the store as an image. If the file exists, load it first and extend it.
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
@@ -158,6 +161,34 @@ pub(crate) struct LoadArguments {
     pub(crate) memory: MemoryArgument,
     #[command(flatten)]
     pub(crate) json: JsonArgument,
+}
+
+/// The parameters of a new unordered table. One that exists keeps its own.
+#[derive(Args)]
+pub(crate) struct UnorderedArguments {
+    /// Buckets of a new unordered table: a power of two up to 16777216 [default: 1024].
+    #[arg(long, value_name = "COUNT", requires = "unordered")]
+    pub(crate) unordered_buckets: Option<usize>,
+    /// Percentage of its slots in use at which it adds buckets, 1 to 100; 0: it never does [default: 60].
+    #[arg(long, value_name = "PERCENT", requires = "unordered")]
+    pub(crate) unordered_fill: Option<usize>,
+    /// Maximum bytes of key and value of a pair inside its bucket, 0 to 50 [default: 30].
+    #[arg(long, value_name = "BYTES", requires = "unordered")]
+    pub(crate) unordered_inline: Option<usize>,
+}
+
+impl UnorderedArguments {
+    /// Returns the parameters, which the store checks.
+    pub(crate) fn config(&self) -> UnorderedConfig {
+        let default = UnorderedConfig::default();
+        UnorderedConfig {
+            buckets: self.unordered_buckets.unwrap_or(default.buckets),
+            inline_pair_bytes_max: self.unordered_inline.unwrap_or(default.inline_pair_bytes_max),
+            fill_percent: self
+                .unordered_fill
+                .map_or(default.fill_percent, |it| Some(it).filter(|it| *it > 0)),
+        }
+    }
 }
 
 impl LoadArguments {

@@ -49,6 +49,41 @@ fn load_get_and_stats_know_unordered_tables() {
 }
 
 #[test]
+fn load_creates_unordered_tables_with_parameters() {
+    let folder = Folder::new();
+    let load = |table: &str, parameter: &str, value: &str| {
+        let image = folder.path("image");
+        let input = ["load", "--store", &image, "--format", "tsv", "--table", table, "-", "--unordered"];
+        honeycomb_with(input.into_iter().chain([parameter, value]), b"a\t1\n")
+    };
+    for (name, [least, most, below, above], problem) in [
+        ("buckets", ["1", "4096", "0", "33554432"], "a power of two from 1 to 16777216"),
+        ("fill", ["0", "100", "-1", "101"], "from 1 to 100"),
+        ("inline", ["0", "50", "-1", "51"], "from 0 to 50"),
+    ] {
+        let parameter = format!("--unordered-{name}");
+        load(&format!("{name}-least"), &parameter, least).success();
+        load(&format!("{name}-most"), &parameter, most).success();
+        let no_number = if below == "-1" { "unexpected argument" } else { problem };
+        load("none", &parameter, below).fails_with(&[no_number]);
+        load("none", &parameter, above).fails_with(&[problem]);
+    }
+    let stats = honeycomb(["stats", "--json", "--store", &folder.path("image")]).success();
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    let tables = stats["tables"].as_array().unwrap();
+    let table = |name: &str| &tables.iter().find(|table| table["name"] == name).unwrap()["unordered"];
+    assert_eq!(
+        (&table("buckets-most")["buckets"], &table("fill-most")["buckets"]),
+        (&4096.into(), &1024.into())
+    );
+    let bytes = |name: &str, field: &str| table(name)[field].as_u64().unwrap();
+    let in_slabs = |name| bytes(name, "slab_bytes") - bytes(name, "free_slab_bytes");
+    assert_eq!([in_slabs("inline-least"), in_slabs("inline-most")], [32, 0]);
+    let ordered = honeycomb(["load", "--format", "tsv", "--unordered-fill", "9", "-"]);
+    ordered.fails_with(&["--unordered"]);
+}
+
+#[test]
 fn the_last_value_of_a_key_wins() {
     assert_eq!(loaded("tsv", &[], b"a\t1\na\t2\n"), "a\t2\n");
 }

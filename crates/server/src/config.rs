@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use honeycomb_protocol::PAYLOAD_BYTES;
 use honeycomb_protocol::resp::Limits;
-use honeycomb_store::{Backend, DurabilityConfig, RecoveryProgress, Software, Store, SyncPolicy};
+use honeycomb_store::{
+    Backend, DurabilityConfig, RecoveryProgress, Software, Store, SyncPolicy, UnorderedConfig,
+};
 
 use crate::eviction_policy::Eviction;
 use crate::notifications::events::Notify;
@@ -48,6 +50,8 @@ pub struct Config {
     pub databases: usize,
     /// The numbers of those tables that are unordered. Default: none.
     pub unordered: Vec<usize>,
+    /// The parameters of unordered tables that the server creates. Default: those of the store.
+    pub unordered_tables: UnorderedConfig,
     /// The password that `AUTH` requires; with `None` all clients have access. Default: `None`.
     pub password: Option<String>,
     /// Maximum number of connections of all cores. The server replies an error to further ones and closes
@@ -200,6 +204,7 @@ impl Default for Config {
             eviction: Eviction::default(),
             databases: 16,
             unordered: Vec::new(),
+            unordered_tables: UnorderedConfig::default(),
             password: None,
             connections_max: 10_000,
             idle_timeout: Duration::ZERO,

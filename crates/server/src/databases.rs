@@ -68,7 +68,8 @@ impl Databases {
     /// storage messages are unordered tables, and so are those that already exist as such.
     pub(crate) fn open(store: &Store, config: &Config) -> Result<Self, Error> {
         let (count, unordered) = (config.databases, unordered_numbers(store, config)?);
-        let tables = (0..count).map(|number| open(store, &number.to_string(), unordered.contains(&number)));
+        let parameters = |number| unordered.contains(&number).then_some(config.unordered_tables);
+        let tables = (0..count).map(|number| open(store, &number.to_string(), parameters(number)));
         let stored_places = store.table(PLACES_TABLE)?;
         let tables: Vec<_> = tables.collect::<Result<_, _>>()?;
         Ok(Self {
@@ -262,14 +263,15 @@ fn unordered_numbers(store: &Store, config: &Config) -> Result<Vec<usize>, Error
     Ok(numbers)
 }
 
-/// Opens a table. An empty ordered table becomes unordered on request.
-fn open(store: &Store, name: &str, unordered: bool) -> Result<TableHandle, Error> {
+/// Opens a table. With parameters of unordered tables, an empty ordered table becomes one. A table that is
+/// unordered already keeps its own parameters.
+fn open(store: &Store, name: &str, unordered: Option<UnorderedConfig>) -> Result<TableHandle, Error> {
     let kind = store.table_kind(name);
-    if unordered && kind == Some(TableKind::Ordered) && store.table(name)?.pair_count() == 0 {
+    if unordered.is_some() && kind == Some(TableKind::Ordered) && store.table(name)?.pair_count() == 0 {
         store.drop_table(name)?;
     }
-    if unordered || kind == Some(TableKind::Unordered) {
-        return store.unordered_table(name, UnorderedConfig::default()).map(TableHandle::Unordered);
+    if unordered.is_some() || kind == Some(TableKind::Unordered) {
+        return store.unordered_table(name, unordered.unwrap_or_default()).map(TableHandle::Unordered);
     }
     store.table(name).map(TableHandle::Ordered)
 }

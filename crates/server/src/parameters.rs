@@ -227,6 +227,40 @@ pub static PARAMETERS: &[Parameter] = &[
         },
     },
     Parameter {
+        name: "unordered-buckets",
+        about: "Buckets of a new unordered database, which grows by itself. A bucket has ten slots; a pair takes one \
+                for every five bytes, or one if it is in a slab. A database that exists keeps its buckets.",
+        allowed: "a power of two from 1 to 16777216",
+        can_change: false,
+        read: |config, text| {
+            let buckets = number(text, 1..=1 << 24).filter(|buckets: &usize| buckets.is_power_of_two());
+            put(&mut config.unordered_tables.buckets, buckets)
+        },
+        show: |config| config.unordered_tables.buckets.to_string(),
+    },
+    Parameter {
+        name: "unordered-fill",
+        about: "Percentage of the slots in use at which a new unordered database adds buckets: more need \
+                less memory and more time. It sets the ratio of buckets to slabs. With 0 the number of \
+                buckets never changes. A database that exists keeps its percentage.",
+        allowed: "0 to 100",
+        can_change: false,
+        read: |config, text| {
+            let percent = number(text, 0..=100).map(|percent| Some(percent).filter(|it| *it > 0));
+            put(&mut config.unordered_tables.fill_percent, percent)
+        },
+        show: |config| config.unordered_tables.fill_percent.unwrap_or(0).to_string(),
+    },
+    Parameter {
+        name: "unordered-inline",
+        about: "Maximum bytes of key and value together of a pair inside its bucket, in a new unordered \
+                database; longer pairs are in slabs. A database that exists keeps its maximum.",
+        allowed: "0 to 50",
+        can_change: false,
+        read: |config, text| put(&mut config.unordered_tables.inline_pair_bytes_max, number(text, 0..=50)),
+        show: |config| config.unordered_tables.inline_pair_bytes_max.to_string(),
+    },
+    Parameter {
         name: "requirepass",
         about: "The password that AUTH requires. Without one, all clients have access.",
         allowed: "any text",

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Eviction, Policy, Server};
-use honeycomb_store::Store;
+use honeycomb_store::{Store, UnorderedConfig};
 
 use common::{Client, Running, dialogue, run_concurrently, show, start_with, start_with_store};
 
@@ -446,6 +446,26 @@ fn a_database_keeps_its_kind() {
     assert_eq!(answer(&[], &["SELECT 1", "GET a"]).unwrap(), "OK '1'");
     let error = answer(&[0], &[]).unwrap_err();
     assert!(error.contains("table `0` is ordered, not unordered"), "{error}");
+}
+
+#[test]
+fn new_databases_take_the_parameters_of_unordered_tables() {
+    let base = Config { memory_bytes: 64 << 20, cores: 1, databases: 3, ..Config::default() };
+    let store = base.open_store().unwrap();
+    let parameters = |buckets, inline_pair_bytes_max, fill_percent| UnorderedConfig {
+        buckets,
+        inline_pair_bytes_max,
+        fill_percent,
+    };
+    let (first, second) = (parameters(4096, 0, None), parameters(2048, 50, Some(90)));
+    for (unordered, unordered_tables) in [(vec![1], first), (vec![1, 2], second)] {
+        let config = Config { unordered, unordered_tables, ..base.clone() };
+        let server = restart(&config, store.clone()).unwrap();
+        let mut client = Client::connect_to(server.address());
+        dialogue(&mut client, &[("SELECT 1", "OK"), ("SET a 1", "OK")]);
+    }
+    let stored = |name| store.unordered_table(name, UnorderedConfig::default()).unwrap().config();
+    assert_eq!([stored("1"), stored("2")], [first, second], "a database keeps its parameters");
 }
 
 #[test]

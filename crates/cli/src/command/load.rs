@@ -6,7 +6,7 @@ mod objects;
 
 use std::time::Instant;
 
-use honeycomb_store::{Error as StoreError, Loader, TableRef, UnorderedConfig};
+use honeycomb_store::{Error as StoreError, Loader, TableRef};
 use indicatif::HumanCount;
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Status, Error> {
         image::load_or_create(arguments.store.as_deref(), &arguments.memory, input.bytes.unwrap_or(0))?;
     let start = Instant::now();
     let counts = if arguments.unordered {
-        let table = store.unordered_table(&arguments.table, UnorderedConfig::default())?;
+        let table = store.unordered_table(&arguments.table, arguments.new_table.config())?;
         fill(arguments, input, format, &columns, (&table).into())?
     } else {
         fill(arguments, input, format, &columns, (&store.table(&arguments.table)?).into())?
