@@ -12,7 +12,6 @@ use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::letters::Letters;
-use crate::task::Work;
 use crate::task::errand::Errand;
 use crate::task::walking::Walking;
 
@@ -94,6 +93,9 @@ impl Put<'_> {
 /// Parses the arguments of a command that reads a range.
 pub(crate) type OnRange = for<'a> fn(&Arguments<'a>) -> Result<Query<'a>, Failure>;
 
+/// Begins a walk through a range.
+pub(crate) type OnWalk = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>;
+
 /// Begins a command that the background thread executes.
 pub(crate) type OnErrand = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Box<dyn Errand>, Failure>;
 
@@ -113,10 +115,9 @@ pub(crate) enum CommandForm {
     /// Reads a range of keys. The server can batch this scan with other reads.
     Range(OnRange),
     /// Walks through a possibly long range, one page at a time.
-    Walk(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking, Failure>),
-    /// Walks as `Walk`, or is an errand if the arguments have conditions. The errand is not allowed in a
-    /// transaction.
-    Count(fn(&mut Context<'_>, &Arguments<'_>) -> Result<Work, Failure>),
+    Walk(OnWalk),
+    /// Walks as `Walk`, unless the second function returns an errand.
+    Count(OnWalk, fn(&mut Context<'_>, &Arguments<'_>) -> Result<Option<Box<dyn Errand>>, Failure>),
     /// Waits for the store or for a disk, on the background thread. Not allowed in a transaction.
     Errand(OnErrand),
     /// Executes the commands of a transaction.
@@ -135,7 +136,7 @@ impl Command {
                 | CommandForm::Values(_)
                 | CommandForm::Range(_)
                 | CommandForm::Walk(_)
-                | CommandForm::Count(_)
+                | CommandForm::Count(..)
         )
     }
 

@@ -228,8 +228,9 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "unordered-buckets",
-        about: "Buckets of a new unordered database, which grows by itself. A bucket has ten slots; a pair takes one \
-                for every five bytes, or one if it is in a slab. A database that exists keeps its buckets.",
+        about: "Buckets of a new unordered database, which grows by itself. A bucket has ten slots; a pair \
+                takes one for every five bytes, or one if it is in a slab. A database that exists keeps its \
+                buckets.",
         allowed: "a power of two from 1 to 16777216",
         can_change: false,
         read: |config, text| {

@@ -124,7 +124,12 @@ pub(crate) fn start(
         }
         CommandForm::Range(parse) => return Ok(Some(Work::Walk(parse(arguments)?.walking(context)?))),
         CommandForm::Walk(begin) => return Ok(Some(Work::Walk(Box::new(begin(context, arguments)?)))),
-        CommandForm::Count(begin) => return begin(context, arguments).map(Some),
+        CommandForm::Count(begin, errand) => {
+            return Ok(Some(match errand(context, arguments)? {
+                Some(errand) => Work::Errand(errand),
+                None => Work::Walk(Box::new(begin(context, arguments)?)),
+            }));
+        }
         CommandForm::Errand(begin) => return Ok(Some(Work::Errand(begin(context, arguments)?))),
         CommandForm::Exec => return Ok(Some(Work::Exec(Box::new(Exec::begin(context)?)))),
         CommandForm::Serve(handler) => handler(context, arguments)?,

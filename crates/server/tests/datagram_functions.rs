@@ -228,8 +228,8 @@ fn a_repeated_update_is_answered_but_not_executed_again() {
     }
 }
 
-/// Sums, counts, and filters with many and with few matching pairs, of ranges that one operation does not visit as a
-/// whole, beside loops.
+/// Sums, counts, and filters with many and with few matching pairs, of ranges that one operation does not
+/// visit as a whole, beside loops.
 #[test]
 fn functions_of_ranges_agree_with_loops() {
     const PAIRS: u32 = 50_000;

@@ -193,9 +193,9 @@ impl Store {
     /// were idle since the previous call, and gives free pages back. Returns true if more work is due now.
     ///
     /// Every 32nd write of a thread and each write that finds no room do the same work, except for that on
-    /// unordered tables, so a program that writes regularly need not call this for ordered tables. After it has returned false, the nodes occupy at most twice the
-    /// memory that the same pairs occupy after a bulk load, plus the space of recent deletes: a 64th of the
-    /// bytes of all nodes, and 64 KiB.
+    /// unordered tables, so a program that writes regularly need not call this for ordered tables. After it
+    /// has returned false, the nodes occupy at most twice the memory that the same pairs occupy after a bulk
+    /// load, plus the space of recent deletes: a 64th of the bytes of all nodes, and 64 KiB.
     ///
     /// ```
     /// use honeycomb_store::{Config, Store};

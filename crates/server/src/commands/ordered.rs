@@ -6,15 +6,14 @@ use std::ops::{Bound, ControlFlow};
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Table;
 
-use crate::arguments::{Arguments, Options, is};
+use crate::arguments::{Arguments, Options};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::query::{Query, snapshot as snapshot_of};
 use crate::commands::range::{Origin, Range, Walk};
 use crate::commands::range_functions::count_range;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::task::Work;
-use crate::task::walking::Sink;
+use crate::task::walking::{Sink, Walking};
 use crate::transaction::OptimisticTransaction;
 
 const BOUNDS: &str =
@@ -41,7 +40,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.count",
         arity: -3,
         keys: Keys::None,
-        form: CommandForm::Count(count),
+        form: CommandForm::Count(count, count_range),
         usage: "lower upper [SNAPSHOT token | WHERE offset type predicate operand [operand ...] \
             [WHERE offset type predicate operand [operand ...]] ...]",
         summary: "Returns the number of pairs between two bounds whose values satisfy all conditions, at one \
@@ -80,17 +79,13 @@ fn range<'a>(arguments: &Arguments<'a>) -> Result<Query<'a>, Failure> {
     Query::parse(between(arguments)?, arguments, 3)
 }
 
-fn count(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Work, Failure> {
-    if arguments.get(3).is_some_and(|word| is(word, "where")) {
-        return count_range(context, arguments).map(Work::Errand);
-    }
+fn count(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
     let mut options = Options::from(arguments, 3);
     let is_snapshot = options.word().is_none_or(|word| &*word == b"SNAPSHOT");
     if !is_snapshot || arguments.len() > 5 {
         return Err(Failure::Syntax);
     }
-    let walking = Query::parse(between(arguments)?, arguments, 3)?.walk(Count(0), context)?;
-    Ok(Work::Walk(Box::new(walking)))
+    Query::parse(between(arguments)?, arguments, 3)?.walk(Count(0), context)
 }
 
 /// Counts the pairs of a walk.

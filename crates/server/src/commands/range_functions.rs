@@ -84,18 +84,21 @@ struct RangeCondition {
     operands: Vec<u8>,
 }
 
-/// Begins `RI.COUNT` with conditions.
+/// Begins `RI.COUNT` with conditions. Returns `None` if the arguments have none.
 ///
 /// # Errors
 /// A [`Failure`] within a transaction, as the other functions on ranges.
 pub(super) fn count_range(
     context: &mut Context<'_>,
     arguments: &Arguments<'_>,
-) -> Result<Box<dyn Errand>, Failure> {
+) -> Result<Option<Box<dyn Errand>>, Failure> {
+    if !arguments.get(3).is_some_and(|word| is(word, "where")) {
+        return Ok(None);
+    }
     if context.transaction.is_some() {
         return Err(Failure::other("RI.COUNT with WHERE is not allowed inside a transaction"));
     }
-    RangeFunctions::parse(context, arguments, 3, RangeResult::Count)
+    RangeFunctions::parse(context, arguments, 3, RangeResult::Count).map(Some)
 }
 
 fn reduce_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
