@@ -49,8 +49,9 @@ def draw(folder: pathlib.Path) -> list[pathlib.Path]:
     """Draws all figures into a folder with counts and rates. Returns their paths."""
     cases = parse((folder / "accesses.txt").read_text(encoding="utf-8"))
     rates = unordered_rates.parse((folder / "rates.txt").read_text(encoding="utf-8"))
+    inline = parse_inline((folder / "accesses.txt").read_text(encoding="utf-8"))
     figures = {
-        "accesses": draw_accesses(cases), "dispatch": draw_dispatch(),
+        "accesses": draw_accesses(cases), "inline": draw_inline(inline), "dispatch": draw_dispatch(),
         "throughput": unordered_rates.draw_throughput(rates),
         "increments": unordered_rates.draw_increments(rates),
     }
@@ -70,6 +71,38 @@ def parse(text: str) -> list[Accesses]:
     if not cases or not all(case.utilisation for case in cases):
         raise ValueError("the file has no counts of memory accesses")
     return sorted(cases, key=lambda case: case.pair_bytes)
+
+
+def parse_inline(text: str) -> dict[int, list[tuple[float, ...]]]:
+    """Parses the counts for inline pairs and pairs in slabs. Returns for each size of pairs the memory of a
+    pair and the accesses of a get, inline and in a slab, by ascending fill."""
+    line = r"^(\d+) bytes, fill \d+: ([\d.]+) ([\d.]+) +([\d.]+) ([\d.]+)$"
+    counts = re.findall(line, text, re.MULTILINE)
+    if not counts:
+        raise ValueError("the file has no counts of inline pairs")
+    sizes: dict[int, list[tuple[float, ...]]] = {}
+    for pair_bytes, *numbers in counts:
+        sizes.setdefault(int(pair_bytes), []).append(tuple(map(float, numbers)))
+    return sizes
+
+
+def draw_inline(sizes: dict[int, list[tuple[float, ...]]]) -> Figure:
+    """Draws the accesses of a get by utilisation for some sizes of pairs: lines inline, dashed in slabs."""
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    shown = [pair_bytes for pair_bytes in sizes if pair_bytes % 10 == 0]
+    for pair_bytes, color in zip(shown, style.OTHER_LINES):
+        inline_bytes, inline_gets, slab_bytes, slab_gets = zip(*sizes[pair_bytes])
+        for memory, gets, line in ((inline_bytes, inline_gets, ".-"), (slab_bytes, slab_gets, ".--")):
+            label = f"{pair_bytes} bytes" if line == ".-" else None
+            utilisation = [100 * pair_bytes / of_pair for of_pair in memory]
+            axes.plot(utilisation, gets, line, color=color, label=label)
+    axes.set_xlabel("utilisation of the memory, %, with fills of 40 to 100 %")
+    axes.set_ylabel("memory accesses of a get")
+    axes.set_title("lines: inline; dashed: in slabs", fontsize=9)
+    axes.set_ylim(bottom=0)
+    figure.legend(loc="outside right upper", title="pairs", fontsize=8)
+    return figure
 
 
 def draw_accesses(cases: list[Accesses]) -> Figure:

@@ -13,7 +13,8 @@ pub struct TableConfig {
     pub buckets: usize,
     /// Maximum length of key and value together of a pair in the slots of a bucket, 0 to 50 bytes; longer
     /// pairs are in slabs, and so are shorter ones whose bucket has free slots, but too few of them. Default
-    /// 30: six slots, so that a bucket has room for other pairs.
+    /// 30: six slots, so that a bucket has room for other pairs. At each fill, inline pairs need fewer
+    /// accesses; pairs of more than 20 bytes need less memory in slabs.
     pub inline_pair_bytes_max: usize,
     /// Share of the slots in use at which the table adds buckets, in percent: 1 to 100. It determines the
     /// ratio of index to slabs. `None`: the number of buckets never changes. Default 60.

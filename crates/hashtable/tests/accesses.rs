@@ -118,6 +118,21 @@ fn compare(case: &Case) {
     assert!(far.is_empty(), "far from the paper at {far:?} percent");
 }
 
+/// Bytes of buckets and slabs for each pair, and accesses of a get, of a table that grows at a fill.
+fn bytes_and_accesses(pair_bytes: usize, fill_percent: usize, inline_pair_bytes_max: usize) -> (f64, f64) {
+    const PAIRS: u64 = 30_000;
+    let memory = memory(64 << 20);
+    let fill_percent = Some(fill_percent);
+    let config = TableConfig { fill_percent, inline_pair_bytes_max, seed: 5, ..TableConfig::default() };
+    let table = TestTable::new(&memory, config, Functions::default()).unwrap();
+    let case = Case { pair_bytes, index_ratio: 0.0, inline_pair_bytes_max, points: &[] };
+    (0..PAIRS).for_each(|number| insert(&table, &case, number));
+    let statistics = table.statistics();
+    let bytes = statistics.buckets * 64 + statistics.slabs.live_bytes() as u64;
+    let accesses = table.verify().unwrap().get_accesses;
+    (bytes as f64 / PAIRS as f64, accesses as f64 / PAIRS as f64)
+}
+
 #[test]
 fn pairs_of_10_bytes() {
     compare(&SHORT);
@@ -126,4 +141,25 @@ fn pairs_of_10_bytes() {
 #[test]
 fn pairs_of_254_bytes() {
     compare(&LONG);
+}
+
+/// An inline pair needs fewer accesses at every fill. Beside a slab of 32 bytes it also needs less memory if
+/// it is short, or the table is full enough.
+#[test]
+fn inline_or_in_a_slab() {
+    println!("bytes of a pair, fill: memory of a pair, accesses of a get, inline and in a slab");
+    for pair_bytes in [10, 16, 20, 25, 30, 35, 40, 45, 50] {
+        for fill in [40, 60, 80, 100] {
+            let [inline, slab] = [50, 0].map(|threshold| bytes_and_accesses(pair_bytes, fill, threshold));
+            println!(
+                "{pair_bytes} bytes, fill {fill}: {:.1} {:.2}  {:.1} {:.2}",
+                inline.0, inline.1, slab.0, slab.1
+            );
+            assert!(inline.1 + 0.3 < slab.1, "{pair_bytes} bytes, fill {fill}: accesses");
+            let saves_memory = pair_bytes <= 10 || (pair_bytes <= 20 && fill >= 80);
+            if pair_bytes <= 30 {
+                assert_eq!(inline.0 < slab.0, saves_memory, "{pair_bytes} bytes, fill {fill}: memory");
+            }
+        }
+    }
 }
