@@ -937,9 +937,12 @@ class Control(_Record):
     | 80..88                                                                                |
     | switches                                                                              |
     +---------------------------------------------------------------------------------------+
+    | 88..96                                                                                |
+    | status                                                                                |
+    +---------------------------------------------------------------------------------------+
     """
 
-    SIZE: ClassVar[int] = 88
+    SIZE: ClassVar[int] = 96
     FIELDS: ClassVar[dict[str, Field]] = {
         "node_bytes": Field(0, 16, None, 0xffff),
         "cache_halvings": Field(16, 8, None, 0xff),
@@ -954,6 +957,7 @@ class Control(_Record):
         "counter_index": Field(512, 64, None, 0xffffffffffffffff),
         "counter": Field(576, 64, None, 0xffffffffffffffff),
         "switches": Field(640, 64, None, 0xffffffffffffffff),
+        "status": Field(704, 64, None, 0xffffffffffffffff),
     }
 
     # Size of every node of the store.
@@ -970,7 +974,8 @@ class Control(_Record):
     root: int = 0
     # LID for the next write of its mapping.
     mapped_lid: int = 0
-    # Bus address of mapped_lid, 0: none; acknowledged once it has taken effect.
+    # Bus address of mapped_lid, 0: none; acknowledged once it has taken effect, with an error if the
+    # page table has failed.
     mapped_address: int = 0
     # Read only: number of the oldest request in flight; greater than window_newest if none is in
     # flight.
@@ -983,6 +988,8 @@ class Control(_Record):
     counter: int = 0
     # Word control_switches: enabled features; all off after reset.
     switches: int = 0
+    # Read only: word control_status: errors since reset.
+    status: int = 0
 
 
 @dataclass(frozen=True)
@@ -1779,6 +1786,29 @@ class ControlSwitches(_Record):
     levels_on_chip: int = 0
     # Keep columns of leaves in on-board memory.
     leaf_columns: int = 0
+    # Zero.
+    padding: int = 0
+
+
+@dataclass(frozen=True)
+class ControlStatus(_Record):
+    """Errors of an accelerator, each set until reset.
+
+    +---------+--------------+
+    | 63:1    | 0            |
+    | padding | table_failed |
+    +---------+--------------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "table_failed": Field(0, 1, None, 0x1),
+        "padding": Field(1, 63, None, 0x0),
+    }
+
+    # On-board memory has rejected a write of the page table: every read of an existing table ends with
+    # the status fault.
+    table_failed: int = 0
     # Zero.
     padding: int = 0
 

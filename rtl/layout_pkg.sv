@@ -863,7 +863,10 @@ package layout_pkg;
   // | 80..88                                                                                |
   // | switches                                                                              |
   // +---------------------------------------------------------------------------------------+
-  localparam int unsigned ControlSize = 88;
+  // | 88..96                                                                                |
+  // | status                                                                                |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned ControlSize = 96;
   localparam int unsigned ControlNodeBytesOffset = 0;
   localparam int unsigned ControlNodeBytesBytes = 2;
   localparam int unsigned ControlCacheHalvingsOffset = 2;
@@ -891,8 +894,12 @@ package layout_pkg;
   localparam int unsigned ControlCounterBytes = 8;
   localparam int unsigned ControlSwitchesOffset = 80;
   localparam int unsigned ControlSwitchesBytes = 8;
+  localparam int unsigned ControlStatusOffset = 88;
+  localparam int unsigned ControlStatusBytes = 8;
 
   typedef struct packed {
+    // read only: word control_status: errors since reset
+    logic [63:0] status;
     // word control_switches: enabled features; all off after reset
     logic [63:0] switches;
     // read only: the counter of counter_index
@@ -904,7 +911,8 @@ package layout_pkg;
     // read only: number of the oldest request in flight; greater than window_newest if none is in
     // flight
     logic [63:0] window_oldest;
-    // bus address of mapped_lid, 0: none; acknowledged once it has taken effect
+    // bus address of mapped_lid, 0: none; acknowledged once it has taken effect, with an error if the
+    // page table has failed
     logic [63:0] mapped_address;
     // LID for the next write of its mapping
     logic [63:0] mapped_lid;
@@ -1725,6 +1733,26 @@ package layout_pkg;
     // cache interior nodes in on-board memory
     logic cache;
   } control_switches_t;
+
+  // control_status: errors of an accelerator, each set until reset
+  //
+  // +---------+--------------+
+  // | 63:1    | 0            |
+  // | padding | table_failed |
+  // +---------+--------------+
+  localparam int unsigned ControlStatusBits = 64;
+  localparam int unsigned ControlStatusTableFailedShift = 0;
+  localparam int unsigned ControlStatusTableFailedBits = 1;
+  localparam int unsigned ControlStatusPaddingShift = 1;
+  localparam int unsigned ControlStatusPaddingBits = 63;
+
+  typedef struct packed {
+    // zero
+    logic [62:0] padding;
+    // on-board memory has rejected a write of the page table: every read of an existing table ends with
+    // the status fault
+    logic table_failed;
+  } control_status_t;
 
   // ocsm_flags: the format of the messages of a datagram
   //

@@ -76,6 +76,7 @@ module prove_page_table
     .map_valid_i(map_q),
     .drop_i(drop),
     .map_lid_i(lid_t'(Watched)),
+    .failed_i(1'b0),
     .found_valid_o(found_valid),
     .found_reader_o(),
     .found_o(found),

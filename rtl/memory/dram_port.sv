@@ -51,6 +51,7 @@ module dram_port
   input  logic [LineBytes-1:0]   word_strobe_i,
   input  logic                   word_last_i,
   output logic                   table_written_o,
+  output logic                   table_written_error_o,
 
   // writes of lines to the cache, and the responses
   input  logic                   line_valid_i,
@@ -106,15 +107,34 @@ module dram_port
 
   typedef struct packed {
     logic [IdBits-1:0] id;
+    // The line is not kept. A register says so, because a pin that selects lines would have many ends.
+    logic discards;
     burst_line_t line;
   } beat_t;
 
   beat_t beat_in, beat;
-  logic beat_valid, is_hit;
-  assign beat_in.id = dram_read_i.rid[IdBits-1:0];
-  assign beat_in.line.data = dram_read_i.rdata;
-  assign beat_in.line.last = dram_read_i.rlast;
-  assign beat_in.line.error = dram_read_i.rresp != AxiRespOkay;
+  logic beat_valid, is_hit, is_error, fails, discards, hit_arrives;
+  assign is_error = dram_read_i.rresp != AxiRespOkay;
+  assign hit_arrives = dram_read_i.rid[IdBits-1];
+
+  failed_bursts #(
+    .TagBits(TagBits)
+  ) u_failed_bursts (
+    .clk_i,
+    .rst_i,
+    .beat_i(dram_read_i.rvalid && dram_read_o.rready && hit_arrives),
+    .tag_i(dram_read_i.rid[TagBits-1:0]),
+    .last_i(dram_read_i.rlast),
+    .error_i(is_error),
+    .fails_o(fails),
+    .discards_o(discards)
+  );
+
+  assign beat_in = '{
+    id: dram_read_i.rid[IdBits-1:0],
+    discards: hit_arrives && discards,
+    line: '{data: dram_read_i.rdata, last: dram_read_i.rlast, error: hit_arrives ? fails : is_error}
+  };
 
   skid_buffer #(
     .T(beat_t)
@@ -125,7 +145,7 @@ module dram_port
     .in_ready_o(dram_read_o.rready),
     .in_i(beat_in),
     .out_valid_o(beat_valid),
-    .out_ready_i(!is_hit || hit_line_ready_i),
+    .out_ready_i(!is_hit || beat.discards || hit_line_ready_i),
     .out_o(beat)
   );
 
@@ -134,7 +154,7 @@ module dram_port
   assign table_line_id_o = beat.id[ClientBits-1:0];
   assign table_line_o = beat.line.data;
   assign table_line_error_o = beat.line.error;
-  assign hit_line_valid_o = beat_valid && is_hit;
+  assign hit_line_valid_o = beat_valid && is_hit && !beat.discards;
   assign hit_line_tag_o = beat.id[TagBits-1:0];
   assign hit_line_o = beat.line;
 
@@ -177,6 +197,7 @@ module dram_port
 
   assign dram_write_o.bready = 1'b1;
   assign table_written_o = written_q && !written_id_q[IdBits-1];
+  assign table_written_error_o = is_error_q;
   assign line_written_o = written_q && written_id_q[IdBits-1];
   assign line_written_tag_o = written_id_q[TagBits-1:0];
   assign line_written_error_o = is_error_q;

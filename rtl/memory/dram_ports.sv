@@ -42,6 +42,7 @@ module dram_ports
   input  logic [LineBytes-1:0]   word_strobe_i,
   input  logic                   word_last_i,
   output logic                   table_written_o,
+  output logic                   table_written_error_o,
 
   // bursts from the cache
   input  logic                                      hit_valid_i,
@@ -107,7 +108,7 @@ module dram_ports
   // Signals of each channel. Those of the page table have a meaning only for the first channel.
   // verilator lint_off UNUSEDSIGNAL
   logic [Channels-1:0] table_read_ready, table_line_valid, table_line_error, hit_ready, line_ready;
-  logic [Channels-1:0] burst_ready, word_ready, table_written;
+  logic [Channels-1:0] burst_ready, word_ready, table_written, table_written_error;
   logic [Channels-1:0][ClientBits-1:0] table_line_id;
   line_t [Channels-1:0] table_line;
   // verilator lint_on UNUSEDSIGNAL
@@ -179,6 +180,7 @@ module dram_ports
       .word_strobe_i,
       .word_last_i,
       .table_written_o(table_written[channel]),
+      .table_written_error_o(table_written_error[channel]),
       .line_valid_i(line_valid_i && line_channel == channel_t'(channel)),
       .line_ready_o(line_ready[channel]),
       .line_tag_i,
@@ -207,6 +209,7 @@ module dram_ports
   assign burst_ready_o = burst_ready[0];
   assign word_ready_o = word_ready[0];
   assign table_written_o = table_written[0];
+  assign table_written_error_o = table_written_error[0];
   assign line_ready_o = line_ready[line_channel];
 
   `ASSERT(TableIsInFirstChannel, (table_line_valid & ~Channels'(1)) == '0)

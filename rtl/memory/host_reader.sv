@@ -63,18 +63,22 @@ module host_reader
     rready: 1'b1
   };
 
-  // Tags whose read has had an error. The remaining beats of such a read are discarded; the last one
-  // reports the error.
-  logic [2**TagBits-1:0] failed_q;
-  logic fails;
+  logic fails, discards;
   logic [TagBits-1:0] tag;
   assign tag = host_i.rid[TagBits-1:0];
-  assign fails = host_i.rresp != AxiRespOkay || failed_q[tag];
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) failed_q <= '0;
-    else if (host_i.rvalid) failed_q[tag] <= fails && !host_i.rlast;
-  end
+  failed_bursts #(
+    .TagBits(TagBits)
+  ) u_failed_bursts (
+    .clk_i,
+    .rst_i,
+    .beat_i(host_i.rvalid),
+    .tag_i(tag),
+    .last_i(host_i.rlast),
+    .error_i(host_i.rresp != AxiRespOkay),
+    .fails_o(fails),
+    .discards_o(discards)
+  );
 
   // Lines are registered once.
   logic valid_q;
@@ -83,7 +87,7 @@ module host_reader
 
   always_ff @(posedge clk_i) begin
     if (rst_i) valid_q <= 1'b0;
-    else valid_q <= host_i.rvalid && (host_i.rlast || !fails);
+    else valid_q <= host_i.rvalid && !discards;
     tag_q <= tag;
     line_q <= '{data: host_i.rdata, last: host_i.rlast, error: fails};
   end

@@ -65,10 +65,14 @@ module mappings
   output line_t                  word_o,
   output logic [LineBytes-1:0]   word_strobe_o,
   output logic                   word_last_o,
-  input  logic                   written_i
+  input  logic                   written_i,
+  input  logic                   written_error_i,
+
+  // The table has failed: every lookup finds its LID unmapped until reset.
+  output logic failed_o
 );
 
-  logic is_clear, read_valid;
+  logic is_clear, failed, read_valid;
 
   page_table #(
     .Ports(Ports),
@@ -80,6 +84,7 @@ module mappings
     .AddressBits(AddressBits)
   ) u_page_table (
     .drop_i(drop_valid_o && drop_ready_i),
+    .failed_i(failed),
     .line_read_valid_o(read_valid),
     .line_read_ready_i(read_ready_i && is_clear),
     .line_read_id_o(read_id_o),
@@ -94,10 +99,13 @@ module mappings
     .AddressBits(AddressBits)
   ) u_page_table_writer (
     .is_clear_o(is_clear),
+    .failed_o(failed),
     .done_valid_i(written_i),
     .done_ready_o(),
+    .done_error_i(written_error_i),
     .*
   );
+  assign failed_o = failed;
 
   `COVER(LookupWaitsForClear, read_valid && !is_clear)
   `COVER(MappingWaitsForCache, drop_valid_o && !drop_ready_i)

@@ -62,6 +62,8 @@ module memory_system
   output logic         map_ready_o,
   input  lid_t         map_lid_i,
   input  bus_address_t map_address_i,
+  // On-board memory has rejected a write of the page table: reads by LID fail until reset.
+  output logic         table_failed_o,
 
   // Switches: cache interior nodes in on-board memory, in 2**cache_halvings_i times fewer sets; read some
   // cached nodes from host memory when on-board memory has the higher load; keep levels on chip, see
@@ -174,28 +176,23 @@ module memory_system
     .name_i(name[Readers+NodeUnits-1:0]),
     .drop_valid_i(drop_valid), .drop_ready_o(drop_ready),
     .drop_lid_i(map_lid_i),
-    .line_valid_o(line_valid),
-    .line_tag_o(line_tag),
-    .line_o(line),
+    .line_valid_o(line_valid), .line_tag_o(line_tag), .line_o(line),
     .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
-    .hit_tag_o(hit_tag),
-    .hit_place_o(hit_place),
-    .hit_lines_o(hit_lines),
+    .hit_tag_o(hit_tag), .hit_place_o(hit_place), .hit_lines_o(hit_lines),
     .hit_line_valid_i(dram_line_valid), .hit_line_ready_o(dram_line_ready),
     .hit_line_tag_i(dram_line_tag), .hit_line_i(dram_line),
     .write_valid_o(fill_valid), .write_ready_i(fill_ready),
     .write_tag_o(fill_tag), .write_place_o(fill_place),
     .write_o(fill),
-    .written_i(filled),
-    .written_tag_i(written_tag),
-    .written_error_i(written_error),
+    .written_i(filled), .written_tag_i(written_tag), .written_error_i(written_error),
     .activity_o(activity),
     .*
   );
 
   // ---- the page table ----
 
-  logic table_read_valid, table_read_ready, table_line_valid, table_line_error, table_written;
+  logic table_read_valid, table_read_ready, table_line_valid, table_line_error;
+  logic table_written, table_written_error;
   logic table_burst_valid, table_burst_ready, word_valid, word_ready, word_last;
   logic [ReaderBits-1:0] table_read_id, table_line_id;
   logic [DramAddressBits-1:0] table_read_address, table_burst_address;
@@ -223,7 +220,8 @@ module memory_system
     .line_error_i(table_line_error), .burst_valid_o(table_burst_valid), .burst_ready_i(table_burst_ready),
     .burst_address_o(table_burst_address), .burst_len_o(table_burst_len), .word_valid_o(word_valid),
     .word_ready_i(word_ready), .word_o(word), .word_strobe_o(word_strobe),
-    .word_last_o(word_last), .written_i(table_written),
+    .word_last_o(word_last), .written_i(table_written), .written_error_i(table_written_error),
+    .failed_o(table_failed_o),
     .*
   );
 
@@ -275,6 +273,7 @@ module memory_system
     .burst_address_i(table_burst_address), .burst_len_i(table_burst_len), .word_valid_i(word_valid),
     .word_ready_o(word_ready), .word_i(word), .word_strobe_i(word_strobe),
     .word_last_i(word_last), .table_written_o(table_written),
+    .table_written_error_o(table_written_error),
     .line_valid_i(write_valid), .line_ready_o(write_ready),
     .line_tag_i(write_tag), .line_place_i(write_place), .line_i(write),
     .line_written_o(written), .line_written_tag_o(written_tag), .line_written_error_o(written_error),

@@ -37,6 +37,9 @@ module page_table
   input logic drop_i,
   input lid_t map_lid_i,
 
+  // The table has failed: no LID is mapped until reset.
+  input logic failed_i,
+
   // the result for a reader: the address, or 0 if the LID is not mapped
   output logic                  found_valid_o,
   output logic [ReaderBits-1:0] found_reader_o,
@@ -190,7 +193,7 @@ module page_table
 
   assign word = line_q[64*flight.lookup.lid[WordIndexBits-1:0]+:64];
   assign address = word.address;
-  assign is_lost = flight.beyond || error_q;
+  assign is_lost = flight.beyond || error_q || failed_i;
 
   // Lines from memory cannot wait, so hits do.
   assign hit_ready = !valid_q;
@@ -207,8 +210,8 @@ module page_table
     found_reader_q <= valid_q ? id_q : reader;
     fill_lid_q <= flight.lookup.lid;
     has_columns_q <= valid_q && word.has_columns;
-    found_q <= hit_address;
-    if (valid_q) found_q <= is_lost ? '0 : address;
+    found_q <= valid_q ? address : hit_address;
+    if (failed_i || (valid_q && is_lost)) found_q <= '0;
   end
 
   assign found_valid_o = found_valid_q;

@@ -3,6 +3,9 @@
 // Before the write, the LID is dropped from all caches: a read that finds the new buffer in the table
 // never finds older cached lines. A mapping also forgets the columns of the leaf in on-board memory; a mark
 // writes that they are there, for a buffer that is still mapped.
+//
+// A write that memory rejects is repeated, since it may have changed its words or not. If memory rejects it
+// at each attempt, the table has failed until reset: it may name buffers that are reused.
 
 `default_nettype none
 
@@ -37,8 +40,9 @@ module page_table_writer
   input  lid_t         mark_lid_i,
   input  bus_address_t mark_address_i,
 
-  // The table is cleared and can be read.
+  // The table is cleared and can be read, unless it has failed.
   output logic is_clear_o,
+  output logic failed_o,
 
   // AXI4 bursts, one at a time
   output logic                   burst_valid_o,
@@ -53,12 +57,16 @@ module page_table_writer
   output logic                 word_last_o,
 
   input  logic done_valid_i,
-  output logic done_ready_o
+  output logic done_ready_o,
+  // memory has rejected the burst
+  input  logic done_error_i
 );
 
   localparam int unsigned Pages = LidCount / (PageBytes / 8);
   localparam int unsigned PageBits = Pages > 1 ? $clog2(Pages) : 1;
   localparam int unsigned WordIndexBits = LineIndexBits - 3;
+  // number of attempts to write a burst
+  localparam int unsigned Attempts = 4;
 
   if (LidCount < PageBytes / 8 || LidCount % (PageBytes / 8) != 0) $fatal(1, "LidCount must be whole pages");
 
@@ -72,13 +80,20 @@ module page_table_writer
   } state_e;
 
   state_e state_d, state_q;
-  logic is_clear_q, is_mark_q;
+  logic is_clear_q, is_mark_q, failed_q;
+  // attempts that memory has rejected
+  logic [$clog2(Attempts)-1:0] rejected_q;
+  logic is_last_attempt, ends, repeats;
   // the mapping or mark that is written
   lid_t lid_q;
   bus_address_t address_q;
   table_word_t word;
   logic [PageBits-1:0] page_q;
   logic [PageLineBits-1:0] word_q;
+
+  assign is_last_attempt = rejected_q == $clog2(Attempts)'(Attempts - 1);
+  assign repeats = state_q == Response && done_valid_i && done_error_i && !is_last_attempt;
+  assign ends = state_q == Response && done_valid_i && !repeats;
 
   always_comb begin
     state_d = state_q;
@@ -90,7 +105,9 @@ module page_table_writer
       Drops: if (drop_ready_i) state_d = Address;
       Address: if (burst_ready_i) state_d = Words;
       Words: if (word_ready_i && word_last_o) state_d = Response;
-      Response: if (done_valid_i) state_d = is_clear_q && !is_mark_q ? Taken : Idle;
+      Response:
+      if (repeats) state_d = Address;
+      else if (ends) state_d = is_clear_q && !is_mark_q ? Taken : Idle;
       Taken: state_d = Idle;
       default: state_d = Idle;
     endcase
@@ -99,13 +116,14 @@ module page_table_writer
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= Idle;
-      is_clear_q <= 1'b0;
+      {is_clear_q, failed_q} <= '0;
       page_q <= '0;
       word_q <= '0;
     end else begin
       state_q <= state_d;
       if (word_valid_o && word_ready_i) word_q <= word_last_o ? '0 : word_q + 1'b1;
-      if (state_q == Response && done_valid_i && !is_clear_q) begin
+      if (ends && done_error_i) failed_q <= 1'b1;
+      if (ends && !is_clear_q) begin
         page_q <= page_q + 1'b1;
         is_clear_q <= page_q == PageBits'(Pages - 1);
       end
@@ -113,7 +131,9 @@ module page_table_writer
   end
 
   always_ff @(posedge clk_i) begin
+    if (repeats) rejected_q <= rejected_q + 1'b1;
     if (state_q == Idle) begin
+      rejected_q <= '0;
       is_mark_q <= !map_valid_i;
       {lid_q, address_q} <= map_valid_i ? {map_lid_i, map_address_i} : {mark_lid_i, mark_address_i};
     end
@@ -133,6 +153,7 @@ module page_table_writer
   assign mark_ready_o = state_q == Idle && is_clear_q && !map_valid_i;
   assign drop_valid_o = state_q == Drops;
   assign is_clear_o = is_clear_q;
+  assign failed_o = failed_q;
   assign burst_valid_o = state_q == Address;
   assign burst_address_o = (AddressBits'(BasePage) << $clog2(PageBytes))
       + (is_clear_q ? line_offset : page_offset);
@@ -146,6 +167,9 @@ module page_table_writer
   `ASSERT(AcknowledgedOnlyIfWritten, !done_valid_i || state_q == Response)
   `ASSERT_OFFER_STAYS(MapStays, map_valid_i, map_ready_o, {map_lid_i, map_address_i})
   `ASSERT(MarksAMappedLeaf, !mark_valid_i || (mark_lid_i < lid_t'(LidCount) && mark_address_i != '0))
+  `ASSERT_STAYS(FailsUntilReset, failed_q, 1'b0, failed_q)
+  `COVER(Repeats, repeats)
+  `COVER(Fails, ends && done_error_i)
   `COVER(Marks, mark_valid_i && mark_ready_o)
   `COVER(MarkWaits, mark_valid_i && state_q == Idle && map_valid_i)
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i, {burst_address_o, burst_len_o})

@@ -148,10 +148,11 @@ class HostMemory:
 class Dram:
     """One AXI4 port of 512 bits with INCR bursts, or the port of one of several channels. Beats of one id are
     in order; beats of several ids are interleaved. A write takes effect at any time before its response; a
-    concurrent read returns the old or the new line."""
+    concurrent read returns the old or the new line. `errors` is the share of beats with an error, which have
+    random contents, and of rejected bursts, of which some take effect nevertheless."""
 
-    def __init__(self, dut, channel: int | None = None, stall=0.0, latency=20):
-        self.dut, self.stall, self.latency = dut, stall, latency
+    def __init__(self, dut, channel: int | None = None, stall=0.0, latency=20, errors=0.0):
+        self.dut, self.stall, self.latency, self.errors = dut, stall, latency, errors
         structs = {"read": "dram_read", "write": "dram_write"}
         self.port = AxiPort(dut, f"m_axi_dram{channel or 0}", structs, channel)
         # Lines by address. A line that was never written has random contents.
@@ -205,7 +206,9 @@ class Dram:
             reads.popleft()
         if not reads:
             del self.in_flight[identifier]
-        self.port.set(rid=identifier, rdata=data, rlast=last, rresp=OKAY)
+        error = random.random() < self.errors
+        data = random.getrandbits(8 * LINE) if error else data
+        self.port.set(rid=identifier, rdata=data, rlast=last, rresp=SLAVE_ERROR if error else OKAY)
 
     async def accept_addresses(self):
         await end_of_reset(self.dut)
@@ -226,23 +229,29 @@ class Dram:
             await RisingEdge(self.dut.clk_i)
             if self.bursts and len(self.words) >= self.bursts[0][2]:
                 identifier, address, beats = self.bursts.popleft()
+                error = random.random() < self.errors
                 await self.some_cycles()
-                for at in range(beats):
-                    self.write(address + at * LINE, *self.words.popleft(), last=at == beats - 1)
+                self.execute(address, beats, takes_effect=not error or random.random() < 0.5)
                 await self.some_cycles()
-                await self.acknowledge(identifier)
+                await self.acknowledge(identifier, error)
 
     async def some_cycles(self):
         for _ in range(random.randint(0, self.latency)):
             await RisingEdge(self.dut.clk_i)
 
-    def write(self, address: int, data: int, strobe: int, wlast: int, last: bool):
-        assert wlast == last, "wlast does not match the length of the burst"
+    def execute(self, address: int, beats: int, takes_effect: bool):
+        for at in range(beats):
+            data, strobe, last = self.words.popleft()
+            assert last == (at == beats - 1), "wlast does not match the length of the burst"
+            if takes_effect:
+                self.write(address + at * LINE, data, strobe)
+
+    def write(self, address: int, data: int, strobe: int):
         mask = sum(0xFF << 8 * byte for byte in range(LINE) if strobe >> byte & 1)
         self.lines[address] = self.line(address) & ~mask | data & mask
 
-    async def acknowledge(self, identifier: int):
-        self.port.set(bid=identifier, bresp=OKAY, bvalid=1)
+    async def acknowledge(self, identifier: int, error: bool):
+        self.port.set(bid=identifier, bresp=SLAVE_ERROR if error else OKAY, bvalid=1)
         await RisingEdge(self.dut.clk_i)
         while not self.port.get("bready"):
             await RisingEdge(self.dut.clk_i)

@@ -10,7 +10,7 @@ from records import record
 from runner import simulate
 from streams import start
 from test_memory_system import OFF, Clients
-from test_node_cache_system import Nodes, read_at_place
+from test_node_cache_system import ERRORS, Nodes, read_at_place, set_errors
 
 COUNTERS = record("memory_counters_t")
 LIDS = 512
@@ -28,22 +28,24 @@ async def read_leaves(places, nodes, index, rounds):
         await read_at_place(places, nodes, index, count, lambda _lid: {"columns": 1}, more_of_a_leaf)
 
 
-async def run(dut, stall, pause, rounds=40, **switches):
-    """Runs all places and returns the counters."""
-    drams(dut, stall=stall)
+async def run(dut, stall, pause, rounds=40, errors=0.0, **switches):
+    """Runs all places and returns the counters. If memory fails, it runs them again when it does not."""
     # There are few buffers, so a leaf often returns to a previous one.
     nodes = Nodes(dut, buffers=8)
-    HostMemory(dut, nodes.line, stall=stall)
+    memories = [*drams(dut, stall=stall), HostMemory(dut, nodes.line, stall=stall)]
     places = Places(dut)
     Clients(dut, nodes.mappings, stall)
     await start(dut, **OFF | switches)
     for lid in (0, 1, LIDS - 1):
         await nodes.replace(lid)
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
-    tasks = [cocotb.start_soon(read_leaves(places, nodes, index, rounds)) for index in places.leaves]
-    for task in tasks:
-        await task
+    for share in sorted({errors, 0.0}, reverse=True):
+        set_errors(memories, nodes, share)
+        tasks = [cocotb.start_soon(read_leaves(places, nodes, index, rounds)) for index in places.leaves]
+        for task in tasks:
+            await task
     replacing.cancel()
+    assert (nodes.failed > 0) == (errors > 0)
     return COUNTERS.unpack(int(dut.counters_o.value))
 
 
@@ -55,6 +57,14 @@ async def columns_are_those_of_the_buffer(dut, stall, pause):
     if pause > 400:
         assert counted["column_lines"] > 100
         assert counted["dram_lines"] == counted["column_lines"]
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3), pause=(400, 2000))
+async def columns_are_correct_or_fail(dut, stall, pause):
+    """Memory rejects reads and writes. When it no longer does, columns come from on-board memory again."""
+    counted = await run(dut, stall, pause, errors=ERRORS, columns_i=1)
+    assert counted["column_lines"] > 0
 
 
 @cocotb.test()

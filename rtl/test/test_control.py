@@ -55,7 +55,7 @@ class Bus:
 
 async def begin(dut, stall: float) -> Bus:
     bus = Bus(dut, stall)
-    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0)
+    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0, table_failed_i=0)
     return bus
 
 
@@ -121,9 +121,30 @@ async def a_mapping_is_acknowledged_when_it_takes_effect(dut, stall):
 
 
 @cocotb.test()
+async def a_mapping_that_is_not_in_force_is_rejected(dut):
+    """From the first mapping on that the page table does not have, also if it has failed before."""
+    bus = await begin(dut, 0.3)
+    maps = Sink(dut, "map", ["map_lid_o", "map_address_o"], 0.9)
+    await bus.write("mapped_address", 4096)
+    assert await bus.read("status") == 0
+    for failed in range(2):
+        dut.table_failed_i.value = failed
+        await bus.write_word(offset("mapped_address"), 4096)
+        response = cocotb.start_soon(bus.write_word(offset("mapped_address") + 4, 0))
+        while not len(maps.got) == 2 + failed:
+            dut.table_failed_i.value = int(dut.map_valid_o.value == 1 or failed)
+            await RisingEdge(dut.clk_i)
+        assert await response == SLAVE_ERROR
+    status = layout.ControlStatus.from_int(await bus.read("status"))
+    assert status == layout.ControlStatus(table_failed=1)
+    await bus.write("switches", 1)
+
+
+@cocotb.test()
 async def unknown_registers_are_rejected(dut):
     bus = await begin(dut, 0.3)
-    wrong = [layout.Control.SIZE, 0xFF8, 2, *map(offset, ("window_oldest", "window_newest", "counter"))]
+    wrong = [layout.Control.SIZE, 0xFF8, 2, *map(offset, ("window_oldest", "window_newest", "counter",
+                                                            "status"))]
     for address in wrong:
         assert await bus.write_word(address, 1) == SLAVE_ERROR, address
     assert await bus.write_word(offset("read_version") + 4, 1, strobe=7) == SLAVE_ERROR

@@ -1,4 +1,4 @@
-"""Page table and cache share an AXI4 port; each receives its own responses, in order."""
+"""Page table and cache share an AXI4 port; each receives its own responses, in order, with their errors."""
 
 import random
 
@@ -31,7 +31,7 @@ class Watch:
 
 async def look_up(dut, dram, answers: Watch, count: int):
     """Lookups, one at a time for each client."""
-    source, requested, seen = Source(dut, "table_read", stall=0.3), {}, 0
+    source, requested, seen, failed = Source(dut, "table_read", stall=0.3), {}, 0, 0
     while count or requested:
         free = [client for client in range(CLIENTS) if client not in requested]
         if count and free:
@@ -41,12 +41,15 @@ async def look_up(dut, dram, answers: Watch, count: int):
         await RisingEdge(dut.clk_i)
         for client, line, error in answers.got[seen:]:
             seen += 1
-            assert (line, error) == (dram.line(requested.pop(client)), 0)
+            address = requested.pop(client)
+            assert error or line == dram.line(address)
+            failed += error
+    assert (failed > 0) == (dram.errors > 0)
 
 
 async def read_bursts(dut, dram, lines: Sink, count: int):
-    """Bursts of the cache, one at a time for each tag."""
-    source, requested, seen = Source(dut, "hit", stall=0.3), {}, 0
+    """Bursts of the cache, one at a time for each tag. One that fails ends with its last line."""
+    source, requested, seen, failed = Source(dut, "hit", stall=0.3), {}, 0, 0
     while count or requested:
         free = [tag for tag in range(TAGS) if tag not in requested]
         if count and free:
@@ -58,13 +61,16 @@ async def read_bursts(dut, dram, lines: Sink, count: int):
         for line in lines.got[seen:]:
             seen += 1
             left = requested[line["hit_line_tag_o"]]
-            expected = {"data": dram.line(left.pop(0)), "last": int(not left), "error": 0}
-            assert BURST_LINE.unpack(line["hit_line_o"]) == expected
-            if not left:
+            beat, address = BURST_LINE.unpack(line["hit_line_o"]), left.pop(0)
+            assert beat["error"] or beat["data"] == dram.line(address)
+            assert beat["last"] == (beat["error"] or not left)
+            failed += beat["error"]
+            if beat["last"]:
                 del requested[line["hit_line_tag_o"]]
+    assert (failed > 0) == (dram.errors > 0)
 
 
-async def write_lines(dut, written: dict, answers: Watch, count: int):
+async def write_lines(dut, dram, written: dict, answers: Watch, count: int):
     """Writes lines to the cache. Each tag receives one response for each of its lines."""
     source, tags = Source(dut, "line", stall=0.3), []
     for _ in range(count):
@@ -76,10 +82,11 @@ async def write_lines(dut, written: dict, answers: Watch, count: int):
             source.put({"line_tag_i": tags[-1], "line_address_i": address, "line_i": data})
     while len(answers.got) < len(tags):
         await RisingEdge(dut.clk_i)
-    assert sorted(answers.got) == sorted([tag, 0] for tag in tags)
+    assert sorted(tag for tag, _ in answers.got) == sorted(tags)
+    assert any(error for _, error in answers.got) == (dram.errors > 0)
 
 
-async def write_table(dut, written: dict, answers: Watch, count: int):
+async def write_table(dut, dram, written: dict, answers: Watch, count: int):
     """Bursts of the page table, one at a time."""
     bursts, words = Source(dut, "burst"), Source(dut, "word", stall=0.3)
     for index in range(count):
@@ -92,25 +99,26 @@ async def write_table(dut, written: dict, answers: Watch, count: int):
                        "word_last_i": int(at + 1 == length)})
         while len(answers.got) == index:
             await RisingEdge(dut.clk_i)
-    assert len(answers.got) == count
+    assert len(answers.got) == count and ([1] in answers.got) == (dram.errors > 0)
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=(0.0, 0.3, 0.8))
-async def each_receives_its_own_responses(dut, stall):
-    dram = Dram(dut, stall=stall)
+@cocotb.parametrize(stall=(0.0, 0.3, 0.8), errors=(0.0, 0.5))
+async def each_receives_its_own_responses(dut, stall, errors):
+    dram = Dram(dut, stall=stall, errors=errors)
     found = Watch(dut, "table_line_valid_o", ["table_line_id_o", "table_line_o", "table_line_error_o"])
     lines = Sink(dut, "hit_line", ["hit_line_tag_o", "hit_line_o"], stall=stall)
     line_answers = Watch(dut, "line_written_o", ["line_written_tag_o", "line_written_error_o"])
-    table_answers = Watch(dut, "table_written_o", [])
+    table_answers = Watch(dut, "table_written_o", ["table_written_error_o"])
     await start(dut)
     written = {}
     tasks = [look_up(dut, dram, found, 40), read_bursts(dut, dram, lines, 40),
-             write_lines(dut, written, line_answers, 40), write_table(dut, written, table_answers, 10)]
+             write_lines(dut, dram, written, line_answers, 40),
+             write_table(dut, dram, written, table_answers, 20)]
     for task in [cocotb.start_soon(task) for task in tasks]:
         await task
     for address, data in written.items():
-        assert dram.lines[address] == data
+        assert errors or dram.lines[address] == data
 
 
 def test_dram_port():

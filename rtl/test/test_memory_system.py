@@ -220,10 +220,12 @@ async def a_read_after_a_mapping_finds_it(dut):
 
 
 @cocotb.test()
-async def a_read_that_fails_in_host_memory_ends_with_an_error(dut):
-    """Single beats fail, and the arena ends. The reads that follow are correct."""
-    drams(dut)
-    HostMemory(dut, line, stall=0.3, errors=0.02)
+@cocotb.parametrize(memory=("host", "on_board"))
+async def a_read_that_fails_in_memory_ends_with_an_error(dut, memory):
+    """Single beats and bursts fail, and the arena ends. The reads that follow are correct."""
+    errors = {"host": 0.0, "on_board": 0.0} | {memory: 0.02}
+    drams(dut, errors=errors["on_board"])
+    HostMemory(dut, line, stall=0.3, errors=errors["host"])
     mappings = Mappings(dut)
     clients = Clients(dut, mappings, 0.3, may_fail=True)
     places = PlacesAtRandom(dut, mappings, may_fail=True)
@@ -233,8 +235,32 @@ async def a_read_that_fails_in_host_memory_ends_with_an_error(dut):
     await run_clients(dut, clients, 40, [1, 2])
     for task in tasks:
         await task
+    assert clients.failed + places.failed > 0 and dut.table_failed_o.value == 0
     beats = await clients.request(0, address=ARENA - LINE, first=0, count=255)
     assert [beat["error"] for beat in beats] in ([0, 1], [1])
+
+
+@cocotb.test()
+async def reads_by_lid_fail_after_a_mapping_that_memory_rejects(dut):
+    """Also those of LIDs whose words are on chip. Reads at an address succeed."""
+    memories = drams(dut)
+    HostMemory(dut, line)
+    mappings = Mappings(dut)
+    clients, places = Clients(dut, mappings, 0.3), Places(dut)
+    await start(dut, **OFF)
+    for lid in (3, 4):
+        await mappings.map(lid, 4096 * lid)
+    read = {"by_lid": 1, "lid": 3, "cacheable": 1, "first": 1, "count": 2}
+    assert [beat["error"] for beat in await clients.request(0, **read)] == [0, 0]
+    memories[0].errors = 1.0
+    await mappings.map(4, 8192)
+    memories[0].errors = 0.0
+    assert dut.table_failed_o.value == 1
+    for lid in (3, 4):
+        assert [beat["error"] for beat in await clients.request(0, **read | {"lid": lid})] == [1]
+        assert [each["error"] for each in await places.request(0, **read | {"lid": lid})] == [1]
+    beats = await clients.request(0, address=8192, first=0, count=1)
+    assert [(beat["error"], beat["data"]) for beat in beats] == [(0, line(8192))]
 
 
 @cocotb.test()

@@ -1,6 +1,7 @@
-"""Reads of cached nodes return their current contents, although buffers are reused often."""
+"""Reads of cached nodes return their current contents, although buffers are reused often and memory fails."""
 
 import random
+from contextlib import contextmanager
 from functools import partial
 
 import cocotb
@@ -16,16 +17,18 @@ from test_memory_system import OFF, Clients, Mappings
 COUNTERS = record("memory_counters_t")
 LIDS = 512
 NODE = 64 * 80
+# The share of reads and writes of memory that fail. The page table fails once in a million mappings.
+ERRORS = 0.03
 # The distance of a node from the root, by LID: the root is 3.
 DEPTHS = {0: 0, 1: 2, 3: 1}
 
 
 class Nodes:
     """Nodes whose buffers are replaced. A buffer is reused when all operations that could see it have
-    ended."""
+    ended. While `may_fail`, reads may end with an error."""
 
     def __init__(self, dut, buffers: int):
-        self.mappings = Mappings(dut)
+        self.mappings, self.may_fail, self.failed = Mappings(dut), False, 0
         # buffer to the number of its content, which changes with each reuse
         self.contents = {NODE * 2 * at + 512 * random.randrange(1, 8): 0 for at in range(1, buffers + 1)}
         # buffer to the operations that were in flight when it was retired
@@ -36,6 +39,20 @@ class Nodes:
         """Returns the line at an address."""
         buffer = max(buffer for buffer in self.contents if buffer <= address)
         return random.Random(f"{address} {self.contents[buffer]}").getrandbits(8 * LINE)
+
+    @contextmanager
+    def operation(self):
+        """An operation, which may see all buffers that are mapped meanwhile."""
+        operation = object()
+        self.operations.add(operation)
+        yield
+        self.operations.remove(operation)
+
+    def fails(self, lines: list[dict]) -> bool:
+        """Returns whether a read has ended with an error."""
+        assert self.may_fail or not lines[-1]["error"]
+        self.failed += lines[-1]["error"]
+        return bool(lines[-1]["error"])
 
     def free(self) -> list[int]:
         held = {buffer for buffer, left in self.retired.items() if left & self.operations}
@@ -62,11 +79,16 @@ class Nodes:
 async def read_node(clients, nodes, index: int):
     """Executes one operation: reads some lines by LID, then more lines of this buffer. All must have the
     same content."""
-    operation = object()
-    nodes.operations.add(operation)
+    with nodes.operation():
+        await read_buffer(clients, nodes, index)
+
+
+async def read_buffer(clients, nodes, index: int):
     lid = random.choice(list(nodes.mapped))
     first = {"by_lid": 1, "lid": lid, "cacheable": 1, "depth": DEPTHS[lid], "first": 0, "count": 8}
     beats = await clients.request(index, **first)
+    if nodes.fails(beats):
+        return
     address = beats[0]["address"]
     content = nodes.contents[address]
     check(nodes, beats, address, 0)
@@ -77,17 +99,21 @@ async def read_node(clients, nodes, index: int):
         more = await clients.request(index, **read, first=at, count=count)
         check(nodes, more, address, at)
     assert nodes.contents[address] == content, "the model reused a buffer too early"
-    nodes.operations.remove(operation)
 
 
 async def read_at_place(places, nodes, index: int, count: int, name, more):
     """Executes one operation of a place, which may have two further reads in flight: reads `count` lines of a
     node by LID, then more lines of this buffer. `name` and `more` return the fields of these reads for a LID,
     `more` also the first line and the most lines."""
-    operation = object()
-    nodes.operations.add(operation)
+    with nodes.operation():
+        await read_buffer_at_place(places, nodes, index, count, name, more)
+
+
+async def read_buffer_at_place(places, nodes, index: int, count: int, name, more):
     lid = random.choice(list(nodes.mapped))
     lines = await places.request(index, by_lid=1, lid=lid, first=0, count=count, **name(lid))
+    if nodes.fails(lines):
+        return
     address = next(buffer for buffer in nodes.contents if nodes.line(buffer) == lines[0]["data"])
     content = nodes.contents[address]
     check_lines(nodes, lines, address, 0, count)
@@ -100,19 +126,19 @@ async def read_at_place(places, nodes, index: int, count: int, name, more):
         for number, at, count in reads:
             check_lines(nodes, await places.end(index, number), address, at, count)
     assert nodes.contents[address] == content, "the model reused a buffer too early"
-    nodes.operations.remove(operation)
 
 
 def check_lines(nodes, lines, address: int, first: int, count: int):
-    assert len(lines) == count and not lines[-1]["error"]
+    if nodes.fails(lines):
+        lines, count = lines[:-1], len(lines) - 1
     words = [nodes.line(address + LINE * (first + at)) for at in range(count)]
     assert [line["data"] for line in lines] == words
+    assert not any(line["error"] for line in lines)
 
 
 def check(nodes, beats, address, first):
-    for at, beat in enumerate(beats):
-        assert (beat["error"], beat["address"]) == (0, address)
-        assert beat["data"] == nodes.line(address + LINE * (first + at))
+    assert all(beat["error"] or beat["address"] == address for beat in beats)
+    check_lines(nodes, beats, address, first, len(beats))
 
 
 async def read_nodes(clients, nodes, index, rounds):
@@ -134,23 +160,36 @@ async def read_nodes_at_place(places, nodes, index, rounds):
         await read_at_place(places, nodes, index, 8, name, more_of_a_node)
 
 
-async def run(dut, stall, pause, **switches):
-    """Runs all clients and returns the counters."""
-    drams(dut, stall=stall)
+async def run(dut, stall, pause, errors=0.0, **switches):
+    """Runs all clients and returns the counters. If memory fails, it runs them again when it does not."""
     # There are few buffers, so a node often returns to a previous one.
     nodes = Nodes(dut, buffers=5)
-    HostMemory(dut, nodes.line, stall=stall)
+    memories = [*drams(dut, stall=stall), HostMemory(dut, nodes.line, stall=stall)]
     clients, places = Clients(dut, nodes.mappings, stall), Places(dut)
     await start(dut, **OFF | switches)
     for lid in DEPTHS:
         await nodes.replace(lid)
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
+    for share in sorted({errors, 0.0}, reverse=True):
+        set_errors(memories, nodes, share)
+        await read_all(clients, places, nodes)
+    replacing.cancel()
+    assert (nodes.failed > 0) == (errors > 0)
+    return COUNTERS.unpack(int(dut.counters_o.value))
+
+
+def set_errors(memories, nodes, errors: float):
+    """Sets the share of reads and writes of memory that fail from now on. No read is in flight."""
+    nodes.may_fail = errors > 0
+    for memory in memories:
+        memory.errors = errors
+
+
+async def read_all(clients, places, nodes):
     tasks = [cocotb.start_soon(read_nodes(clients, nodes, index, 25)) for index in range(clients.count)]
     tasks += [cocotb.start_soon(read_nodes_at_place(places, nodes, index, 25)) for index in places.nodes]
     for task in tasks:
         await task
-    replacing.cancel()
-    return COUNTERS.unpack(int(dut.counters_o.value))
 
 
 @cocotb.test()
@@ -164,6 +203,13 @@ async def reads_return_current_contents(dut, stall, pause):
     # chip.
     if pause > 100 and levels < 2:
         assert counted["hits"] > 0 and counted["dram_lines"] > 0
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=(0.0, 0.3), pause=(20, 400))
+async def reads_are_correct_or_fail(dut, stall, pause):
+    """Memory rejects reads and writes. When it no longer does, all reads succeed."""
+    await run(dut, stall, pause, ERRORS, cache_i=1, levels_on_chip_i=random.choice((0, 1, 2)))
 
 
 @cocotb.test()

@@ -28,7 +28,7 @@ class Table:
         self.in_force = dict.fromkeys(CHANGING, 0)
         # the reads in flight by their ids; number of all reads
         self.in_flight, self.failed, self.reads = {}, set(), 0
-        for port in ("line_read_ready", "line_valid", "map_valid", "drop"):
+        for port in ("line_read_ready", "line_valid", "map_valid", "drop", "failed"):
             getattr(dut, f"{port}_i").value = 0
         # LIDs that were reported to lack columns
         self.lacking = []

@@ -97,7 +97,7 @@ module accelerator
   version_t read_version;
   logic cache, balance, leaf_columns;
   logic [1:0] levels_on_chip;
-  logic root_valid, root_ready, map_valid, map_ready;
+  logic root_valid, root_ready, map_valid, map_ready, table_failed;
   logic [15:0] root_table;
   lid_t root, map_lid;
   bus_address_t map_address;
@@ -166,6 +166,7 @@ module accelerator
     .map_ready_i(map_ready),
     .map_lid_o(map_lid),
     .map_address_o(map_address),
+    .table_failed_i(table_failed),
     .window_oldest_i(window_oldest_o),
     .window_newest_i(window_newest_o),
     .counters_i(counters)
@@ -249,6 +250,7 @@ module accelerator
     .map_ready_o(map_ready),
     .map_lid_i(map_lid),
     .map_address_i(map_address),
+    .table_failed_o(table_failed),
     .cache_i(cache),
     .cache_halvings_i(cache_halvings),
     .balance_i(balance),

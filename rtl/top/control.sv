@@ -1,6 +1,7 @@
 // The registers of the accelerator, an AXI4-Lite subordinate. It executes one write at a time and responds
 // when the write has taken effect, so a mapping is in force before a read version that the host writes after
-// it. A register has 64 bits; a write of its high half writes the whole register.
+// it. Its response has an error if the page table has failed. A register has 64 bits; a write of its high
+// half writes the whole register.
 
 `default_nettype none
 
@@ -48,11 +49,12 @@ module control
   output logic [15:0] root_table_o,
   output lid_t        root_o,
 
-  // ready once the mapping is in force
+  // Ready once the mapping is in force, or the page table has failed: then none is in force until reset.
   output logic         map_valid_o,
   input  logic         map_ready_i,
   output lid_t         map_lid_o,
   output bus_address_t map_address_o,
+  input  logic         table_failed_i,
 
   input logic [63:0] window_oldest_i,
   input logic [63:0] window_newest_i,
@@ -76,6 +78,7 @@ module control
   localparam register_t WindowNewest = register_t'(ControlWindowNewestOffset / 8);
   localparam register_t CounterIndex = register_t'(ControlCounterIndexOffset / 8);
   localparam register_t Counter = register_t'(ControlCounterOffset / 8);
+  localparam register_t Status = register_t'(ControlStatusOffset / 8);
 
   // ---- writes ----
 
@@ -120,7 +123,10 @@ module control
         end
       end
       SetRoot: if (root_ready_i) state_d = Respond;
-      Map: if (map_ready_i) state_d = Respond;
+      Map: begin
+        if (map_ready_i) state_d = Respond;
+        if (table_failed_i) response_d = SlaveError;
+      end
       default: if (b_ready_i) state_d = Idle;
     endcase
   end
@@ -186,6 +192,7 @@ module control
       CounterIndex: read_value = counter_index_q;
       Switches: read_value = switches_q;
       Counter: read_value = counter_index_q < 64'(Counters) ? counters_i[CounterBits'(counter_index_q)] : '0;
+      Status: read_value = 64'(table_failed_i) << ControlStatusTableFailedShift;
       default: begin
         read_value = '0;
         is_known = 1'b0;

@@ -1016,10 +1016,13 @@ pub mod completion_pair {
 /// | 80..88                                                                                |
 /// | switches                                                                              |
 /// +---------------------------------------------------------------------------------------+
+/// | 88..96                                                                                |
+/// | status                                                                                |
+/// +---------------------------------------------------------------------------------------+
 /// ```
 pub mod control {
     /// Bytes of the whole.
-    pub const SIZE: usize = 88;
+    pub const SIZE: usize = 96;
     /// Size of every node of the store.
     pub const NODE_BYTES_OFFSET: usize = 0;
     /// Bytes of `node_bytes`.
@@ -1050,7 +1053,8 @@ pub mod control {
     pub const MAPPED_LID_OFFSET: usize = 32;
     /// Bytes of `mapped_lid`.
     pub const MAPPED_LID_BYTES: usize = 8;
-    /// Bus address of mapped_lid, 0: none; acknowledged once it has taken effect.
+    /// Bus address of mapped_lid, 0: none; acknowledged once it has taken effect, with an error if the
+    /// page table has failed.
     pub const MAPPED_ADDRESS_OFFSET: usize = 40;
     /// Bytes of `mapped_address`.
     pub const MAPPED_ADDRESS_BYTES: usize = 8;
@@ -1075,6 +1079,10 @@ pub mod control {
     pub const SWITCHES_OFFSET: usize = 80;
     /// Bytes of `switches`.
     pub const SWITCHES_BYTES: usize = 8;
+    /// Read only: word control_status: errors since reset.
+    pub const STATUS_OFFSET: usize = 88;
+    /// Bytes of `status`.
+    pub const STATUS_BYTES: usize = 8;
 
     const _: () = {
         let end = 0;
@@ -1104,6 +1112,8 @@ pub mod control {
         let end = end + COUNTER_BYTES;
         assert!(SWITCHES_OFFSET == end);
         let end = end + SWITCHES_BYTES;
+        assert!(STATUS_OFFSET == end);
+        let end = end + STATUS_BYTES;
         assert!(SIZE == end);
     };
 }
@@ -2892,6 +2902,65 @@ pub mod control_switches {
     #[inline]
     pub const fn with_leaf_columns(word: u64, value: u64) -> u64 {
         super::replace(word, LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding(word: u64) -> u64 {
+        super::extract(word, PADDING_SHIFT, PADDING_MASK)
+    }
+
+    /// `word` with another `padding`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+}
+
+/// Errors of an accelerator, each set until reset.
+///
+/// ```text
+/// +---------+--------------+
+/// | 63:1    | 0            |
+/// | padding | table_failed |
+/// +---------+--------------+
+/// ```
+pub mod control_status {
+    /// Bits of the whole.
+    pub const BITS: u32 = 64;
+    /// Lowest bit of `table_failed`.
+    pub const TABLE_FAILED_SHIFT: u32 = 0;
+    /// Bits of `table_failed`.
+    pub const TABLE_FAILED_BITS: u32 = 1;
+    /// The largest `table_failed`: the mask after the shift.
+    pub const TABLE_FAILED_MASK: u64 = 0x1;
+    /// Lowest bit of `padding`.
+    pub const PADDING_SHIFT: u32 = 1;
+    /// Bits of `padding`.
+    pub const PADDING_BITS: u32 = 63;
+    /// The largest `padding`: the mask after the shift.
+    pub const PADDING_MASK: u64 = 0x7fffffffffffffff;
+
+    const _: () = {
+        let end = 0;
+        assert!(TABLE_FAILED_SHIFT == end);
+        let end = end + TABLE_FAILED_BITS;
+        assert!(PADDING_SHIFT == end);
+        let end = end + PADDING_BITS;
+        assert!(BITS == end);
+    };
+
+    /// On-board memory has rejected a write of the page table: every read of an existing table ends
+    /// with the status fault.
+    #[inline]
+    pub const fn table_failed(word: u64) -> u64 {
+        super::extract(word, TABLE_FAILED_SHIFT, TABLE_FAILED_MASK)
+    }
+
+    /// `word` with another `table_failed`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_table_failed(word: u64, value: u64) -> u64 {
+        super::replace(word, TABLE_FAILED_SHIFT, TABLE_FAILED_MASK, value)
     }
 
     /// Zero.

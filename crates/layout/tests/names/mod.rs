@@ -233,6 +233,7 @@ names! {
             counter_index: COUNTER_INDEX_OFFSET, COUNTER_INDEX_BYTES, 1,
             counter: COUNTER_OFFSET, COUNTER_BYTES, 1,
             switches: SWITCHES_OFFSET, SWITCHES_BYTES, 1,
+            status: STATUS_OFFSET, STATUS_BYTES, 1,
         }
         ocsm_header {
             message_count: MESSAGE_COUNT_OFFSET, MESSAGE_COUNT_BYTES, 1,
@@ -392,6 +393,10 @@ names! {
             balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
             levels_on_chip, with_levels_on_chip: LEVELS_ON_CHIP_SHIFT, LEVELS_ON_CHIP_BITS, LEVELS_ON_CHIP_MASK,
             leaf_columns, with_leaf_columns: LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_BITS, LEAF_COLUMNS_MASK,
+            padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
+        }
+        control_status {
+            table_failed, with_table_failed: TABLE_FAILED_SHIFT, TABLE_FAILED_BITS, TABLE_FAILED_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
         ocsm_flags {
