@@ -26,9 +26,12 @@ class Proof:
     induction: int
     # faults: a part of the module's text and its replacement
     breaks: list[tuple[str, str]]
+    # The module has several clocks: a cycle is a step in which each clock may change.
+    has_clocks: bool = False
 
     def about(self) -> str:
-        return "every run" if self.induction else f"{self.cycles} cycles"
+        unit = "steps of arbitrary clocks" if self.has_clocks else "cycles"
+        return "every run" if self.induction else f"{self.cycles} {unit}"
 
 
 PROOFS = [
@@ -37,6 +40,19 @@ PROOFS = [
         ("(push ? count_q != CountBits'(Depth - 1) : has_room_q)", "count_q != CountBits'(Depth - 1)"),
         ("if (pop) head_q <= next(head_q);", "if (pop && !push) head_q <= next(head_q);"),
     ]),
+    Proof("fifo_async", 32, 0, [
+        # Room that is not there; elements that are not there; a pointer of which several bits change; the
+        # index of a side is that of the other one.
+        ("tail_gray_q != (head_seen ^ FullMask)", "1'b1"),
+        ("head_gray_q != tail_seen", "1'b1"),
+        ("return number ^ (number >> 1)", "return number"),
+        ("items_q[head_q[IndexBits-1:0]]", "items_q[tail_q[IndexBits-1:0]]"),
+    ], has_clocks=True),
+    Proof("reset_sync", 12, 0, [
+        ("@(posedge clk_i or posedge async_rst_i)", "@(posedge clk_i)"),
+        ("{first_q, 1'b0}", "{1'b0, 1'b0}"),
+        ("{first_q, 1'b0}", "{first_q, first_q}"),
+    ], has_clocks=True),
     Proof("skid_buffer", 14, 2, [
         ("out_q <= skid_valid_q ? skid_q : in_i", "out_q <= in_i"),
         ("skid_valid_q <= !advances && (skid_valid_q || accepts)", "skid_valid_q <= !advances && accepts"),
@@ -149,7 +165,8 @@ def is_proved(proof: Proof, folder: Path) -> bool:
     model, harness = folder / f"{module}.smt2", RTL / "formal" / f"prove_{module}.sv"
     packages = " ".join(map(str, PACKAGES))
     read = f"read_slang -I {RTL / 'common'} -y {folder} -y {RTL / 'formal'} --top prove_{module} {packages}"
-    lower = f"prep -flatten -top prove_{module}; async2sync; chformal -lower; dffunmap"
+    clocks = "memory_map; clk2fflogic" if proof.has_clocks else "async2sync"
+    lower = f"prep -flatten -top prove_{module}; {clocks}; chformal -lower; dffunmap"
     write(f"{read} {harness}; {lower}; write_smt2 -wires {model}")
     is_safe = passes(["--presat", "-t", str(proof.cycles)], model)
     return is_safe and (not proof.induction or passes(["-i", "-t", str(proof.induction)], model))

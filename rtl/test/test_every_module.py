@@ -6,6 +6,7 @@ from runner import RTL, modules
 
 # Modules without their own test, by the module whose test exercises them most: internal parts of a unit.
 PARTS = {
+    "fifo_async": ["synchronizer"],
     "key_search_unit": [
         "column_search", "descent_leaves", "descent_lines", "descent_rests", "memory_access_generator",
     ],
