@@ -1,4 +1,5 @@
-"""The complete accelerator answers requests for trees in memory as the reader of trees does."""
+"""The complete accelerator answers requests for trees in memory as the reader of trees does, or reports that
+memory has failed."""
 
 import random
 from dataclasses import replace
@@ -7,7 +8,7 @@ import cocotb
 import honeycomb_layout as layout
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
-from memories import HostMemory, drams
+from memories import OKAY, SLAVE_ERROR, HostMemory, drams
 from nodes import SHAPES, Memory
 from request_bytes import Raw, any_get, any_hostile, any_scan, beats, parse
 from runner import simulate
@@ -18,6 +19,8 @@ from trees import Reader, grow
 # Capacity of the page table.
 LIDS = 512
 TABLE = 7
+# The share of reads and writes of memory that fail. The page table fails once in 100 million mappings.
+ERRORS = 0.01
 # A request names the latest version explicitly, or reads at the current read version.
 NOW = 0
 
@@ -33,19 +36,30 @@ class Registers:
     def port(self, name: str):
         return getattr(self.dut, f"s_axil_{name}")
 
-    async def write(self, name: str, value: int):
-        for half in range(2):
-            address = layout.Control.FIELDS[name].offset + 4 * half
-            await self.write_word(address, value >> 32 * half & 0xFFFFFFFF)
+    async def write(self, name: str, value: int, response: int = OKAY):
+        """Writes a register and checks the response to its high half."""
+        address = layout.Control.FIELDS[name].offset
+        assert await self.write_word(address, value & 0xFFFFFFFF) == OKAY
+        assert await self.write_word(address + 4, value >> 32) == response
 
-    async def write_word(self, address: int, value: int):
+    async def write_word(self, address: int, value: int) -> int:
         words = {"awaddr": address, "wdata": value, "wstrb": 15, "awvalid": 1, "wvalid": 1, "bready": 1}
         for port, word in words.items():
             self.port(port).value = word
         await self.until("awready")
         self.port("awvalid").value = self.port("wvalid").value = 0
         await self.until("bvalid")
-        assert self.dut.s_axil_bresp.value == 0
+        return int(self.dut.s_axil_bresp.value)
+
+    async def read_low(self, name: str) -> int:
+        """Returns the low half of a register."""
+        for port, word in {"araddr": layout.Control.FIELDS[name].offset, "arvalid": 1, "rready": 1}.items():
+            self.port(port).value = word
+        await self.until("arready")
+        self.port("arvalid").value = 0
+        await self.until("rvalid")
+        assert self.dut.s_axil_rresp.value == OKAY
+        return int(self.dut.s_axil_rdata.value)
 
     async def until(self, signal: str):
         while True:
@@ -100,8 +114,7 @@ class Bench:
         self.dut = dut
         self.memory = Memory(SHAPES[shape])
         self.tree, self.keys = grow(self.memory, 300)
-        HostMemory(dut, self.line, stall=stall)
-        self.drams = drams(dut, stall=stall)
+        self.host, self.drams = HostMemory(dut, self.line, stall=stall), drams(dut, stall=stall)
         self.registers, self.streams = Registers(dut), Streams(dut, stall)
         self.reference = {}
 
@@ -141,8 +154,25 @@ class Bench:
         self.reference[identifier] = Answer(status), 0
         return raw
 
-    async def check(self, count: int):
-        """Sends requests and compares their completions."""
+    def set_errors(self, errors: float):
+        """Sets the share of reads and writes of memory that fail from now on."""
+        for memory in (self.host, *self.drams):
+            memory.errors = errors
+
+    async def check(self, count: int, may_fail=False) -> int:
+        """Sends requests and compares their completions. Returns how many requests have failed."""
+        self.reference, self.streams.packets = {}, []
+        found, failed = await self.complete(count), 0
+        for identifier, (answer, version) in self.reference.items():
+            got = found.get(identifier)
+            if may_fail and is_fault_of(answer, got):
+                failed += 1
+            else:
+                assert got == (answer, version, True), identifier
+        return failed
+
+    async def complete(self, count: int) -> dict:
+        """Sends requests. Returns their answers, each with its version, and whether it is complete."""
         while count > 0:
             packet = b"".join(self.raw().bytes() for _ in range(random.randint(1, 5)))
             self.streams.beats += beats(packet)
@@ -155,8 +185,7 @@ class Bench:
                 accepted += 1
             if len(found) == len(self.reference) and all(is_complete for _, _, is_complete in found.values()):
                 break
-        for identifier, (answer, version) in self.reference.items():
-            assert found.get(identifier) == (answer, version, True), identifier
+        return found
 
     def take(self, packet: bytes, found: dict):
         head, body = layout.Completion.unpack(packet[:32]), packet[32:]
@@ -172,6 +201,13 @@ class Bench:
         else:
             answer.value = body
         found[head.identifier] = answer, head.read_version, not outcome.continued
+
+
+def is_fault_of(answer: Answer, got: tuple[Answer, int, bool] | None) -> bool:
+    """Returns whether a request that memory may fail has failed: it has returned a part of its answer."""
+    if got is None or not got[2] or got[0].status != layout.STATUS_FAULT:
+        return False
+    return got[0].pairs == answer.pairs[:len(got[0].pairs)]
 
 
 def raw_of(read: Read, identifier: int) -> Raw:
@@ -200,6 +236,35 @@ async def answers_requests(dut, shape, stall, switches):
         await RisingEdge(dut.clk_i)
     oldest, newest = int(dut.window_oldest_o.value), int(dut.window_newest_o.value)
     assert oldest == newest + 1 == len(bench.reference) + 1, "a request is still in flight"
+
+
+@cocotb.test()
+@cocotb.parametrize(shape=["default", "tiny"], switches=[0, 7, 27])
+async def a_request_is_answered_or_fails(dut, shape, switches):
+    """Each request has one answer while memory rejects reads and writes, and the right one when it no longer
+    does."""
+    bench = Bench(dut, shape, 0.3)
+    await bench.start(switches)
+    bench.set_errors(ERRORS)
+    assert await bench.check(100, may_fail=True) > 0
+    assert await bench.registers.read_low("status") == 0
+    bench.set_errors(0.0)
+    await bench.check(20)
+
+
+@cocotb.test()
+async def every_request_fails_after_a_mapping_that_memory_rejects(dut):
+    bench = Bench(dut, "tiny", 0.3)
+    await bench.start(7)
+    await bench.check(20)
+    bench.drams[0].errors = 1.0
+    await bench.registers.write("mapped_address", bench.memory.lids[bench.tree.root], SLAVE_ERROR)
+    bench.set_errors(0.0)
+    assert layout.ControlStatus.from_int(await bench.registers.read_low("status")).table_failed
+    failed = await bench.check(40, may_fail=True)
+    valid = [answer for answer, _ in bench.reference.values()
+             if answer.status in (layout.STATUS_FOUND, layout.STATUS_ABSENT)]
+    assert failed == len(valid) > 0
 
 
 def test_accelerator_top():
