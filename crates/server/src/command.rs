@@ -99,6 +99,10 @@ pub(crate) type OnWalk = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Walking,
 /// Begins a command that the background thread executes.
 pub(crate) type OnErrand = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Box<dyn Errand>, Failure>;
 
+/// Begins a command that the background thread executes, if its arguments need that.
+pub(crate) type MaybeErrand =
+    fn(&mut Context<'_>, &Arguments<'_>) -> Result<Option<Box<dyn Errand>>, Failure>;
+
 /// The handler of a command. Its form determines how the server schedules the command.
 #[derive(Debug)]
 pub(crate) enum CommandForm {
@@ -117,7 +121,7 @@ pub(crate) enum CommandForm {
     /// Walks through a possibly long range, one page at a time.
     Walk(OnWalk),
     /// Walks as `Walk`, unless the second function returns an errand.
-    Count(OnWalk, fn(&mut Context<'_>, &Arguments<'_>) -> Result<Option<Box<dyn Errand>>, Failure>),
+    Count(OnWalk, MaybeErrand),
     /// Waits for the store or for a disk, on the background thread. Not allowed in a transaction.
     Errand(OnErrand),
     /// Executes the commands of a transaction.
