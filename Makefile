@@ -192,7 +192,7 @@ rtl-check: setup
 	$(python) tools/rtl_mutants.py $(call share,30)
 
 some-mutants:
-	python3 tools/mutants.py $(call share,40)
+	python3 tools/mutants.py $(call share,50)
 
 smoke: setup
 	$(programs) --no-run
