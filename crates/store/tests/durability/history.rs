@@ -9,8 +9,8 @@ pub(crate) type Model = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 /// The states in the order of the changes that led to them.
 pub(crate) struct History {
     states: Vec<Model>,
-    /// For each state the possible versions of its change. An operation without effect has no version, so its
-    /// state has that of the state before.
+    /// For each state the possible versions of its change. An operation without effect has no version of its
+    /// own, so its state is also that of the versions of the state before.
     versions: Vec<RangeInclusive<u64>>,
     /// Batches whose operations have no order among each other: the positions of the states before and after.
     interleaved: Vec<(usize, usize)>,
@@ -47,9 +47,13 @@ impl History {
     /// Ends an operation, with the read version after it.
     pub(crate) fn end(&mut self, version: u64) {
         let (before, first) = self.ended;
-        let has_effect = version > before;
-        let versions = if has_effect { before + 1..=version } else { self.versions[first - 1].clone() };
-        self.versions[first..].fill(versions);
+        for index in first..self.states.len() {
+            let previous = &self.versions[index - 1];
+            // The later versions may be those of other writers if the operation had no effect.
+            let has_effect = version > before && self.states[index] != self.states[index - 1];
+            let start = if has_effect { before + 1 } else { *previous.start() };
+            self.versions[index] = start..=version.max(*previous.end());
+        }
         self.ended = (version, self.states.len());
     }
 
