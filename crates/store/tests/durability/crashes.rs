@@ -125,9 +125,9 @@ impl Crash {
         drop(Store::open(config(&interrupted, self.policy)));
         let again = check_recovery(&interrupted.after_power_cut(self.kept), self.policy, &context);
         assert!(again.0 == *found, "{context}: other pairs");
-        // The interrupted recovery may have added the record of the identifiers. The first version is 1.
-        let added = (*version).max(1) + 1;
-        assert!([*version, added].contains(&again.1), "{context}: version {} after {version}", again.1);
+        // The interrupted recovery may have added the record of the identifiers, after the versions that its
+        // replay has taken.
+        assert!(again.1 >= *version, "{context}: version {} after {version}", again.1);
         interrupted.calls() > call
     }
 
