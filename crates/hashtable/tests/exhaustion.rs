@@ -2,15 +2,29 @@
 
 mod common;
 
-use honeycomb_hashtable::{Answers, Error, Functions, Operation, Request, TableConfig};
+use honeycomb_hashtable::{Answers, Error, Functions, Operation, TableConfig};
 use honeycomb_memory::{Faults, Memory, MemoryConfig, MemoryError};
 use honeycomb_testing::{Random, seed};
 
-use common::{Answer, Model, OwnedOperation, TestTable, answer, assert_agrees, memory, operation, table};
+use common::{
+    Answer, Model, OwnedOperation, TestTable, answer, assert_agrees, memory, operation, requests, table,
+};
 
 fn is_exhausted<T, E: std::borrow::Borrow<Error>>(result: &Result<T, E>) -> bool {
     let exhausted = |error: &E| matches!(error.borrow(), Error::Memory(MemoryError::Exhausted { .. }));
     result.as_ref().is_err_and(exhausted)
+}
+
+/// Returns memory, and the faults of its allocations.
+fn failing_memory() -> (Memory, Faults) {
+    let faults = Faults::default();
+    let config = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
+    (Memory::new(MemoryConfig { faults: faults.clone(), ..config }).unwrap(), faults)
+}
+
+/// Returns the parameters of a table that grows from the first pairs on.
+fn growing() -> TableConfig {
+    TableConfig { buckets: 2, fill_percent: Some(70), ..TableConfig::default() }
 }
 
 /// Repeats operations, and makes the next allocation of each fail, then the second, and so on, until the
@@ -18,11 +32,8 @@ fn is_exhausted<T, E: std::borrow::Borrow<Error>>(result: &Result<T, E>) -> bool
 #[test]
 fn a_failed_allocation_changes_nothing() {
     let mut random = Random::new(seed());
-    let faults = Faults::default();
-    let config = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
-    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..config }).unwrap();
-    let config = TableConfig { buckets: 2, fill_percent: Some(70), ..TableConfig::default() };
-    let table = table(&memory, &config);
+    let (memory, faults) = failing_memory();
+    let table = table(&memory, &growing());
     let (mut model, mut failures) = (Model::default(), 0);
     let numbers = common::functions().1;
     for step in 0..6000 {
@@ -66,11 +77,8 @@ fn a_failed_allocation_changes_nothing() {
 #[test]
 fn a_failed_allocation_of_a_batch_fails_single_requests() {
     let mut random = Random::new(seed());
-    let faults = Faults::default();
-    let config = MemoryConfig { arena_bytes: 64 << 20, huge_pages: false, ..Default::default() };
-    let memory = Memory::new(MemoryConfig { faults: faults.clone(), ..config }).unwrap();
-    let config = TableConfig { buckets: 2, fill_percent: Some(70), ..TableConfig::default() };
-    let table = table(&memory, &config);
+    let (memory, faults) = failing_memory();
+    let table = table(&memory, &growing());
     // Failures of batches without functions, which execute in order, and of others.
     let (mut model, mut failures) = (Model::default(), [0, 0]);
     for step in 0..3000 {
@@ -125,9 +133,7 @@ fn restore(table: &TestTable<'_>, model: &Model, batch: &[KeyOperation]) {
 /// Executes a batch, and each request that has not failed on the model. Returns the number of failures.
 fn execute(table: &TestTable<'_>, model: &mut Model, batch: &[KeyOperation]) -> usize {
     let (mut answers, numbers) = (Answers::default(), common::functions().1);
-    let requests: Vec<_> =
-        batch.iter().map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) }).collect();
-    table.execute(&requests, &mut answers);
+    table.execute(&requests(batch, &numbers), &mut answers);
     let mut failed = 0;
     for (index, (key, operation)) in batch.iter().enumerate() {
         match answers.outcome(index) {
@@ -159,11 +165,7 @@ fn a_full_table_accepts_what_has_room() {
             // A batch with a function is executed through the station.
             operations.push((random.below(2000).to_le_bytes(), OwnedOperation::Filter(vec![0; 2])));
         }
-        let requests: Vec<_> = operations
-            .iter()
-            .map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) })
-            .collect();
-        table.execute(&requests, &mut answers);
+        table.execute(&requests(&operations, &numbers), &mut answers);
         for (index, (key, operation)) in operations.iter().enumerate() {
             let outcome = answers.outcome(index);
             if is_exhausted(&outcome) {

@@ -9,7 +9,7 @@ use honeycomb_hashtable::{Answers, Operation, Request, TableConfig};
 use honeycomb_testing::linearizability::{Event, Sequential, is_linearizable};
 use honeycomb_testing::{Random, soak};
 
-use common::{Answer, OwnedOperation, TestFunction, TestTable, answer, memory, table};
+use common::{Answer, OwnedOperation, TestFunction, TestTable, answer, memory, requests, table};
 
 const THREADS: u64 = 4;
 const STEPS: usize = 24;
@@ -117,10 +117,8 @@ fn execute(table: &TestTable<'_>, batch: &[(Vec<u8>, OwnedOperation)], alone: bo
         let outcome = table.apply(key, operation.borrow(&numbers), &mut out);
         return vec![answer(outcome.as_ref().copied(), &out)];
     }
-    let requests: Vec<_> =
-        batch.iter().map(|(key, operation)| Request { key, operation: operation.borrow(&numbers) }).collect();
     let mut answers = Answers::default();
-    table.execute(&requests, &mut answers);
+    table.execute(&requests(batch, &numbers), &mut answers);
     (0..batch.len()).map(|index| answer(answers.outcome(index), answers.bytes())).collect()
 }
 

@@ -49,8 +49,7 @@ impl CheckpointWriter {
     }
 
     /// Makes the bytes of the checkpoint durable and returns the number of its pairs. Its name is durable
-    /// when
-    /// [`Manifest::store`](crate::Manifest::store) has stored it.
+    /// when [`Manifest::store`](crate::Manifest::store) has stored it.
     ///
     /// # Errors
     /// Those of [`CheckpointWriter::create`].

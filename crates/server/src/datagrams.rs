@@ -23,6 +23,7 @@ use crate::datagrams::outbox::Outbox;
 use crate::datagrams::port::{Arrived, Port};
 use crate::datagrams::replies::Replier;
 use crate::held::Hold;
+use crate::lost_writes::LostWrites;
 use crate::server_state::ServerState;
 pub(crate) use port::Protocol;
 pub(crate) use requests::PacketRequests;
@@ -87,12 +88,11 @@ impl Datagrams {
     /// Returns some of the received requests, and the writer of their replies. Adds their reads to a batch.
     pub(crate) fn collect<'a>(
         &'a mut self,
-        shared: &'a ServerState,
-        now: u64,
+        (shared, now, lost): (&'a ServerState, u64, Option<LostWrites>),
         reads: &mut Reads,
     ) -> (PacketRequests<'a>, &'a mut Replier) {
         let Self { ports, processed, replier, .. } = self;
-        let mut requests = PacketRequests::new(shared, now);
+        let mut requests = PacketRequests::new(shared, now, lost);
         for arrived in arrived(ports).skip(*processed) {
             if requests.is_full() {
                 break;

@@ -6,6 +6,7 @@ use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm};
 use crate::commands::categories::is_about_the_server;
 use crate::databases::Databases;
+use crate::failure::Failure;
 
 /// Returns the version up to which writes must be durable before the reply of a command leaves, or `None` if
 /// the reply depends on everything that readers see. `number` is that of the table that the client has
@@ -21,6 +22,20 @@ pub(crate) fn needed_version(
     let newest = keys.and_then(|keys| keys.iter().map(|key| databases.newest_write(number, key)).max());
     let needs_none = || is_about_the_server(command) || is_configuration(command, arguments);
     newest.or_else(|| needs_none().then_some(0))
+}
+
+/// Returns the version that the reply of an executed command needs, as [`needed_version`] does. A command
+/// that the log has refused did nothing.
+pub(crate) fn needed_by_reply(
+    databases: &Databases,
+    number: usize,
+    command: (&Command, &Arguments<'_>),
+    failure: Option<&Failure>,
+) -> Option<Version> {
+    match failure {
+        Some(Failure::Refused(_)) => Some(0),
+        _ => needed_version(databases, number, command),
+    }
 }
 
 /// Whether a command, which accepts its arguments, reads or writes parameters. `CONFIG SET appendfsync

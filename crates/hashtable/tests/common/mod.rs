@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 
-use honeycomb_hashtable::{BuiltIn, Element, Error, Functions, Operation, Outcome, Table, TableConfig};
+use honeycomb_hashtable::{
+    BuiltIn, Element, Error, Functions, Operation, Outcome, Request, Table, TableConfig,
+};
 use honeycomb_memory::{Memory, MemoryConfig};
 use honeycomb_testing::Random;
 
@@ -91,6 +93,18 @@ pub(crate) enum OwnedOperation {
     VectorWithVector(TestFunction, Vec<u8>),
     Reduce(TestFunction, Vec<u8>),
     Filter(Vec<u8>),
+}
+
+/// Borrows a batch of operations with their keys.
+pub(crate) fn requests<'o, K: AsRef<[u8]>>(
+    batch: &'o [(K, OwnedOperation)],
+    numbers: &[u32],
+) -> Vec<Request<'o>> {
+    let borrow = |(key, operation): &'o (K, OwnedOperation)| Request {
+        key: key.as_ref(),
+        operation: operation.borrow(numbers),
+    };
+    batch.iter().map(borrow).collect()
 }
 
 impl OwnedOperation {

@@ -174,7 +174,7 @@ impl ReadBatch {
         datagrams: &mut Datagrams,
         stopwatch: &mut Stopwatch<'_>,
     ) -> usize {
-        let (requests, replier) = datagrams.collect(round.shared, round.now, &mut self.reads);
+        let (requests, replier) = datagrams.collect((round.shared, round.now, round.lost), &mut self.reads);
         if self.commands.is_empty() && requests.is_empty() {
             // Replies to rejected requests and to hellos depend on no pairs.
             datagrams.send(&round.shared.store, Some(0));

@@ -13,7 +13,7 @@ use crate::commands::subscribe;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::needed_version::needed_version;
+use crate::needed_version::needed_by_reply;
 use crate::session::{Queue, Session};
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::scheduler::Tasks;
@@ -132,18 +132,17 @@ fn executes_alone(round: &Round<'_>, connection: &Connection, request: &PendingR
     round.paused.is_some() || round.lost.is_some() || connection.must_execute_alone(request)
 }
 
-/// Returns the version that the reply of a command needs; `None`: the read version. A rejected command has no
-/// number.
+/// Returns the version that the reply of a command needs; `None`: the read version. A rejected command, which
+/// has no number, did nothing.
 fn needed(
     round: &Round<'_>,
     session: &Session,
     number: Option<usize>,
     (arguments, served): (&Arguments<'_>, &Result<(), Failure>),
 ) -> Option<Version> {
-    // A rejected command did nothing.
-    let Some(number) = number.filter(|_| !matches!(served, Err(Failure::Refused(_)))) else { return Some(0) };
-    let command = by_number(number);
-    needed_version(&round.shared.databases, session.database, (&command, arguments))
+    let Some(number) = number else { return Some(0) };
+    let (databases, failure) = (&round.shared.databases, served.as_ref().err());
+    needed_by_reply(databases, session.database, (&by_number(number), arguments), failure)
 }
 
 /// Queues a command, executes it, or begins it. Returns the remaining work of a long command.

@@ -100,8 +100,7 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> PacketRequests<'a> {
-    pub(super) fn new(shared: &'a ServerState, now: u64) -> Self {
-        let lost = LostWrites::of(&shared.store);
+    pub(super) fn new(shared: &'a ServerState, now: u64, lost: Option<LostWrites>) -> Self {
         Self { shared, now, steps: Vec::new(), requests: Vec::new(), lost }
     }
 

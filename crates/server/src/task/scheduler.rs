@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use crate::context::Context;
 use crate::counts::Counts;
 use crate::failure::Failure;
-use crate::needed_version::needed_version;
+use crate::needed_version::needed_by_reply;
 use crate::server_state::ServerState;
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::tally::{self, Tally};
@@ -227,14 +227,9 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let mut lap = stopwatch.lap_after(took, 1);
     lap.executed(named.number, ExecutedCommand { connection, requests: &requests, found: &found, before });
     lap.end();
-    let needed = match failure {
-        Some(Failure::Refused(_)) => Some(0),
-        _ => needed_version(
-            &stopwatch.shared().databases,
-            connection.session.database,
-            (&named, &requests.arguments(&found)),
-        ),
-    };
+    let (databases, number) = (&stopwatch.shared().databases, connection.session.database);
+    let command = (&*named, &requests.arguments(&found));
+    let needed = needed_by_reply(databases, number, command, failure.as_ref());
     connection.spent.extend([requests, work.take_requests()]);
     if connection.session.end_command() {
         connection.replies.truncate(before);

@@ -190,6 +190,12 @@ impl DramChannel {
         self.banks[place.bank].row == Some(place.row)
     }
 
+    /// Returns a bit for each bank whose open row one of the accesses needs.
+    fn banks_with_open_rows(&self, accesses: impl Iterator<Item = Access>) -> u32 {
+        let open = accesses.filter(|access| self.is_open(access.place));
+        open.fold(0, |banks, access| banks | 1 << access.place.bank)
+    }
+
     /// Returns the index of the oldest access whose line can be transferred.
     fn next_transfer(&self) -> Option<usize> {
         let ready = |&(_, access): &(usize, Access)| {
@@ -215,8 +221,7 @@ impl DramChannel {
     /// Activates the row of the oldest access that permits it, or closes a row for it, or a row that no
     /// access needs.
     fn prepare(&mut self) {
-        let open = self.candidates().filter(|(_, access)| self.is_open(access.place));
-        let needed = open.fold(0, |banks, (_, access)| banks | 1 << access.place.bank);
+        let needed = self.banks_with_open_rows(self.candidates().map(|(_, access)| access));
         let next = self.candidates().find(|(_, access)| self.can_prepare(access.place, needed));
         match next {
             Some((_, access)) => self.prepare_bank(access.place),
@@ -239,8 +244,7 @@ impl DramChannel {
 
     fn close_unneeded(&mut self) {
         let Self { timing, cycle, .. } = *self;
-        let open = self.queue.iter().take(WINDOW).filter(|(_, access)| self.is_open(access.place));
-        let needed: u32 = open.fold(0, |banks, (_, access)| banks | 1 << access.place.bank);
+        let needed = self.banks_with_open_rows(self.queue.iter().take(WINDOW).map(|&(_, access)| access));
         let can_close = |(at, bank): &(usize, &mut Bank)| {
             bank.row.is_some() && bank.precharge_at <= cycle && needed >> at & 1 == 0
         };
