@@ -1,6 +1,7 @@
 // Emits the results of a request: the value of a get, the pairs of a scan, and finally the status. It
 // divides them into answers: a pair that does not fit into the result buffer begins another answer, and a
-// pair with an overflow value gets a separate answer.
+// pair or a value of a get that is an overflow value gets a separate answer. That one begins before the value
+// was read, so another one always follows and says whether the read has failed.
 
 `default_nettype none
 
@@ -28,11 +29,9 @@ module pair_emitter
   // see pair_measurer
   input item_result_t measure_i,
   input logic measured_i,
-  // valid then: bytes of the value, and of key and value. answered_o: an overflow value of a get was sent as
-  // an answer, so the request is finished.
+  // valid then: bytes of the value, and of key and value
   output logic [31:0] value_bytes_o,
   output logic [31:0] bytes_o,
-  output logic answered_o,
 
   // the prefix of the leaf: its first bytes, its length, and its offset
   input prefix_t prefix_i,
@@ -214,8 +213,8 @@ module pair_emitter
     outcome_o.status = 8'(StatusFound);
     outcome_o.pairs = 22'(pairs_q);
     outcome_o.bytes = 32'(bytes_q);
-    // Another pair follows.
-    outcome_o.continued = finish_valid_i ? finish_continues_i : !is_get;
+    // Another answer follows.
+    outcome_o.continued = finish_valid_i ? finish_continues_i : 1'b1;
     outcome_o.pair_version = is_get ? emit_i.version : '0;
     if (outcome_first_o) begin
       outcome_o.pairs = 22'(!is_get);
@@ -236,7 +235,6 @@ module pair_emitter
 
   assign prefix_count = has_prefix_rest_q ? key_length_t'(PrefixBytes) : prefix_length_i;
 
-  assign answered_o = is_get && state_q == Value;
   // Only one of the two has a chunk.
   assign move_chunk_ready_o = chunk_ready_i;
 

@@ -96,7 +96,7 @@ module range_scan_unit
   line_t window, compare_window, value_line;
   bus_address_t value_address;
   line_count_t value_count;
-  logic emit_valid, emit_ready, measured, answered, finish_valid, finish_ready, finish_continues, finish_more;
+  logic emit_valid, emit_ready, measured, finish_valid, finish_ready, finish_continues, finish_more;
   logic [31:0] value_bytes, emitted_bytes;
   logic [7:0] finish_status;
   prefix_t prefix;
@@ -186,7 +186,6 @@ module range_scan_unit
     .emit_valid_o(emit_valid), .emit_ready_i(emit_ready),
     .emit_o(emit), .measure_o(measure), .measured_o(measured),
     .emit_bytes_i(emitted_bytes),
-    .emit_answered_i(answered),
     .finish_valid_o(finish_valid), .finish_ready_i(finish_ready), .finish_continues_o(finish_continues),
     .finish_status_o(finish_status), .finish_more_o(finish_more)
   );
@@ -257,7 +256,6 @@ module range_scan_unit
     .emit_valid_i(emit_valid), .emit_ready_o(emit_ready),
     .emit_i(emit), .measure_i(measure), .measured_i(measured),
     .value_bytes_o(value_bytes), .bytes_o(emitted_bytes),
-    .answered_o(answered),
     .finish_valid_i(finish_valid), .finish_ready_o(finish_ready), .finish_continues_i(finish_continues),
     .finish_status_i(finish_status), .finish_more_i(finish_more),
     .fence_valid_i(fence_valid), .fence_ready_o(fence_ready),

@@ -87,8 +87,6 @@ module scan_control
   output logic measured_o,
   // bytes of key and value
   input logic [31:0] emit_bytes_i,
-  // the value was sent as a separate answer
-  input logic emit_answered_i,
   // finish_continues_o: another part follows, in another grant
   output logic finish_valid_o,
   input logic finish_ready_i,
@@ -183,7 +181,7 @@ module scan_control
       Idle: next = descent_failed_i || none_i ? Finish : first_state;
       Walk: next = walk_found_i ? after_entry : FindKey;
       FindKey: next = find_found_i ? EmitValue : Finish;
-      EmitValue: next = emit_answered_i ? Idle : Finish;
+      EmitValue: next = Finish;
       EnterLeaf: next = has_start ? FindStart : first_step;
       FindStart: next = first_step;
       StepToFloor: next = step_found_i || !has_sibling ? Step : GoOn;
@@ -196,7 +194,7 @@ module scan_control
 
   assign first_step = seeks_floor_q ? StepToFloor : Step;
   assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
-  assign fails = failed_i && state_q != Finish && !(state_q == EmitValue && emit_answered_i);
+  assign fails = failed_i && state_q != Finish;
   assign state_d = !done ? state_q : fails ? Finish : next;
   assign emits_d = (emits_q && !emit_ready_i) || (state_q == Step && step_ready_i && next == Step && !fails);
 
@@ -245,8 +243,7 @@ module scan_control
 
   assign grant_begins_o = state_q == Idle && granted_i;
   assign grant_ends_o = (state_q == Finish && finish_ready_i) ||
-      (state_q == GoOn && go_ready_i && !failed_i) ||
-      (state_q == EmitValue && emit_ready_i && emit_answered_i);
+      (state_q == GoOn && go_ready_i && !failed_i);
   assign grant_continues_o = state_q == GoOn;
 
   assign walk_valid_o = state_q == Walk;

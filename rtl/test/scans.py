@@ -154,7 +154,8 @@ class Parts:
         assert len(pairs) == head["pairs"]
         assert len(body) <= RESULT_BYTES or len(pairs) <= 1
         answer.pairs += pairs
-        answer.value = b"" if pairs else body
+        # The last part of a get with an overflow value has no bytes.
+        answer.value = b"" if pairs or head["status"] != STATUS_FOUND else answer.value + body
 
 
 def unpack_pairs(body: bytes):

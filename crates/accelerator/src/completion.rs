@@ -43,7 +43,7 @@ pub struct Completion<'a> {
     /// Number of pairs of a scan in this completion.
     pub pair_count: usize,
     /// The value of a get, or the pairs of a scan.
-    body: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
 /// Bytes that are not completions.

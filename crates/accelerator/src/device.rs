@@ -20,6 +20,7 @@
 
 mod engine;
 mod executor;
+mod in_flight;
 mod port;
 
 use std::fmt;

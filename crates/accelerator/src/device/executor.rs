@@ -11,6 +11,7 @@ use honeycomb_memory::LeaseUse;
 use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::{Completion, Completions, parse};
+use crate::device::in_flight::InFlight;
 use crate::device::port::{Port, identifier};
 use crate::long_scan::{LongScan, LongScans, ScanProgress};
 use crate::request::{Read, Request, Requests};
@@ -57,7 +58,7 @@ impl DeviceExecutor {
             while let Some(request) = &mut waiting
                 && let Some(device_identifier) = device.submit(self.queue, &mut request.bytes)
             {
-                in_flight.insert(device_identifier, request.identifier);
+                in_flight.insert(device_identifier, InFlight::new(request.identifier));
                 waiting = next();
             }
             if waiting.is_none() && in_flight.is_empty() {
@@ -68,9 +69,10 @@ impl DeviceExecutor {
             drop(device);
             for bytes in received {
                 let Some(device_identifier) = identifier(&bytes) else { continue };
-                let Some(&requested) = in_flight.get(&device_identifier) else { continue };
+                let Some(request) = in_flight.get_mut(&device_identifier) else { continue };
+                let Some(bytes) = request.receive(bytes) else { continue };
                 let completion = parse(&bytes).map(|(completion, _)| completion);
-                receive(requested, completion.as_ref());
+                receive(request.identifier, completion.as_ref());
                 if !completion.is_some_and(|completion| completion.continued) {
                     in_flight.remove(&device_identifier);
                 }

@@ -56,6 +56,17 @@ impl Reply {
         self.emit(status, 0, version, complete);
     }
 
+    /// Emits the value of a get in a completion that another one confirms or voids.
+    pub(super) fn unconfirmed_value(
+        &mut self,
+        value: &[u8],
+        version: Version,
+        complete: &mut dyn FnMut(&[u8]),
+    ) {
+        self.body = value.to_vec();
+        self.emit(layout::STATUS_FOUND, outcome::with_continued(0, 1), version, complete);
+    }
+
     /// Emits a rejection.
     pub(super) fn reject(&mut self, status: usize, complete: &mut dyn FnMut(&[u8])) {
         self.body.clear();
