@@ -1751,7 +1751,8 @@ class CompletionOutcome(_Record):
 
     # One of the constants status_*.
     status: int = 0
-    # Further completions follow and continue this one.
+    # Further completions follow and continue this one; of a get: an empty one says whether the value is
+    # valid.
     continued: int = 0
     # A limit ended the scan before the end of the range.
     more: int = 0
@@ -1763,10 +1764,13 @@ class CompletionOutcome(_Record):
 class ControlSwitches(_Record):
     """Optional features of an accelerator.
 
-    +---------+--------------+----------------+---------+-------+
-    | 63:5    | 4            | 3:2            | 1       | 0     |
-    | padding | leaf_columns | levels_on_chip | balance | cache |
-    +---------+--------------+----------------+---------+-------+
+    +-----------+------------+-----------+----------------+---------+--------------+----------------+
+    | 63:44     | 43:32      | 31:28     | 27:16          | 15:5    | 4            | 3:2            |
+    | padding_2 | host_lines | padding_1 | on_board_lines | padding | leaf_columns | levels_on_chip |
+    +---------+-+-----+------+-----------+----------------+---------+--------------+----------------+
+    | 1       | 0     |
+    | balance | cache |
+    +---------+-------+
     """
 
     SIZE: ClassVar[int] = 8
@@ -1775,12 +1779,16 @@ class ControlSwitches(_Record):
         "balance": Field(1, 1, None, 0x1),
         "levels_on_chip": Field(2, 2, None, 0x3),
         "leaf_columns": Field(4, 1, None, 0x1),
-        "padding": Field(5, 59, None, 0x0),
+        "padding": Field(5, 11, None, 0x0),
+        "on_board_lines": Field(16, 12, None, 0xfff),
+        "padding_1": Field(28, 4, None, 0x0),
+        "host_lines": Field(32, 12, None, 0xfff),
+        "padding_2": Field(44, 20, None, 0x0),
     }
 
     # Cache interior nodes in on-board memory.
     cache: int = 0
-    # Read some cached lines from host memory when its load is lower.
+    # Read cached lines from host memory while on-board memory has a backlog and host memory has none.
     balance: int = 0
     # Keep on chip 0: nothing, 1: roots, 2: roots and their children.
     levels_on_chip: int = 0
@@ -1788,6 +1796,14 @@ class ControlSwitches(_Record):
     leaf_columns: int = 0
     # Zero.
     padding: int = 0
+    # Balance: on-board memory has a backlog while more lines than these are in flight from it.
+    on_board_lines: int = 0
+    # Zero.
+    padding_1: int = 0
+    # Balance: host memory has a backlog while more lines than these are in flight from it.
+    host_lines: int = 0
+    # Zero.
+    padding_2: int = 0
 
 
 @dataclass(frozen=True)

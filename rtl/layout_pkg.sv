@@ -1697,7 +1697,8 @@ package layout_pkg;
     logic [21:0] pairs;
     // a limit ended the scan before the end of the range
     logic more;
-    // further completions follow and continue this one
+    // further completions follow and continue this one; of a get: an empty one says whether the value
+    // is valid
     logic continued;
     // one of the constants status_*
     logic [7:0] status;
@@ -1705,10 +1706,13 @@ package layout_pkg;
 
   // control_switches: optional features of an accelerator
   //
-  // +---------+--------------+----------------+---------+-------+
-  // | 63:5    | 4            | 3:2            | 1       | 0     |
-  // | padding | leaf_columns | levels_on_chip | balance | cache |
-  // +---------+--------------+----------------+---------+-------+
+  // +-----------+------------+-----------+----------------+---------+--------------+----------------+
+  // | 63:44     | 43:32      | 31:28     | 27:16          | 15:5    | 4            | 3:2            |
+  // | padding_2 | host_lines | padding_1 | on_board_lines | padding | leaf_columns | levels_on_chip |
+  // +---------+-+-----+------+-----------+----------------+---------+--------------+----------------+
+  // | 1       | 0     |
+  // | balance | cache |
+  // +---------+-------+
   localparam int unsigned ControlSwitchesBits = 64;
   localparam int unsigned ControlSwitchesCacheShift = 0;
   localparam int unsigned ControlSwitchesCacheBits = 1;
@@ -1719,16 +1723,32 @@ package layout_pkg;
   localparam int unsigned ControlSwitchesLeafColumnsShift = 4;
   localparam int unsigned ControlSwitchesLeafColumnsBits = 1;
   localparam int unsigned ControlSwitchesPaddingShift = 5;
-  localparam int unsigned ControlSwitchesPaddingBits = 59;
+  localparam int unsigned ControlSwitchesPaddingBits = 11;
+  localparam int unsigned ControlSwitchesOnBoardLinesShift = 16;
+  localparam int unsigned ControlSwitchesOnBoardLinesBits = 12;
+  localparam int unsigned ControlSwitchesPadding1Shift = 28;
+  localparam int unsigned ControlSwitchesPadding1Bits = 4;
+  localparam int unsigned ControlSwitchesHostLinesShift = 32;
+  localparam int unsigned ControlSwitchesHostLinesBits = 12;
+  localparam int unsigned ControlSwitchesPadding2Shift = 44;
+  localparam int unsigned ControlSwitchesPadding2Bits = 20;
 
   typedef struct packed {
     // zero
-    logic [58:0] padding;
+    logic [19:0] padding_2;
+    // balance: host memory has a backlog while more lines than these are in flight from it
+    logic [11:0] host_lines;
+    // zero
+    logic [3:0] padding_1;
+    // balance: on-board memory has a backlog while more lines than these are in flight from it
+    logic [11:0] on_board_lines;
+    // zero
+    logic [10:0] padding;
     // keep columns of leaves in on-board memory
     logic leaf_columns;
     // keep on chip 0: nothing, 1: roots, 2: roots and their children
     logic [1:0] levels_on_chip;
-    // read some cached lines from host memory when its load is lower
+    // read cached lines from host memory while on-board memory has a backlog and host memory has none
     logic balance;
     // cache interior nodes in on-board memory
     logic cache;

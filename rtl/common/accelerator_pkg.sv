@@ -49,6 +49,13 @@ package accelerator_pkg;
     offset_t node_bytes;
   } geometry_t;
 
+  // Whether cache hits are redirected, and the most lines in flight from a memory without a backlog.
+  typedef struct packed {
+    logic [ControlSwitchesHostLinesBits-1:0] host_lines;
+    logic [ControlSwitchesOnBoardLinesBits-1:0] on_board_lines;
+    logic enable;
+  } balance_t;
+
   // The leaf at which a descent ends.
   typedef enum logic [1:0] {
     // the leaf whose range contains the key

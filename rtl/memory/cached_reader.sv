@@ -45,7 +45,7 @@ module cached_reader
   input logic rst_i,
   input logic cache_i,
   input logic [7:0] cache_halvings_i,
-  input logic balance_i,
+  input balance_t balance_i,
   // see top_nodes
   input logic [1:0] levels_on_chip_i,
   input line_count_t node_lines_i,
@@ -75,6 +75,8 @@ module cached_reader
   output logic [TagBits-1:0]     hit_tag_o,
   output logic [PlaceBits-1:0]   hit_place_o,
   output burst_lines_t           hit_lines_o,
+  // a line arrives, even if it is not kept
+  input  logic        [Channels-1:0]              hit_beat_i,
   input  logic        [Channels-1:0]              hit_line_valid_i,
   output logic        [Channels-1:0]              hit_line_ready_o,
   input  logic        [Channels-1:0][TagBits-1:0] hit_line_tag_i,
@@ -234,11 +236,11 @@ module cached_reader
     .Channels(Channels)
   ) u_load_balancer (
     .clk_i, .rst_i,
-    .enable_i(balance_i),
-    .host_begins_i(host_valid && host_ready),
-    .host_ends_i(host_line_valid && host_line.last),
-    .dram_begins_i(hit_valid_o && hit_ready_i),
-    .dram_ends_i(hit_done),
+    .balance_i,
+    .host_begins_i(host_valid && host_ready ? host_lines : '0),
+    .host_line_i(host_i.rvalid),
+    .dram_begins_i(hit_valid_o && hit_ready_i ? hit_lines_o : '0),
+    .dram_line_i(hit_beat_i),
     .redirects_o(redirects)
   );
 

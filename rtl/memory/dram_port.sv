@@ -35,6 +35,8 @@ module dram_port
   input  logic [TagBits-1:0]     hit_tag_i,
   input  logic [AddressBits-1:0] hit_address_i,
   input  burst_lines_t           hit_lines_i,
+  // a line arrives, even if it is not kept
+  output logic                   hit_beat_o,
   output logic                   hit_line_valid_o,
   input  logic                   hit_line_ready_i,
   output logic [TagBits-1:0]     hit_line_tag_o,
@@ -82,14 +84,17 @@ module dram_port
   assign table_read = '{id: IdBits'(table_read_id_i), address: table_read_address_i, len: '0};
   assign hit_read = '{id: {1'b1, hit_tag_i}, address: hit_address_i, len: 8'(hit_lines_i) - 8'd1};
 
+  logic arbiter_ready, flags_ready;
+  assign hit_ready_o = arbiter_ready && flags_ready;
+
   arbiter #(
     .T(read_t),
     .Count(2)
   ) u_arbiter (
     .clk_i,
     .rst_i,
-    .in_valid_i({hit_valid_i, table_read_valid_i}),
-    .in_ready_o({hit_ready_o, table_read_ready_o}),
+    .in_valid_i({hit_valid_i && flags_ready, table_read_valid_i}),
+    .in_ready_o({arbiter_ready, table_read_ready_o}),
     .in_i({hit_read, table_read}),
     .in_last_i('1),
     .out_valid_o(dram_read_o.arvalid),
@@ -116,13 +121,15 @@ module dram_port
   logic beat_valid, is_hit, is_error, fails, discards, hit_arrives;
   assign is_error = dram_read_i.rresp != AxiRespOkay;
   assign hit_arrives = dram_read_i.rid[IdBits-1];
+  assign hit_beat_o = dram_read_i.rvalid && dram_read_o.rready && hit_arrives;
 
   failed_bursts #(
     .TagBits(TagBits)
   ) u_failed_bursts (
     .clk_i,
     .rst_i,
-    .beat_i(dram_read_i.rvalid && dram_read_o.rready && hit_arrives),
+    .ready_o(flags_ready),
+    .beat_i(hit_beat_o),
     .tag_i(dram_read_i.rid[TagBits-1:0]),
     .last_i(dram_read_i.rlast),
     .error_i(is_error),

@@ -50,6 +50,8 @@ module dram_ports
   input  logic        [TagBits-1:0]                 hit_tag_i,
   input  logic        [PlaceBits-1:0]               hit_place_i,
   input  burst_lines_t                              hit_lines_i,
+  // a line arrives, even if it is not kept
+  output logic        [Channels-1:0]                hit_beat_o,
   output logic        [Channels-1:0]                hit_line_valid_o,
   input  logic        [Channels-1:0]                hit_line_ready_i,
   output logic        [Channels-1:0][TagBits-1:0]   hit_line_tag_o,
@@ -166,6 +168,7 @@ module dram_ports
       .hit_tag_i(hit.tag),
       .hit_address_i(hit.address),
       .hit_lines_i(hit.lines),
+      .hit_beat_o(hit_beat_o[channel]),
       .hit_line_valid_o(hit_line_valid_o[channel]),
       .hit_line_ready_i(hit_line_ready_i[channel]),
       .hit_line_tag_o(hit_line_tag_o[channel]),

@@ -39,20 +39,21 @@ module host_reader
   } read_t;
 
   read_t read;
-  logic read_valid;
+  logic read_valid, reads_ready, flags_ready;
   skid_buffer #(
     .T(read_t)
   ) u_reads (
     .clk_i,
     .rst_i,
-    .in_valid_i(burst_valid_i),
-    .in_ready_o(burst_ready_o),
+    .in_valid_i(burst_valid_i && flags_ready),
+    .in_ready_o(reads_ready),
     .in_i({burst_tag_i, burst_address_i, burst_lines_i}),
     .out_valid_o(read_valid),
     .out_ready_i(host_i.arready),
     .out_o(read)
   );
 
+  assign burst_ready_o = reads_ready && flags_ready;
   assign host_o = '{
     arvalid: read_valid,
     arid: AxiIdBits'(read.tag),
@@ -72,6 +73,7 @@ module host_reader
   ) u_failed_bursts (
     .clk_i,
     .rst_i,
+    .ready_o(flags_ready),
     .beat_i(host_i.rvalid),
     .tag_i(tag),
     .last_i(host_i.rlast),

@@ -66,11 +66,11 @@ module memory_system
   output logic         table_failed_o,
 
   // Switches: cache interior nodes in on-board memory, in 2**cache_halvings_i times fewer sets; read some
-  // cached nodes from host memory when on-board memory has the higher load; keep levels on chip, see
-  // top_nodes; keep columns of leaves in on-board memory.
+  // cached nodes from host memory, see load_balancer; keep levels on chip, see top_nodes; keep columns of
+  // leaves in on-board memory.
   input logic cache_i,
   input logic [7:0] cache_halvings_i,
-  input logic balance_i,
+  input balance_t balance_i,
   input logic [1:0] levels_on_chip_i,
   input logic columns_i,
   // lines of a node
@@ -146,7 +146,7 @@ module memory_system
   // ---- bursts ----
 
   logic hit_valid, hit_ready, drop_valid, drop_ready;
-  logic [Channels-1:0] dram_line_valid, dram_line_ready;
+  logic [Channels-1:0] dram_line_valid, dram_line_ready, dram_beat;
   logic [Channels-1:0][TagBits-1:0] dram_line_tag, written_tag;
   cache_activity_t activity;
   logic [TagBits-1:0] hit_tag, fill_tag;
@@ -179,6 +179,7 @@ module memory_system
     .line_valid_o(line_valid), .line_tag_o(line_tag), .line_o(line),
     .hit_valid_o(hit_valid), .hit_ready_i(hit_ready),
     .hit_tag_o(hit_tag), .hit_place_o(hit_place), .hit_lines_o(hit_lines),
+    .hit_beat_i(dram_beat),
     .hit_line_valid_i(dram_line_valid), .hit_line_ready_o(dram_line_ready),
     .hit_line_tag_i(dram_line_tag), .hit_line_i(dram_line),
     .write_valid_o(fill_valid), .write_ready_i(fill_ready),
@@ -268,6 +269,7 @@ module memory_system
     .table_line_valid_o(table_line_valid), .table_line_id_o(table_line_id), .table_line_o(table_line),
     .table_line_error_o(table_line_error), .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
     .hit_tag_i(hit_tag), .hit_place_i(hit_place), .hit_lines_i(hit_lines),
+    .hit_beat_o(dram_beat),
     .hit_line_valid_o(dram_line_valid), .hit_line_ready_i(dram_line_ready), .hit_line_tag_o(dram_line_tag),
     .hit_line_o(dram_line), .burst_valid_i(table_burst_valid), .burst_ready_o(table_burst_ready),
     .burst_address_i(table_burst_address), .burst_len_i(table_burst_len), .word_valid_i(word_valid),

@@ -51,8 +51,14 @@ class OnBoard:
         self.reads = Sink(dut, "hit", ["hit_tag_o", "hit_place_o", "hit_lines_o"], stall=stall)
         self.beats = Source(dut, "hit_line", stall=stall)
         self.writes = Sink(dut, "write", ["write_tag_o", "write_place_o", "write_o"], stall=stall)
-        cocotb.start_soon(self.read())
-        cocotb.start_soon(self.write())
+        for task in (self.read(), self.write(), self.count()):
+            cocotb.start_soon(task)
+
+    async def count(self):
+        """Tells the balancer of lines one cycle after they arrive."""
+        while True:
+            await RisingEdge(self.dut.clk_i)
+            self.dut.hit_beat_i.value = int(self.dut.hit_line_valid_i.value) & int(self.dut.hit_line_ready_o.value)
 
     async def read(self):
         in_flight = []
@@ -222,7 +228,8 @@ async def bursts_have_the_correct_lines(dut, stall):
     buffers = Buffers(lids=3, buffers=1, apart=True)
     OnBoard(dut, stall)
     clients = Clients(dut, stall, buffers, BANKS)
-    await start(dut, **dict.fromkeys(SWITCHES, 1), cache_halvings_i=0, node_lines_i=80, drop_valid_i=0)
+    await start(dut, **dict.fromkeys(SWITCHES, 1), hit_beat_i=0, cache_halvings_i=0, node_lines_i=80,
+                drop_valid_i=0)
     cocotb.start_soon(write(dut, buffers))
     for task in [cocotb.start_soon(clients.run(client, 300)) for client in range(READERS + UNITS)]:
         await task

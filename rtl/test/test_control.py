@@ -5,9 +5,11 @@ import random
 import cocotb
 import honeycomb_layout as layout
 from cocotb.triggers import RisingEdge
+from records import record
 from runner import simulate
 from streams import STALLS, Sink, Source, start
 
+BALANCE = record("balance_t")
 OKAY, SLAVE_ERROR = 0, 2
 COUNTERS = 3
 
@@ -74,9 +76,12 @@ async def keeps_written_values(dut, stall):
     assert int(dut.geometry_o.value) == 0x1200
     assert dut.cache_halvings_o.value == 3
     for on in range(32):
-        await bus.write("switches", on)
-        switches = (dut.leaf_columns_o, dut.levels_on_chip_o, dut.balance_o, dut.cache_o)
-        assert int("".join(str(switch.value) for switch in switches), 2) == on
+        on_board_lines, host_lines = random.getrandbits(12), random.getrandbits(12)
+        await bus.write("switches", on | on_board_lines << 16 | host_lines << 32)
+        balance = {"enable": on >> 1 & 1, "on_board_lines": on_board_lines, "host_lines": host_lines}
+        assert BALANCE.unpack(int(dut.balance_o.value)) == balance
+        switches = (dut.leaf_columns_o, dut.levels_on_chip_o, dut.cache_o)
+        assert int("".join(str(switch.value) for switch in switches), 2) == (on >> 2 << 1 | on & 1)
     for name in ["window_oldest", "window_newest"]:
         value = random.getrandbits(64)
         getattr(dut, f"{name}_i").value = value

@@ -95,7 +95,8 @@ module accelerator
   geometry_t geometry;
   logic [7:0] cache_halvings;
   version_t read_version;
-  logic cache, balance, leaf_columns;
+  logic cache, leaf_columns;
+  balance_t balance;
   logic [1:0] levels_on_chip;
   logic root_valid, root_ready, map_valid, map_ready, table_failed;
   logic [15:0] root_table;

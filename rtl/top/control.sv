@@ -40,7 +40,7 @@ module control
   output logic [7:0] cache_halvings_o,
   output version_t   read_version_o,
   output logic       cache_o,
-  output logic       balance_o,
+  output balance_t   balance_o,
   output logic [1:0] levels_on_chip_o,
   output logic       leaf_columns_o,
 
@@ -226,7 +226,11 @@ module control
   };
   assign cache_halvings_o = geometry_q[8*(ControlCacheHalvingsOffset%8)+:8*ControlCacheHalvingsBytes];
   assign cache_o = switches_q[ControlSwitchesCacheShift];
-  assign balance_o = switches_q[ControlSwitchesBalanceShift];
+  assign balance_o = '{
+    enable: switches_q[ControlSwitchesBalanceShift],
+    on_board_lines: switches_q[ControlSwitchesOnBoardLinesShift+:ControlSwitchesOnBoardLinesBits],
+    host_lines: switches_q[ControlSwitchesHostLinesShift+:ControlSwitchesHostLinesBits]
+  };
   assign levels_on_chip_o = switches_q[ControlSwitchesLevelsOnChipShift+:ControlSwitchesLevelsOnChipBits];
   assign leaf_columns_o = switches_q[ControlSwitchesLeafColumnsShift];
   assign read_version_o = read_version_q;

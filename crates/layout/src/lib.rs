@@ -2762,7 +2762,8 @@ pub mod completion_outcome {
         super::replace(word, STATUS_SHIFT, STATUS_MASK, value)
     }
 
-    /// Further completions follow and continue this one.
+    /// Further completions follow and continue this one; of a get: an empty one says whether the value
+    /// is valid.
     #[inline]
     pub const fn continued(word: u64) -> u64 {
         super::extract(word, CONTINUED_SHIFT, CONTINUED_MASK)
@@ -2802,10 +2803,13 @@ pub mod completion_outcome {
 /// Optional features of an accelerator.
 ///
 /// ```text
-/// +---------+--------------+----------------+---------+-------+
-/// | 63:5    | 4            | 3:2            | 1       | 0     |
-/// | padding | leaf_columns | levels_on_chip | balance | cache |
-/// +---------+--------------+----------------+---------+-------+
+/// +-----------+------------+-----------+----------------+---------+--------------+----------------+
+/// | 63:44     | 43:32      | 31:28     | 27:16          | 15:5    | 4            | 3:2            |
+/// | padding_2 | host_lines | padding_1 | on_board_lines | padding | leaf_columns | levels_on_chip |
+/// +---------+-+-----+------+-----------+----------------+---------+--------------+----------------+
+/// | 1       | 0     |
+/// | balance | cache |
+/// +---------+-------+
 /// ```
 pub mod control_switches {
     /// Bits of the whole.
@@ -2837,9 +2841,33 @@ pub mod control_switches {
     /// Lowest bit of `padding`.
     pub const PADDING_SHIFT: u32 = 5;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 59;
+    pub const PADDING_BITS: u32 = 11;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x7ffffffffffffff;
+    pub const PADDING_MASK: u64 = 0x7ff;
+    /// Lowest bit of `on_board_lines`.
+    pub const ON_BOARD_LINES_SHIFT: u32 = 16;
+    /// Bits of `on_board_lines`.
+    pub const ON_BOARD_LINES_BITS: u32 = 12;
+    /// The largest `on_board_lines`: the mask after the shift.
+    pub const ON_BOARD_LINES_MASK: u64 = 0xfff;
+    /// Lowest bit of `padding_1`.
+    pub const PADDING_1_SHIFT: u32 = 28;
+    /// Bits of `padding_1`.
+    pub const PADDING_1_BITS: u32 = 4;
+    /// The largest `padding_1`: the mask after the shift.
+    pub const PADDING_1_MASK: u64 = 0xf;
+    /// Lowest bit of `host_lines`.
+    pub const HOST_LINES_SHIFT: u32 = 32;
+    /// Bits of `host_lines`.
+    pub const HOST_LINES_BITS: u32 = 12;
+    /// The largest `host_lines`: the mask after the shift.
+    pub const HOST_LINES_MASK: u64 = 0xfff;
+    /// Lowest bit of `padding_2`.
+    pub const PADDING_2_SHIFT: u32 = 44;
+    /// Bits of `padding_2`.
+    pub const PADDING_2_BITS: u32 = 20;
+    /// The largest `padding_2`: the mask after the shift.
+    pub const PADDING_2_MASK: u64 = 0xfffff;
 
     const _: () = {
         let end = 0;
@@ -2853,6 +2881,14 @@ pub mod control_switches {
         let end = end + LEAF_COLUMNS_BITS;
         assert!(PADDING_SHIFT == end);
         let end = end + PADDING_BITS;
+        assert!(ON_BOARD_LINES_SHIFT == end);
+        let end = end + ON_BOARD_LINES_BITS;
+        assert!(PADDING_1_SHIFT == end);
+        let end = end + PADDING_1_BITS;
+        assert!(HOST_LINES_SHIFT == end);
+        let end = end + HOST_LINES_BITS;
+        assert!(PADDING_2_SHIFT == end);
+        let end = end + PADDING_2_BITS;
         assert!(BITS == end);
     };
 
@@ -2868,7 +2904,7 @@ pub mod control_switches {
         super::replace(word, CACHE_SHIFT, CACHE_MASK, value)
     }
 
-    /// Read some cached lines from host memory when its load is lower.
+    /// Read cached lines from host memory while on-board memory has a backlog and host memory has none.
     #[inline]
     pub const fn balance(word: u64) -> u64 {
         super::extract(word, BALANCE_SHIFT, BALANCE_MASK)
@@ -2914,6 +2950,54 @@ pub mod control_switches {
     #[inline]
     pub const fn with_padding(word: u64, value: u64) -> u64 {
         super::replace(word, PADDING_SHIFT, PADDING_MASK, value)
+    }
+
+    /// Balance: on-board memory has a backlog while more lines than these are in flight from it.
+    #[inline]
+    pub const fn on_board_lines(word: u64) -> u64 {
+        super::extract(word, ON_BOARD_LINES_SHIFT, ON_BOARD_LINES_MASK)
+    }
+
+    /// `word` with another `on_board_lines`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_on_board_lines(word: u64, value: u64) -> u64 {
+        super::replace(word, ON_BOARD_LINES_SHIFT, ON_BOARD_LINES_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding_1(word: u64) -> u64 {
+        super::extract(word, PADDING_1_SHIFT, PADDING_1_MASK)
+    }
+
+    /// `word` with another `padding_1`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding_1(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_1_SHIFT, PADDING_1_MASK, value)
+    }
+
+    /// Balance: host memory has a backlog while more lines than these are in flight from it.
+    #[inline]
+    pub const fn host_lines(word: u64) -> u64 {
+        super::extract(word, HOST_LINES_SHIFT, HOST_LINES_MASK)
+    }
+
+    /// `word` with another `host_lines`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_host_lines(word: u64, value: u64) -> u64 {
+        super::replace(word, HOST_LINES_SHIFT, HOST_LINES_MASK, value)
+    }
+
+    /// Zero.
+    #[inline]
+    pub const fn padding_2(word: u64) -> u64 {
+        super::extract(word, PADDING_2_SHIFT, PADDING_2_MASK)
+    }
+
+    /// `word` with another `padding_2`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_padding_2(word: u64, value: u64) -> u64 {
+        super::replace(word, PADDING_2_SHIFT, PADDING_2_MASK, value)
     }
 }
 

@@ -6,6 +6,7 @@ use honeycomb_layout as layout;
 use honeycomb_layout::request;
 use honeycomb_memory::{BusAddress, Lid};
 
+use crate::balance::Balance;
 use crate::machine::{COMMANDS_MAX, Command, Machine};
 use crate::platform::{LINE_BYTES, Platform};
 use crate::request_window::{RequestWindow, word};
@@ -25,8 +26,8 @@ pub struct Simulator {
     pub cache: bool,
     /// How often the number of sets of the cache, [`CACHE_NODES`] / 4, is halved. Default 0.
     pub cache_halvings: u8,
-    /// Whether some cached nodes are read from host memory while it is less busy. Default true.
-    pub balance: bool,
+    /// When cached nodes are read from host memory; `None` is never. Default: the bounds of the paper's platform.
+    pub balance: Option<Balance>,
     /// Levels of interior nodes that are kept on chip: 0, 1 (a root) or 2 (and its children). Default 2.
     pub levels_on_chip: u8,
     /// Whether columns of leaves are kept in on-board memory. Default false.
@@ -42,7 +43,7 @@ impl Default for Simulator {
             cycles_a_step: 256,
             cache: true,
             cache_halvings: 0,
-            balance: true,
+            balance: Some(Balance::default()),
             levels_on_chip: 2,
             leaf_columns: false,
         }

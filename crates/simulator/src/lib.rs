@@ -10,6 +10,7 @@
 //! [`DeviceBackend`](honeycomb_accelerator::DeviceBackend), so a store executes its reads on it as on any
 //! other accelerator. Measurements drive a [`Machine`] directly, without the driver.
 
+mod balance;
 mod engine;
 mod event;
 mod machine;
@@ -17,6 +18,7 @@ mod model;
 pub mod platform;
 mod request_window;
 
+pub use balance::Balance;
 pub use engine::{CACHE_NODES, REQUEST_SLOTS, Simulator};
 pub use event::Event;
 pub use machine::{COMMANDS_MAX, Command, Machine, ReadLine, UpdateCounts};

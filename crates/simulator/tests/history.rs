@@ -23,7 +23,7 @@ fn round(simulator: Simulator, arena_bytes: usize, log_bytes: usize, keys: Keys,
 #[test]
 fn every_result_is_the_state_at_its_version() {
     let ideal = |seed| Simulator { platform: Platform::IDEAL, seed, ..Simulator::default() };
-    let bare = Simulator { cache: false, balance: false, levels_on_chip: 0, ..ideal(3) };
+    let bare = Simulator { cache: false, balance: None, levels_on_chip: 0, ..ideal(3) };
     let rounds = [
         round(ideal(1), SCARCE, 128, Keys::Random, 200),
         round(Simulator { in_flight: 9, ..ideal(2) }, AMPLE, 0, Keys::Paths, 400),

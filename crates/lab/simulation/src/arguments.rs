@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use honeycomb_simulation::figures::Scale;
 use honeycomb_simulation::measure::{Dataset, Recording, Traffic};
 use honeycomb_simulator::platform::Platform;
-use honeycomb_simulator::{REQUEST_SLOTS, Simulator};
+use honeycomb_simulator::{Balance, REQUEST_SLOTS, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
 /// Simulate the accelerator in SystemVerilog: run a workload on a tree, with writes on the CPU
@@ -46,7 +46,7 @@ impl FigureArguments {
 
 #[derive(Args)]
 pub(crate) struct RunArguments {
-    /// Machine around the accelerator: paper, gen5 or ideal
+    /// Machine around the accelerator: paper, narrow, gen5 or ideal
     #[arg(long, default_value = "paper", value_parser = |name: &str| Platform::named(name))]
     platform: Platform,
     /// Pairs in the tree
@@ -95,9 +95,19 @@ pub(crate) struct RunArguments {
     /// How often the capacity of the cache is halved
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=10))]
     cache_halvings: u8,
-    /// Read all cached nodes from on-board memory, whatever the load of host memory
+    /// Read all cached nodes from on-board memory, whatever its backlog
     #[arg(long)]
     no_balance: bool,
+    /// Lines in flight from on-board memory beyond which it has a backlog
+    #[arg(long, value_name = "LINES", conflicts_with = "no_balance")]
+    #[arg(default_value_t = Balance::default().on_board_lines)]
+    #[arg(value_parser = clap::value_parser!(u16).range(..=i64::from(Balance::LINES_MAX)))]
+    on_board_lines: u16,
+    /// Lines in flight from host memory beyond which it has a backlog
+    #[arg(long, value_name = "LINES", conflicts_with = "no_balance")]
+    #[arg(default_value_t = Balance::default().host_lines)]
+    #[arg(value_parser = clap::value_parser!(u16).range(..=i64::from(Balance::LINES_MAX)))]
+    host_lines: u16,
     /// Levels of interior nodes on chip: 0, 1 (the root) or 2 (and its children)
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(..=2))]
     levels_on_chip: u8,
@@ -120,12 +130,13 @@ pub(crate) struct RunArguments {
 
 impl RunArguments {
     pub(crate) fn simulator(&self) -> Simulator {
+        let balance = Balance { on_board_lines: self.on_board_lines, host_lines: self.host_lines };
         Simulator {
             platform: self.platform,
             seed: self.seed,
             cache: !self.no_cache,
             cache_halvings: self.cache_halvings,
-            balance: !self.no_balance,
+            balance: (!self.no_balance).then_some(balance),
             levels_on_chip: self.levels_on_chip,
             leaf_columns: self.leaf_columns,
             ..Simulator::default()

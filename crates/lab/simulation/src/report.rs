@@ -33,6 +33,12 @@ pub struct Report {
     pub cache_nodes: u64,
     /// Whether the load balancer is on.
     pub balance: bool,
+    /// Lines in flight from on-board memory beyond which the load balancer sees a backlog.
+    #[serde(default)]
+    pub balance_on_board_lines: u16,
+    /// Lines in flight from host memory beyond which the load balancer sees a backlog.
+    #[serde(default)]
+    pub balance_host_lines: u16,
     /// Levels of interior nodes on chip.
     pub levels_on_chip: u8,
     /// Whether columns of leaves are kept in on-board memory.
@@ -176,7 +182,9 @@ impl Report {
             scan_slots: Simulator::SCAN_UNITS * Simulator::SCAN_SLOTS,
             cache,
             cache_nodes: CACHE_NODES >> simulator.cache_halvings,
-            balance,
+            balance: balance.is_some(),
+            balance_on_board_lines: balance.map_or(0, |bounds| bounds.on_board_lines),
+            balance_host_lines: balance.map_or(0, |bounds| bounds.host_lines),
             levels_on_chip,
             leaf_columns,
             workload: traffic.workload,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use honeycomb_layout::{control, control_switches};
 
+use crate::balance::Balance;
 use crate::model::{Inputs, Outputs};
 
 /// An update of the accelerator's state.
@@ -40,7 +41,7 @@ pub enum Command {
         /// The node cache.
         cache: bool,
         /// The load balancer.
-        balance: bool,
+        balance: Option<Balance>,
         /// Levels of interior nodes on chip.
         levels_on_chip: u8,
         /// Columns of leaves in on-board memory.
@@ -95,8 +96,8 @@ impl Command {
                 &[(control::TABLE_NUMBER_OFFSET, u64::from(table)), (control::ROOT_OFFSET, lid)]
             }
             Self::Switches { cache, balance, levels_on_chip, leaf_columns } => {
-                let word = control_switches::with_cache(0, u64::from(cache));
-                let word = control_switches::with_balance(word, u64::from(balance));
+                let word = balance.map_or(0, Balance::word);
+                let word = control_switches::with_cache(word, u64::from(cache));
                 let word = control_switches::with_levels_on_chip(word, u64::from(levels_on_chip));
                 let word = control_switches::with_leaf_columns(word, u64::from(leaf_columns));
                 &[(control::SWITCHES_OFFSET, word)]
@@ -234,7 +235,8 @@ mod tests {
         port.send(Command::Map { lid: 7, address: 0x5_0000_0200 });
         [3, 2, 5].into_iter().for_each(|version| port.send(Command::Publish { version }));
         port.send(Command::Root { table: 9, lid: 7 });
-        port.send(Command::Switches { cache: true, balance: false, levels_on_chip: 2, leaf_columns: true });
+        let balance = Some(Balance { on_board_lines: 0xab, host_lines: 0xcd });
+        port.send(Command::Switches { cache: true, balance, levels_on_chip: 2, leaf_columns: true });
         assert_eq!((port.sent(), port.applied()), (4, 0));
         let of = |offset: usize, value: u64| {
             [(offset as u64, value & 0xffff_ffff), (offset as u64 + 4, value >> 32)]
@@ -245,7 +247,7 @@ mod tests {
             of(control::READ_VERSION_OFFSET, 5),
             of(control::TABLE_NUMBER_OFFSET, 9),
             of(control::ROOT_OFFSET, 7),
-            of(control::SWITCHES_OFFSET, 0b1_1001),
+            of(control::SWITCHES_OFFSET, 0xcd_00ab_001b),
         ];
         assert_eq!(write_all(&mut port), expected.concat());
         assert_eq!((port.sent(), port.applied()), (4, 4));

@@ -64,6 +64,9 @@ impl DramTiming {
         refi: 8_320,
     };
 
+    /// DDR4-2133P with a data bus of 16 bits, 4.3 GB/s: a line takes four bursts.
+    pub const DDR4_2133_X16: Self = Self { burst: 16, ccd_l: 24, ..Self::DDR4_2133 };
+
     /// DDR4-3200AA, 25.6 GB/s: the same components at a higher clock.
     pub const DDR4_3200: Self = Self {
         ck: 625,

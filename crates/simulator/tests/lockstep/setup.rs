@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use honeycomb_accelerator::{Accelerator, Backend, DeviceBackend, Software};
 use honeycomb_btree::{Forest, Root, Shape};
-use honeycomb_simulator::Simulator;
 use honeycomb_simulator::platform::Platform;
+use honeycomb_simulator::{Balance, Simulator};
 use honeycomb_testing::DeviceModel;
 use honeycomb_testing::index::{self, Keys, MIB, pick, tiny};
 use rand::rngs::StdRng;
@@ -104,6 +104,8 @@ fn simulator(seed: u64, rng: &mut StdRng) -> Simulator {
     let in_flight = in_flight(seed);
     let [cache, balance, has_second, leaf_columns] = [0.8; 4].map(|share| rng.random_bool(share));
     let levels_on_chip = if has_second { 2 } else { rng.random_range(0..2) };
+    let [on_board_lines, host_lines] = [0; 2].map(|_| rng.random_range(0..32));
+    let balance = balance.then_some(Balance { on_board_lines, host_lines });
     let switched = Simulator { cache, balance, levels_on_chip, leaf_columns, ..Simulator::default() };
     Simulator { platform, seed, in_flight, ..switched }
 }
@@ -116,9 +118,6 @@ impl fmt::Display for Setup {
         let (node, log) = (shape.node_bytes, shape.log_threshold_bytes);
         write!(f, "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}; ")?;
         write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
-        write!(
-            f,
-            "cache {cache}, balance {balance}, {levels_on_chip} levels on chip, leaf columns {leaf_columns}"
-        )
+        write!(f, "cache {cache}, {balance:?}, {levels_on_chip} levels on chip, leaf columns {leaf_columns}")
     }
 }

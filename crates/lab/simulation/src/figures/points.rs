@@ -1,7 +1,7 @@
 //! The points of each figure.
 
 use honeycomb_simulator::platform::Platform;
-use honeycomb_simulator::{CACHE_NODES, REQUEST_SLOTS, Simulator};
+use honeycomb_simulator::{Balance, CACHE_NODES, REQUEST_SLOTS, Simulator};
 use honeycomb_workload::{Distribution, Sizes, Workload};
 
 use super::Scale;
@@ -135,21 +135,25 @@ pub(super) fn cache_sizes(scale: Scale) -> Vec<Point> {
 }
 
 pub(super) fn switches(scale: Scale) -> Vec<Point> {
+    let (build, balance) = (report::this_build(), Some(Balance::default()));
+    let (paper, narrow) = (Platform::PAPER, Platform::NARROW);
     let all = [
-        ("nothing", false, false, 0),
-        ("root on chip", false, false, 1),
-        ("two levels on chip", false, false, 2),
-        ("cache", true, false, 0),
-        ("cache, balancer", true, true, 0),
-        ("cache, root on chip", true, false, 1),
-        ("cache, two levels on chip", true, false, 2),
-        ("all", true, true, 2),
+        ("nothing", paper, false, None, 0),
+        ("root on chip", paper, false, None, 1),
+        ("two levels on chip", paper, false, None, 2),
+        ("cache", paper, true, None, 0),
+        ("cache, balancer", paper, true, balance, 0),
+        ("cache, root on chip", paper, true, None, 1),
+        ("cache, two levels on chip", paper, true, None, 2),
+        ("all", paper, true, balance, 2),
+        ("narrow: cache", narrow, true, None, 0),
+        ("narrow: cache, balancer", narrow, true, balance, 0),
     ];
-    let build = report::this_build();
     all.into_iter()
-        .map(|(name, cache, balance, levels_on_chip)| {
+        .map(|(name, platform, cache, balance, levels_on_chip)| {
             let point = scale.point(&build, name, PAPER, Workload::Scan(1));
-            Point { simulator: Simulator { cache, balance, levels_on_chip, ..point.simulator }, ..point }
+            let simulator = Simulator { platform, cache, balance, levels_on_chip, ..point.simulator };
+            Point { simulator, ..point }
         })
         .collect()
 }
