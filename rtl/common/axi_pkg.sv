@@ -20,6 +20,18 @@ package axi_pkg;
   localparam logic [1:0] AxiBurstIncr = 2'b01;
   localparam logic [1:0] AxiRespOkay = 2'b00;
 
+  // The attributes of every transaction. No transaction is exclusive.
+  localparam logic AxiLockNormal = 1'b0;
+  // Normal memory, non-cacheable, bufferable: an interconnect may split and merge bursts, but must not keep
+  // copies, which would become stale, because the CPU writes host memory past it. A write may have its
+  // response before it is in memory, if reads that follow the response return it.
+  localparam logic [3:0] AxiCacheBufferable = 4'b0011;
+  // Data, non-secure, unprivileged: the accelerator reads memory of an ordinary process.
+  localparam logic [2:0] AxiProtData = 3'b010;
+  // No bus has transactions of several priorities, or more than one region.
+  localparam logic [3:0] AxiQosNone = 4'd0;
+  localparam logic [3:0] AxiRegionOnly = 4'd0;
+
   // from the manager to memory
   typedef struct packed {
     logic arvalid;

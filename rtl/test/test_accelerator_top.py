@@ -2,27 +2,21 @@
 memory has failed."""
 
 import random
-from dataclasses import replace
 
 import cocotb
 import honeycomb_layout as layout
+from accelerator_bench import Bench
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
 from memories import OKAY, SLAVE_ERROR, HostMemory, drams
-from nodes import SHAPES, Memory
-from request_bytes import Raw, any_get, any_hostile, any_scan, beats, parse
+from request_bytes import beats
 from runner import simulate
-from scans import Answer, Read, expected, random_get, random_scan, unpack_pairs
 from streams import end_of_reset, start
-from trees import Reader, grow
 
 # Capacity of the page table.
 LIDS = 512
-TABLE = 7
 # The share of reads and writes of memory that fail. The page table fails once in 100 million mappings.
 ERRORS = 0.01
-# A request names the latest version explicitly, or reads at the current read version.
-NOW = 0
 
 
 class Registers:
@@ -74,10 +68,13 @@ class Streams:
     def __init__(self, dut, stall: float):
         self.dut, self.stall, self.beats, self.packet, self.packets = dut, stall, [], b"", []
         dut.s_axis_tvalid.value = dut.m_axis_tready.value = 0
-        start_soon(self.send())
+        start_soon(self.drive())
         start_soon(self.receive())
 
-    async def send(self):
+    def send(self, packet: bytes):
+        self.beats += beats(packet)
+
+    async def drive(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
@@ -107,124 +104,31 @@ class Streams:
                     self.packet = b""
 
 
-class Bench:
-    """The accelerator with its memories, its streams, and a tree."""
+class ModelBench(Bench):
+    """The accelerator with models of memories that use all freedom of AXI4."""
 
     def __init__(self, dut, shape: str, stall: float):
-        self.dut = dut
-        self.memory = Memory(SHAPES[shape])
-        self.tree, self.keys = grow(self.memory, 300)
+        super().__init__(dut, shape)
         self.host, self.drams = HostMemory(dut, self.line, stall=stall), drams(dut, stall=stall)
         self.registers, self.streams = Registers(dut), Streams(dut, stall)
-        self.reference = {}
 
     def line(self, address: int) -> int | None:
         return int.from_bytes(self.memory.lines(address, 0, 1)[0], "little")
 
     async def start(self, switches: int):
         await start(self.dut)
-        await self.registers.write("switches", switches)
-        shape = self.memory.shape
-        await self.registers.write("node_bytes", shape.node_bytes)
-        for lid, address in self.memory.lids.items():
-            await self.registers.write("mapped_lid", lid)
-            await self.registers.write("mapped_address", address)
-        await self.registers.write("table_number", TABLE)
-        await self.registers.write("root", self.tree.root)
-        await self.registers.write("read_version", self.tree.version)
-
-    def raw(self) -> Raw:
-        """Returns a request whose answer is known, or one that is rejected."""
-        identifier = len(self.reference)
-        version = random.choice([NOW, random.randint(1, self.tree.version)])
-        kind = random.random()
-        if kind < 0.2:
-            return self.rejected(random.choice([any_get, any_scan, any_hostile])(), identifier)
-        longest = self.memory.shape.key_bytes_max
-        flag = random.choice([{}, {"floor_start": True}, {"backward": True}])
-        read = random_get(self.keys, longest, version) if kind < 0.6 else (
-            random_scan(self.keys, longest, version, **flag))
-        at = replace(read, version=version or self.tree.version)
-        self.reference[identifier] = expected(at, Reader(self.memory, at.version), self.tree.root), at.version
-        return raw_of(read, identifier)
-
-    def rejected(self, raw: Raw, identifier: int) -> Raw:
-        raw = replace(raw, identifier=identifier, table=TABLE + 1)
-        status = parse(raw.bytes())[0].status or layout.STATUS_UNKNOWN_TABLE
-        self.reference[identifier] = Answer(status), 0
-        return raw
+        await self.set_up(switches)
 
     def set_errors(self, errors: float):
         """Sets the share of reads and writes of memory that fail from now on."""
         for memory in (self.host, *self.drams):
             memory.errors = errors
 
-    async def check(self, count: int, may_fail=False) -> int:
-        """Sends requests and compares their completions. Returns how many requests have failed."""
-        self.reference, self.streams.packets = {}, []
-        found, failed = await self.complete(count), 0
-        for identifier, (answer, version) in self.reference.items():
-            got = found.get(identifier)
-            if may_fail and is_fault_of(answer, got):
-                failed += 1
-            else:
-                assert got == (answer, version, True), identifier
-        return failed
-
-    async def complete(self, count: int) -> dict:
-        """Sends requests. Returns their answers, each with its version, and whether it is complete."""
-        while count > 0:
-            packet = b"".join(self.raw().bytes() for _ in range(random.randint(1, 5)))
-            self.streams.beats += beats(packet)
-            count -= 5
-        found, accepted = {}, 0
-        for _ in range(400_000):
-            await RisingEdge(self.dut.clk_i)
-            while accepted < len(self.streams.packets):
-                self.take(self.streams.packets[accepted], found)
-                accepted += 1
-            if len(found) == len(self.reference) and all(is_complete for _, _, is_complete in found.values()):
-                break
-        return found
-
-    def take(self, packet: bytes, found: dict):
-        head, body = layout.Completion.unpack(packet[:32]), packet[32:]
-        outcome = layout.CompletionOutcome.from_int(head.outcome)
-        assert len(body) == head.bytes + -head.bytes % 8 and not any(body[head.bytes:])
-        body = body[:head.bytes]
-        answer, _, was_complete = found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
-        assert not was_complete, "a complete answer was continued"
-        answer.status, answer.more = outcome.status, bool(outcome.more)
-        answer.pair_version = head.pair_version
-        if outcome.pairs:
-            answer.pairs += unpack_pairs(body)
-        # The last part of a get with an overflow value has no bytes.
-        answer.value = answer.value + body if outcome.status == layout.STATUS_FOUND and not outcome.pairs else b""
-        found[head.identifier] = answer, head.read_version, not outcome.continued
-
-
-def is_fault_of(answer: Answer, got: tuple[Answer, int, bool] | None) -> bool:
-    """Returns whether a request that memory may fail has failed: it has returned a part of its answer."""
-    if got is None or not got[2] or got[0].status != layout.STATUS_FAULT:
-        return False
-    return got[0].pairs == answer.pairs[:len(got[0].pairs)]
-
-
-def raw_of(read: Read, identifier: int) -> Raw:
-    flags = {name: int(on) for name, on in read.flags.items()} | {"keys_only": int(read.keys_only)}
-    if not read.is_scan:
-        return Raw(lower=read.lower, table=TABLE, read_version=read.version, identifier=identifier)
-    return Raw(
-        opcode=layout.OPCODE_SCAN, lower=read.lower, upper=read.upper, pairs_max=read.pairs_max,
-        bytes_max=read.bytes_max, flags=layout.RequestFlags(**flags).to_int(), table=TABLE,
-        read_version=read.version, identifier=identifier,
-    )
-
 
 @cocotb.test()
 @cocotb.parametrize(shape=["default", "tiny"], stall=[0.0, 0.3], switches=[0, 3, 4, 7])
 async def answers_requests(dut, shape, stall, switches):
-    bench = Bench(dut, shape, stall)
+    bench = ModelBench(dut, shape, stall)
     await bench.start(switches)
     await bench.check(60)
     # The cache is behind the page table, in all channels. A tree may have its root as its only interior
@@ -243,7 +147,7 @@ async def answers_requests(dut, shape, stall, switches):
 async def a_request_is_answered_or_fails(dut, shape, switches):
     """Each request has one answer while memory rejects reads and writes, and the right one when it no longer
     does."""
-    bench = Bench(dut, shape, 0.3)
+    bench = ModelBench(dut, shape, 0.3)
     await bench.start(switches)
     bench.set_errors(ERRORS)
     assert await bench.check(100, may_fail=True) > 0
@@ -254,7 +158,7 @@ async def a_request_is_answered_or_fails(dut, shape, switches):
 
 @cocotb.test()
 async def every_request_fails_after_a_mapping_that_memory_rejects(dut):
-    bench = Bench(dut, "tiny", 0.3)
+    bench = ModelBench(dut, "tiny", 0.3)
     await bench.start(7)
     await bench.check(20)
     bench.drams[0].errors = 1.0

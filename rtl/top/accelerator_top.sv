@@ -6,6 +6,7 @@
 `default_nettype none
 
 `include "assertions.svh"
+`include "axi_pins.svh"
 
 module accelerator_top
   import accelerator_pkg::*;
@@ -38,10 +39,13 @@ module accelerator_top
   input logic clk_i,
   input logic rst_i,
 
-  // the registers: AXI4-Lite
+  // the registers: AXI4-Lite; accesses with all protection attributes are equal
   input  logic                           s_axil_awvalid,
   output logic                           s_axil_awready,
   input  logic [RegisterAddressBits-1:0] s_axil_awaddr,
+  // verilator lint_off UNUSEDSIGNAL
+  input  logic [2:0]                     s_axil_awprot,
+  // verilator lint_on UNUSEDSIGNAL
   input  logic                           s_axil_wvalid,
   output logic                           s_axil_wready,
   input  logic [31:0]                    s_axil_wdata,
@@ -52,6 +56,9 @@ module accelerator_top
   input  logic                           s_axil_arvalid,
   output logic                           s_axil_arready,
   input  logic [RegisterAddressBits-1:0] s_axil_araddr,
+  // verilator lint_off UNUSEDSIGNAL
+  input  logic [2:0]                     s_axil_arprot,
+  // verilator lint_on UNUSEDSIGNAL
   output logic                           s_axil_rvalid,
   input  logic                           s_axil_rready,
   output logic [31:0]                    s_axil_rdata,
@@ -79,6 +86,11 @@ module accelerator_top
   output logic [7:0]            m_axi_host_arlen,
   output logic [2:0]            m_axi_host_arsize,
   output logic [1:0]            m_axi_host_arburst,
+  output logic                  m_axi_host_arlock,
+  output logic [3:0]            m_axi_host_arcache,
+  output logic [2:0]            m_axi_host_arprot,
+  output logic [3:0]            m_axi_host_arqos,
+  output logic [3:0]            m_axi_host_arregion,
   input  logic                  m_axi_host_rvalid,
   output logic                  m_axi_host_rready,
   input  logic [HostIdBits-1:0] m_axi_host_rid,
@@ -94,6 +106,11 @@ module accelerator_top
   output logic [7:0]                 m_axi_dram0_arlen,
   output logic [2:0]                 m_axi_dram0_arsize,
   output logic [1:0]                 m_axi_dram0_arburst,
+  output logic                       m_axi_dram0_arlock,
+  output logic [3:0]                 m_axi_dram0_arcache,
+  output logic [2:0]                 m_axi_dram0_arprot,
+  output logic [3:0]                 m_axi_dram0_arqos,
+  output logic [3:0]                 m_axi_dram0_arregion,
   input  logic                       m_axi_dram0_rvalid,
   output logic                       m_axi_dram0_rready,
   input  logic [DramIdBits-1:0]      m_axi_dram0_rid,
@@ -107,6 +124,11 @@ module accelerator_top
   output logic [7:0]                 m_axi_dram0_awlen,
   output logic [2:0]                 m_axi_dram0_awsize,
   output logic [1:0]                 m_axi_dram0_awburst,
+  output logic                       m_axi_dram0_awlock,
+  output logic [3:0]                 m_axi_dram0_awcache,
+  output logic [2:0]                 m_axi_dram0_awprot,
+  output logic [3:0]                 m_axi_dram0_awqos,
+  output logic [3:0]                 m_axi_dram0_awregion,
   output logic                       m_axi_dram0_wvalid,
   input  logic                       m_axi_dram0_wready,
   output line_t                      m_axi_dram0_wdata,
@@ -125,6 +147,11 @@ module accelerator_top
   output logic [7:0]                 m_axi_dram1_arlen,
   output logic [2:0]                 m_axi_dram1_arsize,
   output logic [1:0]                 m_axi_dram1_arburst,
+  output logic                       m_axi_dram1_arlock,
+  output logic [3:0]                 m_axi_dram1_arcache,
+  output logic [2:0]                 m_axi_dram1_arprot,
+  output logic [3:0]                 m_axi_dram1_arqos,
+  output logic [3:0]                 m_axi_dram1_arregion,
   input  logic                       m_axi_dram1_rvalid,
   output logic                       m_axi_dram1_rready,
   input  logic [DramIdBits-1:0]      m_axi_dram1_rid,
@@ -138,6 +165,11 @@ module accelerator_top
   output logic [7:0]                 m_axi_dram1_awlen,
   output logic [2:0]                 m_axi_dram1_awsize,
   output logic [1:0]                 m_axi_dram1_awburst,
+  output logic                       m_axi_dram1_awlock,
+  output logic [3:0]                 m_axi_dram1_awcache,
+  output logic [2:0]                 m_axi_dram1_awprot,
+  output logic [3:0]                 m_axi_dram1_awqos,
+  output logic [3:0]                 m_axi_dram1_awregion,
   output logic                       m_axi_dram1_wvalid,
   input  logic                       m_axi_dram1_wready,
   output line_t                      m_axi_dram1_wdata,
@@ -156,7 +188,7 @@ module accelerator_top
   output event_t [Events-1:0] events_o
 );
 
-  // Ids and addresses of the structs are wider than those of the pins.
+  // The pins do not have all bits of ids and addresses.
   // verilator lint_off UNUSEDSIGNAL
   axi_read_request_t host_request, dram_read_request[Channels];
   axi_write_request_t dram_write_request[Channels];
@@ -214,93 +246,11 @@ module accelerator_top
     .events_o
   );
 
-  // ---- host memory ----
-
-  assign m_axi_host_arvalid = host_request.arvalid;
-  assign m_axi_host_arid = host_request.arid[HostIdBits-1:0];
-  assign m_axi_host_araddr = host_request.araddr;
-  assign m_axi_host_arlen = host_request.arlen;
-  assign m_axi_host_arsize = host_request.arsize;
-  assign m_axi_host_arburst = host_request.arburst;
-  assign m_axi_host_rready = host_request.rready;
-  assign host_response = '{
-    arready: m_axi_host_arready,
-    rvalid: m_axi_host_rvalid,
-    rid: AxiIdBits'(m_axi_host_rid),
-    rdata: m_axi_host_rdata,
-    rresp: m_axi_host_rresp,
-    rlast: m_axi_host_rlast
-  };
-
-  // ---- on-board memory ----
-
-  assign m_axi_dram0_arvalid = dram_read_request[0].arvalid;
-  assign m_axi_dram0_arid = dram_read_request[0].arid[DramIdBits-1:0];
-  assign m_axi_dram0_araddr = dram_read_request[0].araddr[DramAddressBits-1:0];
-  assign m_axi_dram0_arlen = dram_read_request[0].arlen;
-  assign m_axi_dram0_arsize = dram_read_request[0].arsize;
-  assign m_axi_dram0_arburst = dram_read_request[0].arburst;
-  assign m_axi_dram0_rready = dram_read_request[0].rready;
-  assign dram_read_response[0] = '{
-    arready: m_axi_dram0_arready,
-    rvalid: m_axi_dram0_rvalid,
-    rid: AxiIdBits'(m_axi_dram0_rid),
-    rdata: m_axi_dram0_rdata,
-    rresp: m_axi_dram0_rresp,
-    rlast: m_axi_dram0_rlast
-  };
-  assign m_axi_dram0_awvalid = dram_write_request[0].awvalid;
-  assign m_axi_dram0_awid = dram_write_request[0].awid[DramIdBits-1:0];
-  assign m_axi_dram0_awaddr = dram_write_request[0].awaddr[DramAddressBits-1:0];
-  assign m_axi_dram0_awlen = dram_write_request[0].awlen;
-  assign m_axi_dram0_awsize = dram_write_request[0].awsize;
-  assign m_axi_dram0_awburst = dram_write_request[0].awburst;
-  assign m_axi_dram0_wvalid = dram_write_request[0].wvalid;
-  assign m_axi_dram0_wdata = dram_write_request[0].wdata;
-  assign m_axi_dram0_wstrb = dram_write_request[0].wstrb;
-  assign m_axi_dram0_wlast = dram_write_request[0].wlast;
-  assign m_axi_dram0_bready = dram_write_request[0].bready;
-  assign dram_write_response[0] = '{
-    awready: m_axi_dram0_awready,
-    wready: m_axi_dram0_wready,
-    bvalid: m_axi_dram0_bvalid,
-    bid: AxiIdBits'(m_axi_dram0_bid),
-    bresp: m_axi_dram0_bresp
-  };
-
-  assign m_axi_dram1_arvalid = dram_read_request[1].arvalid;
-  assign m_axi_dram1_arid = dram_read_request[1].arid[DramIdBits-1:0];
-  assign m_axi_dram1_araddr = dram_read_request[1].araddr[DramAddressBits-1:0];
-  assign m_axi_dram1_arlen = dram_read_request[1].arlen;
-  assign m_axi_dram1_arsize = dram_read_request[1].arsize;
-  assign m_axi_dram1_arburst = dram_read_request[1].arburst;
-  assign m_axi_dram1_rready = dram_read_request[1].rready;
-  assign dram_read_response[1] = '{
-    arready: m_axi_dram1_arready,
-    rvalid: m_axi_dram1_rvalid,
-    rid: AxiIdBits'(m_axi_dram1_rid),
-    rdata: m_axi_dram1_rdata,
-    rresp: m_axi_dram1_rresp,
-    rlast: m_axi_dram1_rlast
-  };
-  assign m_axi_dram1_awvalid = dram_write_request[1].awvalid;
-  assign m_axi_dram1_awid = dram_write_request[1].awid[DramIdBits-1:0];
-  assign m_axi_dram1_awaddr = dram_write_request[1].awaddr[DramAddressBits-1:0];
-  assign m_axi_dram1_awlen = dram_write_request[1].awlen;
-  assign m_axi_dram1_awsize = dram_write_request[1].awsize;
-  assign m_axi_dram1_awburst = dram_write_request[1].awburst;
-  assign m_axi_dram1_wvalid = dram_write_request[1].wvalid;
-  assign m_axi_dram1_wdata = dram_write_request[1].wdata;
-  assign m_axi_dram1_wstrb = dram_write_request[1].wstrb;
-  assign m_axi_dram1_wlast = dram_write_request[1].wlast;
-  assign m_axi_dram1_bready = dram_write_request[1].bready;
-  assign dram_write_response[1] = '{
-    awready: m_axi_dram1_awready,
-    wready: m_axi_dram1_wready,
-    bvalid: m_axi_dram1_bvalid,
-    bid: AxiIdBits'(m_axi_dram1_bid),
-    bresp: m_axi_dram1_bresp
-  };
+  `AXI_READ_PINS(m_axi_host, host_request, host_response)
+  `AXI_READ_PINS(m_axi_dram0, dram_read_request[0], dram_read_response[0])
+  `AXI_READ_PINS(m_axi_dram1, dram_read_request[1], dram_read_response[1])
+  `AXI_WRITE_PINS(m_axi_dram0, dram_write_request[0], dram_write_response[0])
+  `AXI_WRITE_PINS(m_axi_dram1, dram_write_request[1], dram_write_response[1])
 
   `ASSERT(HostIdsAreWhole, host_request.arid == AxiIdBits'(m_axi_host_arid) || !m_axi_host_arvalid)
   `ASSERT(DramIdsAreWhole, dram_write_request[0].awid == AxiIdBits'(m_axi_dram0_awid) || !m_axi_dram0_awvalid)

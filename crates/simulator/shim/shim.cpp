@@ -83,12 +83,14 @@ static void apply(Model& model, const Inputs& in) {
   model.rst_i = in.reset;
   model.s_axil_awvalid = in.control_awvalid;
   model.s_axil_awaddr = in.control_awaddr;
+  model.s_axil_awprot = 0;
   model.s_axil_wvalid = in.control_wvalid;
   model.s_axil_wdata = in.control_wdata;
   model.s_axil_wstrb = 0xf;
   model.s_axil_bready = in.control_bready;
   model.s_axil_arvalid = in.control_arvalid;
   model.s_axil_araddr = in.control_araddr;
+  model.s_axil_arprot = 0;
   model.s_axil_rready = in.control_rready;
   model.s_axis_tvalid = in.request_valid;
   model.s_axis_tkeep = in.request_keep;
