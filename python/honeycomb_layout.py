@@ -986,9 +986,9 @@ class Control(_Record):
     counter_index: int = 0
     # Read only: the counter of counter_index.
     counter: int = 0
-    # Word control_switches: enabled features; all off after reset.
+    # Word control_switches: enabled features and modes; all off after reset.
     switches: int = 0
-    # Read only: word control_status: errors since reset.
+    # Read only: word control_status: errors since reset, and whether requests are in flight.
     status: int = 0
 
 
@@ -1762,15 +1762,15 @@ class CompletionOutcome(_Record):
 
 @dataclass(frozen=True)
 class ControlSwitches(_Record):
-    """Optional features of an accelerator.
+    """Optional features and modes of an accelerator.
 
-    +-----------+------------+-----------+----------------+---------+--------------+----------------+
-    | 63:44     | 43:32      | 31:28     | 27:16          | 15:5    | 4            | 3:2            |
-    | padding_2 | host_lines | padding_1 | on_board_lines | padding | leaf_columns | levels_on_chip |
-    +---------+-+-----+------+-----------+----------------+---------+--------------+----------------+
-    | 1       | 0     |
-    | balance | cache |
-    +---------+-------+
+    +-----------+------------+-----------+----------------+---------+-------+--------------+
+    | 63:44     | 43:32      | 31:28     | 27:16          | 15:6    | 5     | 4            |
+    | padding_2 | host_lines | padding_1 | on_board_lines | padding | drain | leaf_columns |
+    +-----------+----+-------+-+-------+-+----------------+---------+-------+--------------+
+    | 3:2            | 1       | 0     |
+    | levels_on_chip | balance | cache |
+    +----------------+---------+-------+
     """
 
     SIZE: ClassVar[int] = 8
@@ -1779,7 +1779,8 @@ class ControlSwitches(_Record):
         "balance": Field(1, 1, None, 0x1),
         "levels_on_chip": Field(2, 2, None, 0x3),
         "leaf_columns": Field(4, 1, None, 0x1),
-        "padding": Field(5, 11, None, 0x0),
+        "drain": Field(5, 1, None, 0x1),
+        "padding": Field(6, 10, None, 0x0),
         "on_board_lines": Field(16, 12, None, 0xfff),
         "padding_1": Field(28, 4, None, 0x0),
         "host_lines": Field(32, 12, None, 0xfff),
@@ -1794,6 +1795,8 @@ class ControlSwitches(_Record):
     levels_on_chip: int = 0
     # Keep columns of leaves in on-board memory.
     leaf_columns: int = 0
+    # Begin no further packet of requests; idle of control_status tells when all requests are complete.
+    drain: int = 0
     # Zero.
     padding: int = 0
     # Balance: on-board memory has a backlog while more lines than these are in flight from it.
@@ -1808,23 +1811,26 @@ class ControlSwitches(_Record):
 
 @dataclass(frozen=True)
 class ControlStatus(_Record):
-    """Errors of an accelerator, each set until reset.
+    """The state of an accelerator; an error is set until reset.
 
-    +---------+--------------+
-    | 63:1    | 0            |
-    | padding | table_failed |
-    +---------+--------------+
+    +---------+------+--------------+
+    | 63:2    | 1    | 0            |
+    | padding | idle | table_failed |
+    +---------+------+--------------+
     """
 
     SIZE: ClassVar[int] = 8
     FIELDS: ClassVar[dict[str, Field]] = {
         "table_failed": Field(0, 1, None, 0x1),
-        "padding": Field(1, 63, None, 0x0),
+        "idle": Field(1, 1, None, 0x1),
+        "padding": Field(2, 62, None, 0x0),
     }
 
     # On-board memory has rejected a write of the page table: every read of an existing table ends with
     # the status fault.
     table_failed: int = 0
+    # No packet of requests has begun, and all completions were sent; final while drain is set.
+    idle: int = 0
     # Zero.
     padding: int = 0
 

@@ -898,9 +898,9 @@ package layout_pkg;
   localparam int unsigned ControlStatusBytes = 8;
 
   typedef struct packed {
-    // read only: word control_status: errors since reset
+    // read only: word control_status: errors since reset, and whether requests are in flight
     logic [63:0] status;
-    // word control_switches: enabled features; all off after reset
+    // word control_switches: enabled features and modes; all off after reset
     logic [63:0] switches;
     // read only: the counter of counter_index
     logic [63:0] counter;
@@ -1704,15 +1704,15 @@ package layout_pkg;
     logic [7:0] status;
   } completion_outcome_t;
 
-  // control_switches: optional features of an accelerator
+  // control_switches: optional features and modes of an accelerator
   //
-  // +-----------+------------+-----------+----------------+---------+--------------+----------------+
-  // | 63:44     | 43:32      | 31:28     | 27:16          | 15:5    | 4            | 3:2            |
-  // | padding_2 | host_lines | padding_1 | on_board_lines | padding | leaf_columns | levels_on_chip |
-  // +---------+-+-----+------+-----------+----------------+---------+--------------+----------------+
-  // | 1       | 0     |
-  // | balance | cache |
-  // +---------+-------+
+  // +-----------+------------+-----------+----------------+---------+-------+--------------+
+  // | 63:44     | 43:32      | 31:28     | 27:16          | 15:6    | 5     | 4            |
+  // | padding_2 | host_lines | padding_1 | on_board_lines | padding | drain | leaf_columns |
+  // +-----------+----+-------+-+-------+-+----------------+---------+-------+--------------+
+  // | 3:2            | 1       | 0     |
+  // | levels_on_chip | balance | cache |
+  // +----------------+---------+-------+
   localparam int unsigned ControlSwitchesBits = 64;
   localparam int unsigned ControlSwitchesCacheShift = 0;
   localparam int unsigned ControlSwitchesCacheBits = 1;
@@ -1722,8 +1722,10 @@ package layout_pkg;
   localparam int unsigned ControlSwitchesLevelsOnChipBits = 2;
   localparam int unsigned ControlSwitchesLeafColumnsShift = 4;
   localparam int unsigned ControlSwitchesLeafColumnsBits = 1;
-  localparam int unsigned ControlSwitchesPaddingShift = 5;
-  localparam int unsigned ControlSwitchesPaddingBits = 11;
+  localparam int unsigned ControlSwitchesDrainShift = 5;
+  localparam int unsigned ControlSwitchesDrainBits = 1;
+  localparam int unsigned ControlSwitchesPaddingShift = 6;
+  localparam int unsigned ControlSwitchesPaddingBits = 10;
   localparam int unsigned ControlSwitchesOnBoardLinesShift = 16;
   localparam int unsigned ControlSwitchesOnBoardLinesBits = 12;
   localparam int unsigned ControlSwitchesPadding1Shift = 28;
@@ -1743,7 +1745,9 @@ package layout_pkg;
     // balance: on-board memory has a backlog while more lines than these are in flight from it
     logic [11:0] on_board_lines;
     // zero
-    logic [10:0] padding;
+    logic [9:0] padding;
+    // begin no further packet of requests; idle of control_status tells when all requests are complete
+    logic drain;
     // keep columns of leaves in on-board memory
     logic leaf_columns;
     // keep on chip 0: nothing, 1: roots, 2: roots and their children
@@ -1754,21 +1758,25 @@ package layout_pkg;
     logic cache;
   } control_switches_t;
 
-  // control_status: errors of an accelerator, each set until reset
+  // control_status: the state of an accelerator; an error is set until reset
   //
-  // +---------+--------------+
-  // | 63:1    | 0            |
-  // | padding | table_failed |
-  // +---------+--------------+
+  // +---------+------+--------------+
+  // | 63:2    | 1    | 0            |
+  // | padding | idle | table_failed |
+  // +---------+------+--------------+
   localparam int unsigned ControlStatusBits = 64;
   localparam int unsigned ControlStatusTableFailedShift = 0;
   localparam int unsigned ControlStatusTableFailedBits = 1;
-  localparam int unsigned ControlStatusPaddingShift = 1;
-  localparam int unsigned ControlStatusPaddingBits = 63;
+  localparam int unsigned ControlStatusIdleShift = 1;
+  localparam int unsigned ControlStatusIdleBits = 1;
+  localparam int unsigned ControlStatusPaddingShift = 2;
+  localparam int unsigned ControlStatusPaddingBits = 62;
 
   typedef struct packed {
     // zero
-    logic [62:0] padding;
+    logic [61:0] padding;
+    // no packet of requests has begun, and all completions were sent; final while drain is set
+    logic idle;
     // on-board memory has rejected a write of the page table: every read of an existing table ends with
     // the status fault
     logic table_failed;

@@ -88,7 +88,8 @@ module prove_request_slots
     .done_valid_i,
     .done_slot_i(8'(done_slot_i)),
     .window_oldest_o(oldest),
-    .window_newest_o(newest)
+    .window_newest_o(newest),
+    .idle_o()
   );
 
   assign next = accepted_q + 8'd1;

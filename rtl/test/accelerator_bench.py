@@ -26,6 +26,8 @@ class Bench:
         self.tree, self.keys = grow(self.memory, 300)
         self.registers = self.streams = None
         self.reference = {}
+        # by identifier: the answer so far, its version, and whether it is complete
+        self.found = {}
 
     async def set_up(self, switches: int):
         """Writes the registers before the first request."""
@@ -62,38 +64,45 @@ class Bench:
 
     async def check(self, count: int, may_fail=False) -> int:
         """Sends requests and compares their completions. Returns how many requests have failed."""
-        self.reference, self.streams.packets = {}, []
-        found, failed = await self.complete(count), 0
+        self.send(count)
+        await self.complete()
+        return self.compare(may_fail)
+
+    def send(self, count: int):
+        """Sends about this number of requests in packets, after all former ones are complete."""
+        self.reference, self.found = {}, {}
+        for _ in range(0, count, 5):
+            self.streams.send(b"".join(self.raw().bytes() for _ in range(random.randint(1, 5))))
+
+    async def complete(self):
+        """Waits until all requests are complete."""
+        for _ in range(400_000):
+            await RisingEdge(self.dut.clk_i)
+            if self.count_complete() == len(self.reference):
+                return
+
+    def count_complete(self) -> int:
+        """Returns the number of requests whose completions were received."""
+        while self.streams.packets:
+            self.take(self.streams.packets.pop(0))
+        return sum(is_complete for _, _, is_complete in self.found.values())
+
+    def compare(self, may_fail=False) -> int:
+        failed = 0
         for identifier, (answer, version) in self.reference.items():
-            got = found.get(identifier)
+            got = self.found.get(identifier)
             if may_fail and is_fault_of(answer, got):
                 failed += 1
             else:
                 assert got == (answer, version, True), identifier
         return failed
 
-    async def complete(self, count: int) -> dict:
-        """Sends requests. Returns their answers, each with its version, and whether it is complete."""
-        while count > 0:
-            packet = b"".join(self.raw().bytes() for _ in range(random.randint(1, 5)))
-            self.streams.send(packet)
-            count -= 5
-        found, accepted = {}, 0
-        for _ in range(400_000):
-            await RisingEdge(self.dut.clk_i)
-            while accepted < len(self.streams.packets):
-                self.take(self.streams.packets[accepted], found)
-                accepted += 1
-            if len(found) == len(self.reference) and all(is_complete for _, _, is_complete in found.values()):
-                break
-        return found
-
-    def take(self, packet: bytes, found: dict):
+    def take(self, packet: bytes):
         head, body = layout.Completion.unpack(packet[:32]), packet[32:]
         outcome = layout.CompletionOutcome.from_int(head.outcome)
         assert len(body) == head.bytes + -head.bytes % 8 and not any(body[head.bytes:])
         body = body[:head.bytes]
-        answer, _, was_complete = found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
+        answer, _, was_complete = self.found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
         assert not was_complete, "a complete answer was continued"
         answer.status, answer.more = outcome.status, bool(outcome.more)
         answer.pair_version = head.pair_version
@@ -102,7 +111,7 @@ class Bench:
         answer.value = answer.value + body if is_value else b""
         if outcome.pairs:
             answer.pairs += unpack_pairs(body)
-        found[head.identifier] = answer, head.read_version, not outcome.continued
+        self.found[head.identifier] = answer, head.read_version, not outcome.continued
 
 
 def is_fault_of(answer: Answer, got: tuple[Answer, int, bool] | None) -> bool:

@@ -17,6 +17,7 @@ from streams import end_of_reset, start
 LIDS = 512
 # The share of reads and writes of memory that fail. The page table fails once in 100 million mappings.
 ERRORS = 0.01
+DRAIN = layout.ControlSwitches(drain=1).to_int()
 
 
 class Registers:
@@ -124,6 +125,9 @@ class ModelBench(Bench):
         for memory in (self.host, *self.drams):
             memory.errors = errors
 
+    async def status(self) -> layout.ControlStatus:
+        return layout.ControlStatus.from_int(await self.registers.read_low("status"))
+
 
 @cocotb.test()
 @cocotb.parametrize(shape=["default", "tiny"], stall=[0.0, 0.3], switches=[0, 3, 4, 7])
@@ -151,7 +155,7 @@ async def a_request_is_answered_or_fails(dut, shape, switches):
     await bench.start(switches)
     bench.set_errors(ERRORS)
     assert await bench.check(100, may_fail=True) > 0
-    assert await bench.registers.read_low("status") == 0
+    assert not (await bench.status()).table_failed
     bench.set_errors(0.0)
     await bench.check(20)
 
@@ -164,11 +168,36 @@ async def every_request_fails_after_a_mapping_that_memory_rejects(dut):
     bench.drams[0].errors = 1.0
     await bench.registers.write("mapped_address", bench.memory.lids[bench.tree.root], SLAVE_ERROR)
     bench.set_errors(0.0)
-    assert layout.ControlStatus.from_int(await bench.registers.read_low("status")).table_failed
+    assert (await bench.status()).table_failed
     failed = await bench.check(40, may_fail=True)
     valid = [answer for answer, _ in bench.reference.values()
              if answer.status in (layout.STATUS_FOUND, layout.STATUS_ABSENT)]
     assert failed == len(valid) > 0
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3], switches=[0, 27])
+async def drains(dut, stall, switches):
+    """While it drains, requests in flight complete and none begins. An idle accelerator has sent everything,
+    and continues later."""
+    bench = ModelBench(dut, "tiny", stall)
+    await bench.start(switches)
+    bench.send(150)
+    interrupted = 0
+    while bench.count_complete() < len(bench.reference):
+        for _ in range(random.randrange(400)):
+            await RisingEdge(dut.clk_i)
+        await bench.registers.write("switches", switches | DRAIN)
+        while not (await bench.status()).idle:
+            pass
+        complete, newest = bench.count_complete(), int(dut.window_newest_o.value)
+        assert complete == newest == int(dut.window_oldest_o.value) - 1
+        for _ in range(100):
+            await RisingEdge(dut.clk_i)
+        assert bench.count_complete() == complete and dut.window_newest_o.value == newest
+        interrupted += 0 < complete < len(bench.reference)
+        await bench.registers.write("switches", switches)
+    assert bench.compare() == 0 and interrupted > 3
 
 
 def test_accelerator_top():

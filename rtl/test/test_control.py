@@ -57,7 +57,7 @@ class Bus:
 
 async def begin(dut, stall: float) -> Bus:
     bus = Bus(dut, stall)
-    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0, table_failed_i=0)
+    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0, table_failed_i=0, idle_i=0)
     return bus
 
 
@@ -75,12 +75,12 @@ async def keeps_written_values(dut, stall):
     await bus.write("node_bytes", 0x3_1200)
     assert int(dut.geometry_o.value) == 0x1200
     assert dut.cache_halvings_o.value == 3
-    for on in range(32):
+    for on in range(64):
         on_board_lines, host_lines = random.getrandbits(12), random.getrandbits(12)
         await bus.write("switches", on | on_board_lines << 16 | host_lines << 32)
         balance = {"enable": on >> 1 & 1, "on_board_lines": on_board_lines, "host_lines": host_lines}
         assert BALANCE.unpack(int(dut.balance_o.value)) == balance
-        switches = (dut.leaf_columns_o, dut.levels_on_chip_o, dut.cache_o)
+        switches = (dut.drain_o, dut.leaf_columns_o, dut.levels_on_chip_o, dut.cache_o)
         assert int("".join(str(switch.value) for switch in switches), 2) == (on >> 2 << 1 | on & 1)
     for name in ["window_oldest", "window_newest"]:
         value = random.getrandbits(64)
@@ -143,6 +143,14 @@ async def a_mapping_that_is_not_in_force_is_rejected(dut):
     status = layout.ControlStatus.from_int(await bus.read("status"))
     assert status == layout.ControlStatus(table_failed=1)
     await bus.write("switches", 1)
+
+
+@cocotb.test()
+async def the_status_is_that_of_now(dut):
+    bus = await begin(dut, 0.0)
+    for idle in (1, 0, 1):
+        dut.idle_i.value = idle
+        assert layout.ControlStatus.from_int(await bus.read("status")) == layout.ControlStatus(idle=idle)
 
 
 @cocotb.test()

@@ -4,10 +4,11 @@ import random
 
 import cocotb
 import honeycomb_layout as layout
+from cocotb.triggers import RisingEdge
 from records import record
 from request_bytes import LINE_BYTES, any_get, any_hostile, any_scan, beats, mutate, parse
 from runner import simulate
-from streams import STALLS, Sink, Source, start
+from streams import STALLS, Sink, Source, end_of_reset, start
 
 SLOTS = 8
 
@@ -36,7 +37,7 @@ class Bench:
 
     async def check(self, packets: list[bytes]):
         """Sends the packets and checks all outputs."""
-        await start(self.dut)
+        await start(self.dut, drain_i=0)
         expected = [parsed for packet in packets for parsed in parse(packet)]
         self.slots.put(*[number % SLOTS for number in range(len(expected) + 1)])
         for packet in packets:
@@ -107,6 +108,42 @@ async def truncated_requests_are_rejected(dut):
     for length in range(1, len(complete), 1 + len(complete) // 60):
         packets += [any_get().bytes() + complete[:length], any_get().bytes()]
     await Bench(dut, 0.0, 0.0).check(packets)
+
+
+async def drain_at_random(dut):
+    """Sets `drain_i` at random times, until the parser is idle. Checks that no packet begins meanwhile, and
+    that the parser is idle only between packets, when all of their requests have begun."""
+    drains = in_packet = is_last = False
+    begun = received = 0
+    packet = b""
+    await end_of_reset(dut)
+    while True:
+        if dut.idle_o.value == 1 or not drains:
+            drains ^= random.random() < 0.03
+        dut.drain_i.value = int(drains)
+        await RisingEdge(dut.clk_i)
+        begun += dut.slot_valid_i.value == 1 and dut.slot_ready_o.value == 1
+        if dut.idle_o.value == 1:
+            assert not in_packet or is_last, "a parser that receives a packet is idle"
+            assert begun == received, "an idle parser has a request that has not begun"
+            in_packet = is_last = False
+        if dut.in_valid_i.value == 1 and dut.in_ready_o.value == 1:
+            assert in_packet or not drains, "a packet has begun"
+            in_packet = True
+            packet += int(dut.in_data_i.value).to_bytes(64, "little")[: int(dut.in_keep_i.value).bit_count()]
+            is_last = dut.in_last_i.value == 1
+            if is_last:
+                received += len(parse(packet))
+                packet = b""
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS)
+async def begins_no_packet_while_it_drains(dut, stall):
+    packets = [packet_of([any_get, any_scan, any_hostile]) for _ in range(30)]
+    bench = Bench(dut, stall, stall)
+    cocotb.start_soon(drain_at_random(dut))
+    await bench.check(packets)
 
 
 def test_request_parser():

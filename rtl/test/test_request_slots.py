@@ -104,6 +104,7 @@ class Bench:
             await RisingEdge(self.dut.clk_i)
             oldest, newest = int(self.dut.window_oldest_o.value), int(self.dut.window_newest_o.value)
             assert newest - oldest < SLOTS
+            assert (self.dut.idle_o.value == 1) == (newest < oldest)
             assert all(oldest <= number <= newest for number in self.in_flight - {newest + 1})
 
 

@@ -95,7 +95,7 @@ module accelerator
   geometry_t geometry;
   logic [7:0] cache_halvings;
   version_t read_version;
-  logic cache, leaf_columns;
+  logic cache, leaf_columns, drain, idle;
   balance_t balance;
   logic [1:0] levels_on_chip;
   logic root_valid, root_ready, map_valid, map_ready, table_failed;
@@ -159,6 +159,7 @@ module accelerator
     .balance_o(balance),
     .levels_on_chip_o(levels_on_chip),
     .leaf_columns_o(leaf_columns),
+    .drain_o(drain),
     .root_valid_o(root_valid),
     .root_ready_i(root_ready),
     .root_table_o(root_table),
@@ -168,6 +169,7 @@ module accelerator
     .map_lid_o(map_lid),
     .map_address_o(map_address),
     .table_failed_i(table_failed),
+    .idle_i(idle),
     .window_oldest_i(window_oldest_o),
     .window_newest_i(window_newest_o),
     .counters_i(counters)
@@ -213,6 +215,8 @@ module accelerator
     .place_line_i(place_line),
     .window_oldest_o,
     .window_newest_o,
+    .drain_i(drain),
+    .idle_o(idle),
     .search_counts_o(search_counts),
     .scan_counts_o(scan_counts),
     .events_o(core_events),

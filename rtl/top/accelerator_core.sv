@@ -58,6 +58,9 @@ module accelerator_core
 
   output logic [63:0]    window_oldest_o,
   output logic [63:0]    window_newest_o,
+  // see request_manager
+  input  logic           drain_i,
+  output logic           idle_o,
   output search_counts_t search_counts_o,
   output scan_counts_t   scan_counts_o,
   output event_t [Events-1:0]  events_o,
@@ -124,6 +127,8 @@ module accelerator_core
     .key_write_i(key_write),
     .window_oldest_o,
     .window_newest_o,
+    .drain_i,
+    .idle_o,
     .events_o(request_events)
   );
 

@@ -207,6 +207,7 @@ module completion_writer
   `ASSERT(LastBeatMatchesLength,
       state_q != Body || !answer_valid_i || answer_i.last == (remaining_q <= LineBytes))
   `ASSERT(EmptyBodyIsOneBeat, state_q != Header || answer_i.bytes != '0 || answer_i.last)
+  `ASSERT(RestFollowsLine, !is_last_partial_q || out_valid_o)
   `ASSERT_OFFER_STAYS(AnswerStays, answer_valid_i, answer_ready_o, answer_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, {out_data_o, out_keep_o, out_last_o})
 

@@ -43,6 +43,7 @@ module control
   output balance_t   balance_o,
   output logic [1:0] levels_on_chip_o,
   output logic       leaf_columns_o,
+  output logic       drain_o,
 
   output logic        root_valid_o,
   input  logic        root_ready_i,
@@ -56,6 +57,8 @@ module control
   output bus_address_t map_address_o,
   input  logic         table_failed_i,
 
+  // see request_manager
+  input logic idle_i,
   input logic [63:0] window_oldest_i,
   input logic [63:0] window_newest_i,
   input logic [Counters-1:0][63:0] counters_i
@@ -192,7 +195,11 @@ module control
       CounterIndex: read_value = counter_index_q;
       Switches: read_value = switches_q;
       Counter: read_value = counter_index_q < 64'(Counters) ? counters_i[CounterBits'(counter_index_q)] : '0;
-      Status: read_value = 64'(table_failed_i) << ControlStatusTableFailedShift;
+      Status: begin
+        read_value = '0;
+        read_value[ControlStatusTableFailedShift] = table_failed_i;
+        read_value[ControlStatusIdleShift] = idle_i;
+      end
       default: begin
         read_value = '0;
         is_known = 1'b0;
@@ -233,6 +240,7 @@ module control
   };
   assign levels_on_chip_o = switches_q[ControlSwitchesLevelsOnChipShift+:ControlSwitchesLevelsOnChipBits];
   assign leaf_columns_o = switches_q[ControlSwitchesLeafColumnsShift];
+  assign drain_o = switches_q[ControlSwitchesDrainShift];
   assign read_version_o = read_version_q;
   assign root_valid_o = state_q == SetRoot;
   assign root_table_o = 16'(table_number_q);

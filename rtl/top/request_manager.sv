@@ -60,8 +60,15 @@ module request_manager
 
   output logic [63:0] window_oldest_o,
   output logic [63:0] window_newest_o,
+  // no packet begins; no packet has begun, and all completions were sent
+  input  logic drain_i,
+  output logic idle_o,
   output event_t [RequestEvents-1:0] events_o
 );
+
+  // A request may be done before the last beats of its completion were accepted.
+  logic parser_idle, slots_idle;
+  assign idle_o = parser_idle && slots_idle && !completion_valid_o;
 
   logic slot_valid, slot_ready;
   slot_t slot;
@@ -73,6 +80,8 @@ module request_manager
   request_parser u_request_parser (
     .clk_i,
     .rst_i,
+    .drain_i,
+    .idle_o(parser_idle),
     .in_valid_i(request_valid_i),
     .in_ready_o(request_ready_o),
     .in_data_i(request_data_i),
@@ -161,7 +170,8 @@ module request_manager
     .done_valid_i(done_valid),
     .done_slot_i(done_slot),
     .window_oldest_o,
-    .window_newest_o
+    .window_newest_o,
+    .idle_o(slots_idle)
   );
 
   logic written_valid, written_ready;

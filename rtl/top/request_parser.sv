@@ -20,6 +20,11 @@ module request_parser
   input logic clk_i,
   input logic rst_i,
 
+  // no packet begins; one that has begun is received to its end
+  input  logic drain_i,
+  // No packet has begun. All requests of the packets before have begun.
+  output logic idle_o,
+
   // requests: keep marks the first bytes of a beat
   input  logic                 in_valid_i,
   output logic                 in_ready_o,
@@ -78,8 +83,8 @@ module request_parser
   logic is_truncated_d, is_truncated_q;
   slot_t slot_q;
   request_t request_q;
-  // The last beat of the packet was received.
-  logic ended_q;
+  // The first and the last beat of the packet were received.
+  logic begun_q, ended_q;
   // Bytes of the packet that were received and are not yet consumed.
   logic [7:0] received_q;
 
@@ -142,7 +147,7 @@ module request_parser
 
   // ---- bytes ----
 
-  assign line_ready = !ended_q;
+  assign line_ready = !ended_q && (begun_q || !drain_i);
   byte_window u_byte_window (
     .clk_i,
     .rst_i,
@@ -161,12 +166,16 @@ module request_parser
   always_ff @(posedge clk_i) begin
     if (rst_i || start) begin
       received_q <= '0;
+      begun_q <= 1'b0;
       ended_q <= 1'b0;
     end else begin
       received_q <= received_q - 8'(consume) + (in_valid_i && in_ready_o ? 8'($countones(in_keep_i)) : 8'd0);
+      if (in_valid_i && in_ready_o) begun_q <= 1'b1;
       if (in_valid_i && in_ready_o) ended_q <= in_last_i;
     end
   end
+
+  assign idle_o = !begun_q;
 
   // ---- parts of a request ----
 

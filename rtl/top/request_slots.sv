@@ -58,7 +58,9 @@ module request_slots
   input slot_t done_slot_i,
 
   output logic [63:0] window_oldest_o,
-  output logic [63:0] window_newest_o
+  output logic [63:0] window_newest_o,
+  // no request is in flight
+  output logic idle_o
 );
 
   localparam int unsigned SlotBits = $clog2(SlotCount);
@@ -207,6 +209,7 @@ module request_slots
 
   assign window_oldest_o = oldest_q;
   assign window_newest_o = newest_q;
+  assign idle_o = count_q == '0;
 
   logic is_live;
   index_t distance;

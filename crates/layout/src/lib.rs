@@ -1075,11 +1075,11 @@ pub mod control {
     pub const COUNTER_OFFSET: usize = 72;
     /// Bytes of `counter`.
     pub const COUNTER_BYTES: usize = 8;
-    /// Word control_switches: enabled features; all off after reset.
+    /// Word control_switches: enabled features and modes; all off after reset.
     pub const SWITCHES_OFFSET: usize = 80;
     /// Bytes of `switches`.
     pub const SWITCHES_BYTES: usize = 8;
-    /// Read only: word control_status: errors since reset.
+    /// Read only: word control_status: errors since reset, and whether requests are in flight.
     pub const STATUS_OFFSET: usize = 88;
     /// Bytes of `status`.
     pub const STATUS_BYTES: usize = 8;
@@ -2800,16 +2800,16 @@ pub mod completion_outcome {
     }
 }
 
-/// Optional features of an accelerator.
+/// Optional features and modes of an accelerator.
 ///
 /// ```text
-/// +-----------+------------+-----------+----------------+---------+--------------+----------------+
-/// | 63:44     | 43:32      | 31:28     | 27:16          | 15:5    | 4            | 3:2            |
-/// | padding_2 | host_lines | padding_1 | on_board_lines | padding | leaf_columns | levels_on_chip |
-/// +---------+-+-----+------+-----------+----------------+---------+--------------+----------------+
-/// | 1       | 0     |
-/// | balance | cache |
-/// +---------+-------+
+/// +-----------+------------+-----------+----------------+---------+-------+--------------+
+/// | 63:44     | 43:32      | 31:28     | 27:16          | 15:6    | 5     | 4            |
+/// | padding_2 | host_lines | padding_1 | on_board_lines | padding | drain | leaf_columns |
+/// +-----------+----+-------+-+-------+-+----------------+---------+-------+--------------+
+/// | 3:2            | 1       | 0     |
+/// | levels_on_chip | balance | cache |
+/// +----------------+---------+-------+
 /// ```
 pub mod control_switches {
     /// Bits of the whole.
@@ -2838,12 +2838,18 @@ pub mod control_switches {
     pub const LEAF_COLUMNS_BITS: u32 = 1;
     /// The largest `leaf_columns`: the mask after the shift.
     pub const LEAF_COLUMNS_MASK: u64 = 0x1;
+    /// Lowest bit of `drain`.
+    pub const DRAIN_SHIFT: u32 = 5;
+    /// Bits of `drain`.
+    pub const DRAIN_BITS: u32 = 1;
+    /// The largest `drain`: the mask after the shift.
+    pub const DRAIN_MASK: u64 = 0x1;
     /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 5;
+    pub const PADDING_SHIFT: u32 = 6;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 11;
+    pub const PADDING_BITS: u32 = 10;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x7ff;
+    pub const PADDING_MASK: u64 = 0x3ff;
     /// Lowest bit of `on_board_lines`.
     pub const ON_BOARD_LINES_SHIFT: u32 = 16;
     /// Bits of `on_board_lines`.
@@ -2879,6 +2885,8 @@ pub mod control_switches {
         let end = end + LEVELS_ON_CHIP_BITS;
         assert!(LEAF_COLUMNS_SHIFT == end);
         let end = end + LEAF_COLUMNS_BITS;
+        assert!(DRAIN_SHIFT == end);
+        let end = end + DRAIN_BITS;
         assert!(PADDING_SHIFT == end);
         let end = end + PADDING_BITS;
         assert!(ON_BOARD_LINES_SHIFT == end);
@@ -2938,6 +2946,19 @@ pub mod control_switches {
     #[inline]
     pub const fn with_leaf_columns(word: u64, value: u64) -> u64 {
         super::replace(word, LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_MASK, value)
+    }
+
+    /// Begin no further packet of requests; idle of control_status tells when all requests are
+    /// complete.
+    #[inline]
+    pub const fn drain(word: u64) -> u64 {
+        super::extract(word, DRAIN_SHIFT, DRAIN_MASK)
+    }
+
+    /// `word` with another `drain`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_drain(word: u64, value: u64) -> u64 {
+        super::replace(word, DRAIN_SHIFT, DRAIN_MASK, value)
     }
 
     /// Zero.
@@ -3001,13 +3022,13 @@ pub mod control_switches {
     }
 }
 
-/// Errors of an accelerator, each set until reset.
+/// The state of an accelerator; an error is set until reset.
 ///
 /// ```text
-/// +---------+--------------+
-/// | 63:1    | 0            |
-/// | padding | table_failed |
-/// +---------+--------------+
+/// +---------+------+--------------+
+/// | 63:2    | 1    | 0            |
+/// | padding | idle | table_failed |
+/// +---------+------+--------------+
 /// ```
 pub mod control_status {
     /// Bits of the whole.
@@ -3018,17 +3039,25 @@ pub mod control_status {
     pub const TABLE_FAILED_BITS: u32 = 1;
     /// The largest `table_failed`: the mask after the shift.
     pub const TABLE_FAILED_MASK: u64 = 0x1;
+    /// Lowest bit of `idle`.
+    pub const IDLE_SHIFT: u32 = 1;
+    /// Bits of `idle`.
+    pub const IDLE_BITS: u32 = 1;
+    /// The largest `idle`: the mask after the shift.
+    pub const IDLE_MASK: u64 = 0x1;
     /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 1;
+    pub const PADDING_SHIFT: u32 = 2;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 63;
+    pub const PADDING_BITS: u32 = 62;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x7fffffffffffffff;
+    pub const PADDING_MASK: u64 = 0x3fffffffffffffff;
 
     const _: () = {
         let end = 0;
         assert!(TABLE_FAILED_SHIFT == end);
         let end = end + TABLE_FAILED_BITS;
+        assert!(IDLE_SHIFT == end);
+        let end = end + IDLE_BITS;
         assert!(PADDING_SHIFT == end);
         let end = end + PADDING_BITS;
         assert!(BITS == end);
@@ -3045,6 +3074,18 @@ pub mod control_status {
     #[inline]
     pub const fn with_table_failed(word: u64, value: u64) -> u64 {
         super::replace(word, TABLE_FAILED_SHIFT, TABLE_FAILED_MASK, value)
+    }
+
+    /// No packet of requests has begun, and all completions were sent; final while drain is set.
+    #[inline]
+    pub const fn idle(word: u64) -> u64 {
+        super::extract(word, IDLE_SHIFT, IDLE_MASK)
+    }
+
+    /// `word` with another `idle`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_idle(word: u64, value: u64) -> u64 {
+        super::replace(word, IDLE_SHIFT, IDLE_MASK, value)
     }
 
     /// Zero.

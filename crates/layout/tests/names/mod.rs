@@ -393,6 +393,7 @@ names! {
             balance, with_balance: BALANCE_SHIFT, BALANCE_BITS, BALANCE_MASK,
             levels_on_chip, with_levels_on_chip: LEVELS_ON_CHIP_SHIFT, LEVELS_ON_CHIP_BITS, LEVELS_ON_CHIP_MASK,
             leaf_columns, with_leaf_columns: LEAF_COLUMNS_SHIFT, LEAF_COLUMNS_BITS, LEAF_COLUMNS_MASK,
+            drain, with_drain: DRAIN_SHIFT, DRAIN_BITS, DRAIN_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
             on_board_lines, with_on_board_lines: ON_BOARD_LINES_SHIFT, ON_BOARD_LINES_BITS, ON_BOARD_LINES_MASK,
             padding_1, with_padding_1: PADDING_1_SHIFT, PADDING_1_BITS, PADDING_1_MASK,
@@ -401,6 +402,7 @@ names! {
         }
         control_status {
             table_failed, with_table_failed: TABLE_FAILED_SHIFT, TABLE_FAILED_BITS, TABLE_FAILED_MASK,
+            idle, with_idle: IDLE_SHIFT, IDLE_BITS, IDLE_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
         ocsm_flags {
