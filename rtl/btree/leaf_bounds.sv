@@ -187,6 +187,9 @@ module leaf_bounds
   `COVER(KeyTellsThePrefix, state_q == StateTake)
   `COVER(ScanEndsAtFence, leave_valid_i && leave_ready_o && !leave_continues_o)
   `COVER(BoundIsBeyondFence, leave_valid_i && leave_ready_o && leave_continues_o && has_bound)
+  `COVER(BoundIsHighFence, state_q == StateFence && part_ready_i && part_i.equal && !backward)
+  `COVER(BoundIsLowFence, state_q == StateFence && part_ready_i && part_i.equal && backward)
+  `COVER(BoundIsPrefix, state_q == StatePrefix && part_ready_i && part_i.equal && bound == prefix_length)
 
 endmodule
 

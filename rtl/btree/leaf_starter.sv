@@ -168,6 +168,8 @@ module leaf_starter
   `ASSERT(SuffixIsInOrder, !suffix_o || suffix_bytes_o.first <= suffix_bytes_o.last)
   `COVER(FollowsAPreviousVersion, previous_done)
   `COVER(SiblingIsTooNew, end_o && end_state_o == SlotRepeat)
+  `COVER(NodeEndsAtBuffer, state_q == Decide && size_of(header_q) == 16'(geometry_i.node_bytes))
+  `COVER(NodeHasAByteMore, state_q == Decide && size_of(header_q) == 16'(geometry_i.node_bytes) + 1'b1)
 
 endmodule
 

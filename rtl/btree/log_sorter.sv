@@ -96,6 +96,8 @@ module log_sorter
   `COVER(IsFull, insert_i && is_full)
   `ASSERT(TakesAllEntries, !take_i || !insert_i)
   `COVER(SortsTheNext, insert_i && count_o != '0)
+  `COVER(LacksAnEntry, take_i && 32'(count_q) + 1 == EntriesMax)
+  `COVER(IsExactlyFull, take_i && is_full && !overflow_q)
 
 endmodule
 

@@ -173,6 +173,8 @@ module log_walker
   `COVER(FingerprintExcludesEntry, state_q == StateEntry && Compares && !may_be_of_key)
   `COVER(EntryHasNoFingerprint, state_q == StateEntry && index_q >= 8'(NodeHeaderTagsCount))
   `COVER(SecondLine, state_q == StateLine && index_q != '0 && !is_over)
+  `COVER(EntryHasReadVersion, state_q == StateEntry && version_t'(word_q.version_delta) == age_q)
+  `COVER(EntryIsOneNewer, state_q == StateEntry && version_t'(word_q.version_delta) == age_q + 1'b1)
 
 endmodule
 

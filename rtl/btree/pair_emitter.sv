@@ -294,6 +294,9 @@ module pair_emitter
       has_prefix_rest_q == (PrefixBytes < 32'(prefix_length_i)))
   `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Second, Head} || begins_pair))
   `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)
+  `COVER(PrefixLacksAByte, begins_pair && 32'(prefix_length_i) + 1 == PrefixBytes)
+  `COVER(PrefixFillsItsRegister, begins_pair && 32'(prefix_length_i) == PrefixBytes)
+  `COVER(PrefixHasOneMore, state_q == Prefix && 32'(prefix_length_i) == PrefixBytes + 1)
 
 endmodule
 

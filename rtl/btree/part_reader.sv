@@ -276,6 +276,13 @@ module part_reader
   `COVER(IsKnown, state_q == StateStart && is_known)
   `COVER(IsHeld, there && hold_i)
   `COVER(SecondWindow, state_q == StateNext && part_q.equal)
+  // The bytes of a part that are left, and those of the key, are a window.
+  `COVER(PartLacksAByte, state_q == StateMasks && part_bytes + 1'b1 == offset_t'(room))
+  `COVER(PartIsAWindow, state_q == StateMasks && part_bytes == offset_t'(room))
+  `COVER(PartHasOneMore, state_q == StateMasks && part_bytes == offset_t'(room) + 1'b1)
+  `COVER(KeyLacksAByte, state_q == StateMasks && key_left_q + 1'b1 == offset_t'(room))
+  `COVER(KeyIsAWindow, state_q == StateMasks && key_left_q == offset_t'(room))
+  `COVER(KeyHasOneMore, state_q == StateMasks && key_left_q == offset_t'(room) + 1'b1)
 
 endmodule
 

@@ -307,12 +307,17 @@ package scan_pkg;
   // Pairs that a scan prefetches in addition: it looks for one beyond its last one.
   localparam int unsigned PairsMore = 1;
 
-  // Whether a header has a size beyond that of nodes.
+  // Returns the size of a node.
   // verilator lint_off UNUSEDSIGNAL
-  function automatic logic exceeds_node(node_header_t header, geometry_t geometry);
+  function automatic logic [15:0] size_of(node_header_t header);
     lock_and_size_t state = header.lock_and_size;
     // verilator lint_on UNUSEDSIGNAL
-    return state.size > 16'(geometry.node_bytes);
+    return state.size;
+  endfunction
+
+  // Whether a header has a size beyond that of nodes.
+  function automatic logic exceeds_node(node_header_t header, geometry_t geometry);
+    return size_of(header) > 16'(geometry.node_bytes);
   endfunction
 
   // Return the lengths of the keys at which the range of a request starts and ends.

@@ -49,6 +49,9 @@ module read_splitter
   `ASSERT(OneReadAtATime, !start_i || left_q == '0)
   `ASSERT(StaysWithinPage, !burst_valid_o || (burst_o.lines != '0 && lines <= room))
   `ASSERT(ReadIsNotEmpty, !start_i || count_i != '0)
+  `COVER(EndsBeforePage, burst_valid_o && left_q + 1'b1 == room)
+  `COVER(EndsAtPage, burst_valid_o && left_q == room)
+  `COVER(PassesPageByALine, burst_valid_o && left_q == room + 1'b1)
 
 endmodule
 

@@ -73,7 +73,7 @@ async def sorts(dut):
     for _ in range(40):
         model = Model()
         checks = random.randint(0, ENTRIES)
-        for number in range(random.randint(0, ENTRIES + 2)):
+        for number in range(random.choice((random.randint(0, ENTRIES), ENTRIES - 1, ENTRIES, ENTRIES + 2))):
             if number == checks:
                 await check(dut, taken)
             await insert(dut, model)

@@ -392,6 +392,40 @@ async def log_entries_that_a_copy_lacks(dut):
         await bench.check(Read(random.choice((1, 2)), key, is_scan=False), root)
 
 
+def set_size(memory: Memory, lid: int, size: int):
+    """Writes a size into the header of a node, whose other bytes remain."""
+    address = memory.lids[lid]
+    header, rest = NodeHeader.unpack(memory.buffers[address][:64]), memory.buffers[address][64:]
+    state = replace(LockAndSize.from_int(header.lock_and_size), size=size)
+    memory.buffers[address] = replace(header, lock_and_size=state.to_int()).pack() + rest
+
+
+@cocotb.test()
+async def a_leaf_ends_where_its_buffer_does(dut):
+    """A leaf without a log may fill its buffer. A size of one byte more is a fault."""
+    memory = Memory(SHAPES["tiny"])
+    keys = [b"%d" % number for number in range(8)]
+    plans = (Plan(items=tuple(Item(key, bytes(fill)) for key in keys[1:]) + (Item(b"8", bytes(last)),))
+             for fill in range(90, 100) for last in range(100))
+    full = next(plan for plan in plans if (data := plan.build(memory.shape)) and size_in(data) == len(data))
+    root = memory.reserve_lid()
+    memory.map(root, memory.place_node(full))
+    bench = Bench(dut, memory)
+    await bench.start()
+    for flags in ({}, {"backward": True}):
+        await bench.check(Read(1, flags=flags), root)
+    for key in (b"0", b"1", b"8", b"80"):
+        await bench.check(Read(1, key, is_scan=False), root)
+    set_size(memory, root, memory.shape.node_bytes + 1)
+    await bench.fails(Read(1, b"1", is_scan=False), root)
+    await bench.fails(Read(1), root)
+
+
+def size_in(node: bytes) -> int:
+    """Returns the size that a node states."""
+    return LockAndSize.from_int(NodeHeader.unpack(node[:64]).lock_and_size).size
+
+
 @cocotb.test()
 async def current_headers_that_are_too_large(dut):
     """A header that exceeds the buffer is noticed, also if that of a copy did not."""
@@ -400,10 +434,7 @@ async def current_headers_that_are_too_large(dut):
     await bench.start()
     for at in range(4):
         tree.put(b"%d" % at, b"value")
-    address = memory.lids[tree.root]
-    header, rest = NodeHeader.unpack(memory.buffers[address][:64]), memory.buffers[address][64:]
-    state = replace(LockAndSize.from_int(header.lock_and_size), size=NODE_BYTES + 64)
-    memory.buffers[address] = replace(header, lock_and_size=state.to_int()).pack() + rest
+    set_size(memory, tree.root, NODE_BYTES + 64)
     for _ in range(12):
         await bench.fails(Read(tree.version, b"absent", is_scan=False), tree.root)
 

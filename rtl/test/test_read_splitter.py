@@ -31,7 +31,8 @@ async def splits_at_page_boundaries(dut, stall):
     expected = []
     for _ in range(40):
         first = random.choice((0, 63, random.getrandbits(40)))
-        count = random.choice((1, 64, random.randint(1, 300)))
+        to_page = PAGE_LINES - first % PAGE_LINES
+        count = random.choice((1, 64, max(to_page - 1, 1), to_page, to_page + 1, random.randint(1, 300)))
         dut.start_i.value, dut.first_i.value, dut.count_i.value = 1, first, count
         await RisingEdge(dut.clk_i)
         dut.start_i.value = 0
