@@ -164,6 +164,21 @@ OPCODE_GET = 1
 # Request: the pairs of a range.
 OPCODE_SCAN = 2
 
+# Request: the number of pairs of a range whose values satisfy all conditions.
+OPCODE_COUNT = 3
+
+# Request: the fold of the elements of the values of a range that satisfy all conditions.
+OPCODE_REDUCE = 4
+
+# Request: the pairs of a range whose values satisfy all conditions.
+OPCODE_FILTER = 5
+
+# Maximum number of conditions of a function over a range.
+FUNCTION_CONDITIONS_MAX = 8
+
+# Maximum number of bytes of the operands of a function_term.
+TERM_OPERAND_BYTES_MAX = 24
+
 # Completion: the value or the pairs follow.
 STATUS_FOUND = 0
 
@@ -192,6 +207,10 @@ STATUS_FAULT = 7
 
 # Completion: earlier completions have used up the room; parts that this one continues are void.
 STATUS_NO_ROOM = 8
+
+# Completion: no function has the number, it is of another kind, or its operands have another
+# length.
+STATUS_INVALID_FUNCTION = 9
 
 # Counter: cycles in which key search units search a node.
 COUNTER_SEARCH_BUSY = 0
@@ -781,7 +800,8 @@ class Bucket(_Record):
 
 @dataclass(frozen=True)
 class Request(_Record):
-    """A read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow.
+    """A read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow. A function
+    over a range has a request_function between its keys.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -815,26 +835,75 @@ class Request(_Record):
     identifier: int = 0
     # A version that is held for this reader; 0: the current version.
     read_version: int = 0
-    # Scan: maximum number of pairs; get: 0.
+    # Scan, filter: maximum number of pairs; others: 0.
     pairs_max: int = 0
-    # Scan: no further pair once keys and values have reached this number of bytes; get: 0.
+    # Scan, filter: no further pair once keys and values have reached this number of bytes; others: 0.
     bytes_max: int = 0
     # The table to read.
     table_number: int = 0
-    # Bytes of the key (get), of the lower bound (scan; 0: unbounded).
+    # Bytes of the key (get), of the lower bound (others; 0: unbounded).
     lower_length: int = 0
-    # Bytes of the upper bound (scan; 0: unbounded); get: 0.
+    # Bytes of the upper bound (0: unbounded), with those of the request_function and its terms; get: 0.
     upper_length: int = 0
-    # Opcode_get or opcode_scan.
+    # Opcode_get to opcode_filter.
     opcode: int = 0
     # Word request_flags.
     flags: int = 0
 
 
 @dataclass(frozen=True)
+class RequestFunction(_Record):
+    """After the lower key of a function over a range; function_term structures follow: the fold of a
+    reduction, then conditions; then the upper key.
+
+    +---------------------+
+    | 0..2                |
+    | terms_bytes         |
+    +---------------------+
+    """
+
+    SIZE: ClassVar[int] = 2
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "terms_bytes": Field(0, 16, None, 0xffff),
+    }
+
+    # Bytes of all terms.
+    terms_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class FunctionTerm(_Record):
+    """A registered function of the element at an offset of each value; its operands follow, or the
+    initial element of a fold.
+
+    +-------------------------------------------+-------------------------------------------+
+    | 0..4                                      | 4..8                                      |
+    | element_offset                            | function_number                           |
+    +---------------------+---------------------+-------------------------------------------+
+    | 8..10               |
+    | operand_bytes       |
+    +---------------------+
+    """
+
+    SIZE: ClassVar[int] = 10
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "element_offset": Field(0, 32, None, 0xffffffff),
+        "function_number": Field(32, 32, None, 0xffffffff),
+        "operand_bytes": Field(64, 16, None, 0xffff),
+    }
+
+    # The offset of the element in the value.
+    element_offset: int = 0
+    # The number of the function.
+    function_number: int = 0
+    # Bytes of the operands.
+    operand_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class Completion(_Record):
-    """An answer or a part of one; the value (get) or the pairs (scan) and zeros up to a multiple of 8
-    bytes follow.
+    """An answer or a part of one; the value (get), the pairs (scan, filter), the number of pairs
+    (count; 8 bytes) or the element (reduce), and zeros up to a multiple of 8 bytes follow.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -864,7 +933,7 @@ class Completion(_Record):
     identifier: int = 0
     # The version at which the request was read; 0 without MVCC.
     read_version: int = 0
-    # Get: the version of the pair; scan: 0.
+    # Get: the version of the pair; others: 0.
     pair_version: int = 0
     # Bytes that follow, without the padding.
     bytes: int = 0
@@ -874,7 +943,7 @@ class Completion(_Record):
 
 @dataclass(frozen=True)
 class CompletionPair(_Record):
-    """A pair of a scan; its key and its value follow.
+    """A pair of a scan or a filter; its key and its value follow.
 
     +-------------------------------------------+---------------------+---------------------+
     | 0..4                                      | 4..6                | 6..8                |
@@ -1699,7 +1768,7 @@ class SlabHeader(_Record):
 
 @dataclass(frozen=True)
 class RequestFlags(_Record):
-    """Options of a scan; all zero for a get.
+    """Options of a scan; a function over a range has only the first two, a get has none.
 
     +---------+-----------+----------+-------------+----------------+----------------+
     | 7:5     | 4         | 3        | 2           | 1              | 0              |

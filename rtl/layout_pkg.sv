@@ -94,6 +94,21 @@ package layout_pkg;
   // request: the pairs of a range
   localparam int unsigned OpcodeScan = 2;
 
+  // request: the number of pairs of a range whose values satisfy all conditions
+  localparam int unsigned OpcodeCount = 3;
+
+  // request: the fold of the elements of the values of a range that satisfy all conditions
+  localparam int unsigned OpcodeReduce = 4;
+
+  // request: the pairs of a range whose values satisfy all conditions
+  localparam int unsigned OpcodeFilter = 5;
+
+  // maximum number of conditions of a function over a range
+  localparam int unsigned FunctionConditionsMax = 8;
+
+  // maximum number of bytes of the operands of a function_term
+  localparam int unsigned TermOperandBytesMax = 24;
+
   // completion: the value or the pairs follow
   localparam int unsigned StatusFound = 0;
 
@@ -122,6 +137,10 @@ package layout_pkg;
 
   // completion: earlier completions have used up the room; parts that this one continues are void
   localparam int unsigned StatusNoRoom = 8;
+
+  // completion: no function has the number, it is of another kind, or its operands have another
+  // length
+  localparam int unsigned StatusInvalidFunction = 9;
 
   // counter: cycles in which key search units search a node
   localparam int unsigned CounterSearchBusy = 0;
@@ -705,7 +724,8 @@ package layout_pkg;
     logic [9:0][39:0] slots;
   } bucket_t;
 
-  // request: a read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow
+  // request: a read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow. A
+  // function over a range has a request_function between its keys
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -743,17 +763,17 @@ package layout_pkg;
   typedef struct packed {
     // word request_flags
     logic [7:0] flags;
-    // opcode_get or opcode_scan
+    // opcode_get to opcode_filter
     logic [7:0] opcode;
-    // bytes of the upper bound (scan; 0: unbounded); get: 0
+    // bytes of the upper bound (0: unbounded), with those of the request_function and its terms; get: 0
     logic [15:0] upper_length;
-    // bytes of the key (get), of the lower bound (scan; 0: unbounded)
+    // bytes of the key (get), of the lower bound (others; 0: unbounded)
     logic [15:0] lower_length;
     // the table to read
     logic [15:0] table_number;
-    // scan: no further pair once keys and values have reached this number of bytes; get: 0
+    // scan, filter: no further pair once keys and values have reached this number of bytes; others: 0
     logic [31:0] bytes_max;
-    // scan: maximum number of pairs; get: 0
+    // scan, filter: maximum number of pairs; others: 0
     logic [31:0] pairs_max;
     // a version that is held for this reader; 0: the current version
     logic [63:0] read_version;
@@ -761,8 +781,51 @@ package layout_pkg;
     logic [63:0] identifier;
   } request_t;
 
-  // completion: an answer or a part of one; the value (get) or the pairs (scan) and zeros up to a
-  // multiple of 8 bytes follow
+  // request_function: after the lower key of a function over a range; function_term structures
+  // follow: the fold of a reduction, then conditions; then the upper key
+  //
+  // +---------------------+
+  // | 0..2                |
+  // | terms_bytes         |
+  // +---------------------+
+  localparam int unsigned RequestFunctionSize = 2;
+  localparam int unsigned RequestFunctionTermsBytesOffset = 0;
+  localparam int unsigned RequestFunctionTermsBytesBytes = 2;
+
+  typedef struct packed {
+    // bytes of all terms
+    logic [15:0] terms_bytes;
+  } request_function_t;
+
+  // function_term: a registered function of the element at an offset of each value; its operands
+  // follow, or the initial element of a fold
+  //
+  // +-------------------------------------------+-------------------------------------------+
+  // | 0..4                                      | 4..8                                      |
+  // | element_offset                            | function_number                           |
+  // +---------------------+---------------------+-------------------------------------------+
+  // | 8..10               |
+  // | operand_bytes       |
+  // +---------------------+
+  localparam int unsigned FunctionTermSize = 10;
+  localparam int unsigned FunctionTermElementOffsetOffset = 0;
+  localparam int unsigned FunctionTermElementOffsetBytes = 4;
+  localparam int unsigned FunctionTermFunctionNumberOffset = 4;
+  localparam int unsigned FunctionTermFunctionNumberBytes = 4;
+  localparam int unsigned FunctionTermOperandBytesOffset = 8;
+  localparam int unsigned FunctionTermOperandBytesBytes = 2;
+
+  typedef struct packed {
+    // bytes of the operands
+    logic [15:0] operand_bytes;
+    // the number of the function
+    logic [31:0] function_number;
+    // the offset of the element in the value
+    logic [31:0] element_offset;
+  } function_term_t;
+
+  // completion: an answer or a part of one; the value (get), the pairs (scan, filter), the number of
+  // pairs (count; 8 bytes) or the element (reduce), and zeros up to a multiple of 8 bytes follow
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -794,7 +857,7 @@ package layout_pkg;
     logic [31:0] outcome;
     // bytes that follow, without the padding
     logic [31:0] bytes;
-    // get: the version of the pair; scan: 0
+    // get: the version of the pair; others: 0
     logic [63:0] pair_version;
     // the version at which the request was read; 0 without MVCC
     logic [63:0] read_version;
@@ -802,7 +865,7 @@ package layout_pkg;
     logic [63:0] identifier;
   } completion_t;
 
-  // completion_pair: a pair of a scan; its key and its value follow
+  // completion_pair: a pair of a scan or a filter; its key and its value follow
   //
   // +-------------------------------------------+---------------------+---------------------+
   // | 0..4                                      | 4..6                | 6..8                |
@@ -1641,7 +1704,7 @@ package layout_pkg;
     logic [8:0] pair_key_length;
   } slab_header_t;
 
-  // request_flags: options of a scan; all zero for a get
+  // request_flags: options of a scan; a function over a range has only the first two, a get has none
   //
   // +---------+-----------+----------+-------------+----------------+----------------+
   // | 7:5     | 4         | 3        | 2           | 1              | 0              |

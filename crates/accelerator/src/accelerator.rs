@@ -3,20 +3,22 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use honeycomb_btree::{AccessCounts, Forest, Root, Version};
-use honeycomb_memory::Lease;
+use honeycomb_btree::{AccessCounts, Forest, Reader, Root, Version};
+use honeycomb_hashtable::Functions;
+use honeycomb_memory::{Lease, LeaseUse};
 
 use crate::completion::Completions;
 use crate::direct_reader::DirectReader;
 
 /// Creates accelerators. The configuration of a store names a backend.
 pub trait Backend: Debug + Send + Sync {
-    /// Creates an accelerator for the trees of a forest.
+    /// Creates an accelerator for the trees of a forest. Requests choose from these functions by number.
     ///
     /// # Errors
     /// [`Error::Parameter`] if a parameter of the backend is invalid; [`Error::Device`] if the forest accepts
     /// no further device.
-    fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error>;
+    fn attach(&self, forest: &Arc<Forest>, functions: &Arc<Functions>)
+    -> Result<Box<dyn Accelerator>, Error>;
 }
 
 /// Executes reads on the trees of one forest.
@@ -45,6 +47,19 @@ pub trait Accelerator: Debug + Send + Sync {
 
     /// Returns a reader of the newest visible version, if the accelerator runs on the CPU of the reader.
     fn direct_reader(&self) -> Option<DirectReader<'_>> {
+        None
+    }
+
+    /// Whether the accelerator executes [functions over ranges](crate::RangeFunction). Otherwise it rejects
+    /// them with [`Status::UnknownOpcode`](crate::Status::UnknownOpcode).
+    fn executes_functions(&self) -> bool {
+        false
+    }
+
+    /// Returns a reader with which the calling thread visits [pages of ranges](crate::RangePage), if the
+    /// accelerator executes functions on the CPU of that thread: of a version under its lease, or of the
+    /// newest visible version.
+    fn page_reader<'a>(&'a self, _leased: Option<(&'a LeaseUse<'a>, Version)>) -> Option<Reader<'a>> {
         None
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use honeycomb_btree::Forest;
+use honeycomb_hashtable::Functions;
 
 use crate::pinned_versions::PinnedVersions;
 use crate::roots::Roots;
@@ -10,15 +11,17 @@ use crate::scan_lease::ScanLeases;
 
 pub(crate) struct BackendState {
     pub(crate) forest: Arc<Forest>,
+    pub(crate) functions: Arc<Functions>,
     pub(crate) roots: Roots,
     pub(crate) pinned_versions: PinnedVersions,
     pub(crate) scan_leases: ScanLeases,
 }
 
 impl BackendState {
-    pub(crate) fn new(forest: &Arc<Forest>) -> Self {
+    pub(crate) fn new(forest: &Arc<Forest>, functions: &Arc<Functions>) -> Self {
         Self {
             forest: forest.clone(),
+            functions: functions.clone(),
             roots: Roots::new(),
             pinned_versions: PinnedVersions::default(),
             scan_leases: ScanLeases::default(),

@@ -50,6 +50,12 @@ impl Buffer {
         &self.all[..self.length]
     }
 
+    /// Removes the contents from an offset on.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        debug_assert!(length <= self.length);
+        self.length = length;
+    }
+
     /// Overwrites eight bytes of the contents.
     #[inline]
     pub(crate) fn set(&mut self, at: usize, eight: [u8; 8]) {

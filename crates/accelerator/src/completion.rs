@@ -4,6 +4,7 @@
 //! | completion, 32 bytes | value                              | zeros up to a multiple of 8 |    a get
 //! | completion, 32 bytes | pair, 8 bytes | key | value | ...  | zeros up to a multiple of 8 |    a scan
 //! ```
+//! The completion of a filter is that of a scan; that of a count or a reduction is that of a get.
 
 use honeycomb_btree::{Pair, PairRun, Version, WrittenPairs};
 use honeycomb_layout::{completion as layout, completion_outcome as outcome, completion_pair};
@@ -200,7 +201,7 @@ impl Completions {
     }
 
     /// Appends the completion of a get: the value and its version, or `None` if the key is absent. Rejects
-    /// the get if there is no room.
+    /// the get if there is no room. The result of a count or a reduction is a value without a version.
     #[inline]
     pub(crate) fn push_get(
         &mut self,
@@ -366,6 +367,14 @@ impl ScanWriter<'_> {
         self.end(continued, more);
     }
 
+    /// Finishes a completion that a later one continues. Omits it if it has no pairs.
+    pub(crate) fn finish_part(mut self) {
+        if self.pairs > 0 {
+            return self.end(true, false);
+        }
+        self.completions.buffer.truncate(self.start);
+    }
+
     #[inline]
     fn end(&mut self, continued: bool, more: bool) {
         let length = self.completions.buffer.len() - self.start - layout::SIZE;
@@ -401,7 +410,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
 }
 
 impl<'a> Completion<'a> {
-    /// The value of a get, if the key exists.
+    /// The value of a get, if the key exists; the result of a count or a reduction.
     #[must_use]
     #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
@@ -561,6 +570,20 @@ mod tests {
     }
 
     #[test]
+    fn a_part_without_pairs_is_omitted() {
+        let mut completions = Completions::default();
+        completions.push_get(1, 2, None);
+        let before = completions.bytes().to_vec();
+        completions.begin_scan(3, 4).finish_part();
+        assert_eq!(completions.bytes(), before);
+        let mut part = completions.begin_scan(3, 4);
+        push(&mut part, b"key", b"value");
+        part.finish_part();
+        let last = completions.iter().last().unwrap();
+        assert_eq!((last.identifier, last.pair_count, last.continued, last.more), (3, 1, true, false));
+    }
+
+    #[test]
     fn malformed_bytes_are_rejected() {
         let sample = sample().bytes().to_vec();
         let mut offset = 0;
@@ -577,7 +600,7 @@ mod tests {
             bytes[layout::OUTCOME_OFFSET] = status;
             bytes
         };
-        assert_eq!(rejected(&with_status(Status::NoRoom as u8 + 1)).offset, 0);
+        assert_eq!(rejected(&with_status(Status::InvalidFunction as u8 + 1)).offset, 0);
         assert_eq!(rejected(&with_status(255)).offset, 0);
     }
 

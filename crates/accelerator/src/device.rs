@@ -27,6 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use honeycomb_btree::{AccessCounts, Forest, Root, Version};
+use honeycomb_hashtable::Functions;
 use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
@@ -57,13 +58,17 @@ impl<E: Default> Default for DeviceBackend<E> {
 
 impl<E: Engines> Backend for DeviceBackend<E> {
     /// A device must receive every mapping of the forest, so it is attached before the first tree is created.
-    fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
+    fn attach(
+        &self,
+        forest: &Arc<Forest>,
+        functions: &Arc<Functions>,
+    ) -> Result<Box<dyn Accelerator>, Error> {
         check_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
         let engine = self.engines.engine(forest.shape().node_bytes)?;
         let device = forest.memory().device().map_err(|error| Error::Device(error.to_string()))?;
         let port = Arc::new(Port::new(engine, device));
         forest.register(port.clone()).map_err(|error| Error::Device(error.to_string()))?;
-        let backend = BackendState::new(forest);
+        let backend = BackendState::new(forest, functions);
         let state = Arc::new(DeviceState { backend, port, scan_quantum_pairs: self.scan_quantum_pairs });
         Ok(Box::new(DeviceAccelerator { state, queue_bytes: self.queue_bytes }))
     }

@@ -4,7 +4,7 @@
 use honeycomb_btree::{Descent, Reader, Root, Scan, Version, descend_together};
 use smallvec::SmallVec;
 
-use crate::long_scan::Limits;
+use crate::limits::Limits;
 use crate::roots::Roots;
 use crate::scanned_pairs::{Scanned, ScannedPairs};
 use crate::status::Status;

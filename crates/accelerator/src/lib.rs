@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A backend that runs on the reader's CPU also executes reads directly, without these bytes
-//! ([`DirectReader`]).
+//! ([`DirectReader`]), and functions over ranges ([`RangePage`]).
 //!
 //! There are several backends. [`Software`] executes requests on the CPU, in the thread that polls.
 //! [`DeviceBackend`] drives a device, which has its own copies of the state that writers change. Crate
@@ -24,9 +24,15 @@ mod buffer;
 mod completion;
 mod device;
 mod direct_reader;
+mod function_progress;
+mod limits;
 mod long_scan;
+mod page_end;
 mod pair;
 mod pinned_versions;
+mod range_function;
+mod range_page;
+mod range_values;
 mod request;
 mod roots;
 mod round_robin;
@@ -34,14 +40,19 @@ mod scan_lease;
 mod scanned_pairs;
 mod software;
 mod status;
+mod value_view;
 
 pub use accelerator::{Accelerator, Backend, Error, Queue};
 pub use completion::{Completion, Completions, Malformed};
 pub use device::{DeviceBackend, Engine, Engines, HostMemory, Window};
 pub use direct_reader::{DirectReader, DirectScan, Get};
 pub use pair::PairsOf;
+pub use range_function::{Conditions, OperandsTooLong, RangeForm, RangeFunction, RangeTerm};
+pub use range_page::RangePage;
+pub use range_values::{Count, Reduction};
 pub use request::{KeyTooLong, Read, Rejected, Request, Requests, parse as parse_request};
 pub use scan_lease::LONG_SCAN_LEASES;
 pub use scanned_pairs::{Scanned, ScannedPairs};
 pub use software::Software;
 pub use status::Status;
+pub use value_view::ValueView;

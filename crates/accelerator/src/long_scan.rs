@@ -1,4 +1,5 @@
-//! Long scans: scans of more pairs than one quantum has. A poll executes one quantum of each.
+//! Long scans: scans of more pairs than one quantum has, and functions over ranges. A poll executes one
+//! quantum of each.
 //!
 //! Between two quanta a long scan consists of a version, which a lease guards, and the key at which it
 //! continues. It refers to no node, so it needs no pin.
@@ -11,6 +12,8 @@ use honeycomb_memory::LeaseUse;
 
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
+use crate::function_progress::FunctionProgress;
+use crate::limits::Limits;
 use crate::request::{REQUEST_BYTES_MAX, Read, Request};
 use crate::scan_lease::ScanLease;
 use crate::status::Status;
@@ -29,27 +32,8 @@ pub(crate) struct LongScan {
     keys_only: bool,
     /// The pairs and bytes that the scan may still emit.
     pub(crate) left: Limits,
-}
-
-/// Limits on the result of a scan.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    pub(crate) pairs: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Limits {
-    #[inline]
-    pub(crate) fn are_reached(self) -> bool {
-        self.pairs == 0 || self.bytes == 0
-    }
-
-    /// Subtracts a pair.
-    #[inline]
-    pub(crate) fn count(&mut self, key_bytes: usize, value_bytes: usize) {
-        self.pairs = self.pairs.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(key_bytes + value_bytes);
-    }
+    /// The function over the range, if the request has one.
+    pub(crate) function: Option<FunctionProgress>,
 }
 
 /// Whether a long scan needs a further quantum.
@@ -62,9 +46,18 @@ pub(crate) enum ScanProgress {
 impl LongScan {
     /// Creates a long scan of the pinned version that the request names. If the request names no version,
     /// the scan acquires a lease and reads the newest visible version. Returns `None` if no lease is
-    /// available, or if the request is not a scan of an existing table.
+    /// available, or if the request is a get, or the table does not exist.
     fn new(state: &BackendState, request: &Request<'_>) -> Option<Self> {
-        let Read::Scan { scan, bytes_max } = &request.read else { return None };
+        let (scan, bytes_max, function) = match &request.read {
+            Read::Get(_) => return None,
+            Read::Scan { scan, bytes_max } => (*scan, *bytes_max, None),
+            Read::Function(function) => {
+                let (limit, bytes_max) = function.limits();
+                let (lower, upper, limit) = (function.lower, function.upper, limit as usize);
+                let scan = Scan { lower, upper, limit, ..Scan::default() };
+                (scan, bytes_max, Some(FunctionProgress::new(function)))
+            }
+        };
         let own_lease = match request.version {
             Some(_) => None,
             None => Some(state.scan_leases.acquire(state.forest.memory())?),
@@ -82,7 +75,8 @@ impl LongScan {
             floor_start: scan.floor_start,
             backward: scan.backward,
             keys_only: scan.keys_only,
-            left: Limits { pairs: scan.limit, bytes: *bytes_max as usize },
+            left: Limits { pairs: scan.limit, bytes: bytes_max as usize },
+            function,
         })
     }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! | request, 32 bytes | lower key | upper key | zeros up to a multiple of 8 |
 //! ```
-//! The lengths of its keys determine where the next request begins, even if a request is otherwise invalid.
+//! The lengths of its keys determine where the next request begins, even if a request is otherwise invalid. A
+//! [function over a range](crate::range_function) has its terms between its keys.
 
 use std::ops::Bound;
 
@@ -13,6 +14,7 @@ use honeycomb_layout::{
 };
 
 use crate::buffer::{ALIGNMENT, Buffer, header_bytes};
+use crate::range_function::{FUNCTION_BYTES_MAX, RangeFunction, decode, is_function, split};
 use crate::status::Status;
 
 /// A read that an accelerator executes.
@@ -40,6 +42,8 @@ pub enum Read<'a> {
         /// The scan ends after the pair with which keys and values reach this number of bytes.
         bytes_max: u32,
     },
+    /// A function over a range.
+    Function(RangeFunction<'a>),
 }
 
 /// A key exceeds the maximum length.
@@ -69,7 +73,8 @@ const WORDS: usize = layout::SIZE / 8;
 /// Bytes of the longest request that a header can describe, valid or not.
 pub(crate) const FRAME_BYTES_MAX: usize = (layout::SIZE + 2 * 0xffff_usize).next_multiple_of(ALIGNMENT);
 /// Bytes of the longest valid request.
-pub(crate) const REQUEST_BYTES_MAX: usize = (layout::SIZE + 2 * KEY_BYTES_MAX).next_multiple_of(ALIGNMENT);
+pub(crate) const REQUEST_BYTES_MAX: usize =
+    (layout::SIZE + 2 * KEY_BYTES_MAX + FUNCTION_BYTES_MAX).next_multiple_of(ALIGNMENT);
 /// Offset of the fourth word of a request.
 const FOURTH: usize = 8 * (WORDS - 1);
 
@@ -102,7 +107,25 @@ impl Requests {
     // Always inline: less than half of the code remains where the request is known to be a get.
     #[inline(always)]
     pub fn push(&mut self, request: &Request<'_>) -> Result<(), KeyTooLong> {
-        let (lower, upper, pairs_max, bytes_max, opcode, flags) = fields(&request.read);
+        let fields = match &request.read {
+            Read::Get(key) => Fields { lower: key, opcode: OPCODE_GET, ..Fields::default() },
+            Read::Scan { scan, bytes_max } => Fields::of_scan(scan, *bytes_max),
+            Read::Function(function) => {
+                return self.push_fields(request, &Fields::of_function(function), &function.encoded_terms());
+            }
+        };
+        self.push_fields(request, &fields, &[])
+    }
+
+    /// Appends a request with these fields, and with terms between its keys.
+    #[inline(always)]
+    fn push_fields(
+        &mut self,
+        request: &Request<'_>,
+        fields: &Fields<'_>,
+        terms: &[u8],
+    ) -> Result<(), KeyTooLong> {
+        let Fields { lower, upper, limits: (pairs_max, bytes_max), opcode, flags } = *fields;
         for key in [lower, upper] {
             if key.len() > KEY_BYTES_MAX {
                 return Err(KeyTooLong { bytes: key.len() });
@@ -110,35 +133,54 @@ impl Requests {
         }
         let fourth = u64::from(request.table)
             | (lower.len() as u64) << shift(layout::LOWER_LENGTH_OFFSET)
-            | (upper.len() as u64) << shift(layout::UPPER_LENGTH_OFFSET)
+            | ((terms.len() + upper.len()) as u64) << shift(layout::UPPER_LENGTH_OFFSET)
             | (opcode as u64) << shift(layout::OPCODE_OFFSET)
             | flags << shift(layout::FLAGS_OFFSET);
         let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
         let header = header_bytes([request.identifier, request.version.unwrap_or(0), limits, fourth]);
-        self.buffer.push_padded(&header, &[lower, upper]);
+        self.buffer.push_padded(&header, &[lower, terms, upper]);
         Ok(())
     }
 }
 
-/// Returns the fields of a request: keys, limits, opcode and flags.
-#[inline]
-fn fields<'a>(read: &Read<'a>) -> (&'a [u8], &'a [u8], u32, u32, usize, u64) {
-    let (scan, bytes_max) = match *read {
-        Read::Get(key) => return (key, &[], 0, 0, OPCODE_GET, 0),
-        Read::Scan { ref scan, bytes_max } => (scan, bytes_max),
-    };
-    let bytes = |bound: Bound<&'a [u8]>| match bound {
-        Bound::Included(key) => (key, 0),
-        Bound::Excluded(key) => (key, u64::from(!key.is_empty())),
-        Bound::Unbounded => (&[][..], 0),
-    };
-    let ((lower, lower_excluded), (upper, upper_excluded)) = (bytes(scan.lower), bytes(scan.upper));
-    let word = flags::with_lower_excluded(0, lower_excluded);
-    let word = flags::with_upper_excluded(word, upper_excluded);
-    let word = flags::with_floor_start(word, u64::from(scan.floor_start));
-    let word = flags::with_backward(word, u64::from(scan.backward));
-    let word = flags::with_keys_only(word, u64::from(scan.keys_only));
-    (lower, upper, u32::try_from(scan.limit).unwrap_or(u32::MAX), bytes_max, OPCODE_SCAN, word)
+/// The fields of a request that depend on its operation.
+#[derive(Default)]
+struct Fields<'a> {
+    lower: &'a [u8],
+    upper: &'a [u8],
+    /// Of pairs and bytes.
+    limits: (u32, u32),
+    opcode: usize,
+    flags: u64,
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn of_scan(scan: &Scan<'a>, bytes_max: u32) -> Self {
+        let fields = Self::of_range(scan.lower, scan.upper);
+        let word = flags::with_floor_start(fields.flags, u64::from(scan.floor_start));
+        let word = flags::with_backward(word, u64::from(scan.backward));
+        let flags = flags::with_keys_only(word, u64::from(scan.keys_only));
+        let limits = (u32::try_from(scan.limit).unwrap_or(u32::MAX), bytes_max);
+        Self { limits, opcode: OPCODE_SCAN, flags, ..fields }
+    }
+
+    fn of_function(function: &RangeFunction<'a>) -> Self {
+        let fields = Self::of_range(function.lower, function.upper);
+        Self { limits: function.limits(), opcode: function.opcode(), ..fields }
+    }
+
+    #[inline]
+    fn of_range(lower: Bound<&'a [u8]>, upper: Bound<&'a [u8]>) -> Self {
+        let bytes = |bound: Bound<&'a [u8]>| match bound {
+            Bound::Included(key) => (key, 0),
+            Bound::Excluded(key) => (key, u64::from(!key.is_empty())),
+            Bound::Unbounded => (&[][..], 0),
+        };
+        let ((lower, lower_excluded), (upper, upper_excluded)) = (bytes(lower), bytes(upper));
+        let word = flags::with_lower_excluded(0, lower_excluded);
+        Self { lower, upper, flags: flags::with_upper_excluded(word, upper_excluded), ..Self::default() }
+    }
 }
 
 /// The four words of a request, and its keys.
@@ -178,11 +220,12 @@ impl<'a> Frame<'a> {
     #[inline]
     fn parse(&self) -> Result<Request<'a>, Status> {
         let [identifier, version, limits, _] = self.words;
-        if self.lower_length() > KEY_BYTES_MAX || self.upper_length() > KEY_BYTES_MAX {
-            return Err(Status::KeyLength);
-        }
         let flags = self.field(layout::FLAGS_OFFSET, layout::FLAGS_BYTES);
         let read = match self.field(layout::OPCODE_OFFSET, layout::OPCODE_BYTES) as usize {
+            opcode if is_function(opcode) => Read::Function(self.function(opcode, limits, flags)?),
+            _ if self.lower_length() > KEY_BYTES_MAX || self.upper_length() > KEY_BYTES_MAX => {
+                return Err(Status::KeyLength);
+            }
             OPCODE_GET if self.lower_length() < KEY_BYTES_MIN => return Err(Status::KeyLength),
             OPCODE_GET if limits == 0 && flags == 0 && self.upper_length() == 0 => Read::Get(self.keys),
             OPCODE_SCAN => Read::Scan { scan: self.scan(limits, flags)?, bytes_max: (limits >> 32) as u32 },
@@ -207,6 +250,21 @@ impl<'a> Frame<'a> {
         };
         let is_valid = flags::padding(word) == 0 && !(scan.floor_start && scan.backward);
         if is_valid { Ok(scan) } else { Err(Status::Malformed) }
+    }
+
+    fn function(&self, opcode: usize, limits: u64, word: u64) -> Result<RangeFunction<'a>, Status> {
+        let (lower, rest) = self.keys.split_at(self.lower_length());
+        let (terms, upper) = split(rest).ok_or(Status::Malformed)?;
+        if lower.len() > KEY_BYTES_MAX || upper.len() > KEY_BYTES_MAX {
+            return Err(Status::KeyLength);
+        }
+        let (lower_excluded, upper_excluded) = (flags::lower_excluded(word), flags::upper_excluded(word));
+        let (lower, upper) = (bound(lower, lower_excluded)?, bound(upper, upper_excluded)?);
+        let allowed = flags::with_upper_excluded(flags::with_lower_excluded(0, 1), 1);
+        let limits = (limits as u32, (limits >> 32) as u32);
+        let decoded = decode(opcode, limits, terms).filter(|_| word & !allowed == 0);
+        let (form, conditions) = decoded.ok_or(Status::Malformed)?;
+        Ok(RangeFunction { form, lower, upper, conditions })
     }
 }
 
@@ -300,7 +358,10 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
 
+    use honeycomb_layout::{OPCODE_COUNT, OPCODE_FILTER};
+
     use super::*;
+    use crate::range_function::{Conditions, RangeForm, RangeTerm};
     use honeycomb_testing::seed;
 
     const GET: Request<'_> = Request { identifier: 1, table: 2, version: None, read: Read::Get(b"key") };
@@ -320,6 +381,15 @@ mod tests {
 
     fn scan(scan: Scan<'_>) -> Request<'_> {
         Request { read: Read::Scan { scan, bytes_max: 9 }, ..GET }
+    }
+
+    /// A reduction with a condition, up to a key.
+    fn reduction(upper: &[u8]) -> Request<'_> {
+        const CONDITION: &[u8] = &[5, 0, 0, 0, 9, 0, 0, 0, 1, 0, 7];
+        let form = RangeForm::Reduce(RangeTerm::new(1, 2, &[3, 4]).unwrap());
+        let conditions = Conditions::new(CONDITION).unwrap();
+        let (lower, upper) = (Bound::Included(&b"low"[..]), Bound::Excluded(upper));
+        Request { read: Read::Function(RangeFunction { form, lower, upper, conditions }), ..GET }
     }
 
     fn status_of(bytes: &[u8]) -> Option<Status> {
@@ -344,6 +414,48 @@ mod tests {
     }
 
     #[test]
+    fn functions_follow_the_layout() {
+        let bytes = bytes_of(&reduction(b"up"));
+        let words = [1, 0, 0, 2 | 3 << 16 | (2 + 12 + 11 + 2) << 32 | 4 << 48 | 2 << 56_u64];
+        assert_eq!(bytes[..32], words.map(u64::to_le_bytes).concat());
+        assert_eq!(bytes[32..37], *b"low\x17\0");
+        assert_eq!(bytes[37..49], [1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 3, 4]);
+        assert_eq!(&bytes[60..], b"up\0\0");
+    }
+
+    /// Changes each part of a function, and checks the status.
+    #[test]
+    fn invalid_functions_are_rejected() {
+        let changed = |at: usize, byte: u8| {
+            let mut bytes = bytes_of(&reduction(b"up"));
+            bytes[at] = byte;
+            status_of(&bytes)
+        };
+        assert_eq!(changed(layout::FLAGS_OFFSET, 3), None);
+        for flags in [4, 8, 16, 32, 64, 128] {
+            assert_eq!(changed(layout::FLAGS_OFFSET, flags), Some(Status::Malformed), "flags {flags}");
+        }
+        assert_eq!(changed(layout::PAIRS_MAX_OFFSET, 1), Some(Status::Malformed));
+        assert_eq!(changed(layout::OPCODE_OFFSET, OPCODE_COUNT as u8), None, "both terms are conditions");
+        assert_eq!(changed(layout::OPCODE_OFFSET, OPCODE_FILTER as u8 + 1), Some(Status::UnknownOpcode));
+        assert_eq!(changed(layout::UPPER_LENGTH_OFFSET, 1), Some(Status::Malformed));
+        assert_eq!(changed(35, 22), Some(Status::Malformed), "an incomplete term");
+        assert_eq!(changed(35, 26), Some(Status::Malformed), "more terms than bytes");
+        assert_eq!(changed(45, 25), Some(Status::Malformed), "too many operands");
+        assert_eq!(
+            changed(layout::UPPER_LENGTH_OFFSET, 25),
+            Some(Status::Malformed),
+            "an excluded empty key"
+        );
+        let long = [7; KEY_BYTES_MAX + 1];
+        let mut bytes = bytes_of(&reduction(&long[1..]));
+        assert_eq!(bytes.len(), 32 + 3 + 25 + KEY_BYTES_MAX);
+        bytes[layout::UPPER_LENGTH_OFFSET] += 1;
+        bytes.extend([0; 8]);
+        assert_eq!(status_of(&bytes), Some(Status::KeyLength));
+    }
+
+    #[test]
     fn every_field_is_decoded() {
         let mut rng = StdRng::seed_from_u64(seed());
         let keys: Vec<Vec<u8>> = [1, 7, 8, 9, 459, 460].map(|length| vec![length as u8; length]).into();
@@ -358,8 +470,21 @@ mod tests {
                 [(false, false), (true, false), (false, true)][rng.random_range(0..3)];
             let limit = rng.random::<u32>() as usize;
             let scan = Scan { lower, upper, floor_start, backward, keys_only: rng.random(), limit };
-            let read = match rng.random_range(0..2) {
+            let operands: [u8; 24] = rng.random();
+            let term =
+                RangeTerm::new(rng.random(), rng.random(), &operands[rng.random_range(0..=24)..]).unwrap();
+            let mut terms = Vec::new();
+            (0..rng.random_range(0..=Conditions::MAX)).for_each(|_| term.encode(&mut terms));
+            let conditions = Conditions::new(&terms).unwrap();
+            let forms = [
+                RangeForm::Count,
+                RangeForm::Reduce(term),
+                RangeForm::Filter { pairs_max: rng.random(), bytes_max: rng.random() },
+            ];
+            let form = forms[rng.random_range(0..forms.len())];
+            let read = match rng.random_range(0..3) {
                 0 => Read::Get(&keys[rng.random_range(0..keys.len())]),
+                1 => Read::Function(RangeFunction { form, lower, upper, conditions }),
                 _ => Read::Scan { scan, bytes_max: rng.random() },
             };
             let version = rng.random_bool(0.5).then(|| rng.random_range(1..=u64::MAX));
@@ -395,6 +520,7 @@ mod tests {
             Request { read: Read::Get(&key), ..GET },
             scan(Scan { lower: bound, ..Scan::default() }),
             scan(Scan { upper: bound, ..Scan::default() }),
+            reduction(&key),
         ];
         for request in long {
             let mut requests = Requests::default();
@@ -407,9 +533,11 @@ mod tests {
     #[test]
     fn arbitrary_bytes_are_decoded_or_rejected() {
         let mut rng = StdRng::seed_from_u64(seed());
-        let whole = bytes_of(&scan(Scan { lower: Bound::Excluded(&[7; 30]), ..Scan::default() }));
-        for _ in 0..200_000 {
-            let mut bytes = [whole.as_slice(), &whole].concat();
+        let scan = bytes_of(&scan(Scan { lower: Bound::Excluded(&[7; 30]), ..Scan::default() }));
+        let function = bytes_of(&reduction(&[7; 30]));
+        for at in 0..200_000 {
+            let whole = if at % 2 == 0 { &scan } else { &function };
+            let mut bytes = [whole.as_slice(), whole].concat();
             for _ in 0..rng.random_range(1..4) {
                 let at = rng.random_range(0..bytes.len());
                 bytes[at] = if rng.random() { rng.random() } else { bytes[at] ^ 1 << rng.random_range(0..8) };

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use honeycomb_btree::{Emit, Pair, PairRun};
 
 use crate::buffer::Buffer;
-use crate::long_scan::Limits;
+use crate::limits::Limits;
 use crate::pair::{PairsOf, push_pair, push_run};
 
 /// The pairs of direct scans in a buffer of the reader. A reader reuses it: once the buffer has grown,

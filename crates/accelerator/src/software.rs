@@ -9,7 +9,8 @@ mod pipeline;
 
 use std::sync::Arc;
 
-use honeycomb_btree::{AccessCounts, AccessStats, Forest, Reader, Root, Version};
+use honeycomb_btree::{AccessCounts, AccessStats, Forest, Reader, Root, Scan, Version};
+use honeycomb_hashtable::Functions;
 use honeycomb_memory::{Lease, LeaseUse};
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
@@ -17,6 +18,7 @@ use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::direct_reader::{DirectReader, GROUP};
+use crate::function_progress::FunctionQuantum;
 use crate::long_scan::{LongScan, LongScans, ScanProgress};
 use crate::round_robin::{Executor, RoundRobinQueue, check_parameters};
 use emission::{Emission, ScanEnd};
@@ -57,10 +59,14 @@ impl Software {
 }
 
 impl Backend for Software {
-    fn attach(&self, forest: &Arc<Forest>) -> Result<Box<dyn Accelerator>, Error> {
+    fn attach(
+        &self,
+        forest: &Arc<Forest>,
+        functions: &Arc<Functions>,
+    ) -> Result<Box<dyn Accelerator>, Error> {
         self.check()?;
         let touched = self.count_accesses.then(|| Arc::new(AccessStats::default()));
-        let state = Arc::new(BackendState::new(forest));
+        let state = Arc::new(BackendState::new(forest, functions));
         Ok(Box::new(SoftwareAccelerator { parameters: *self, state, touched }))
     }
 }
@@ -99,6 +105,14 @@ impl Accelerator for SoftwareAccelerator {
         let (reader, roots) = (self.reader(None), &self.state.roots);
         Some(DirectReader { reader, roots, in_flight, scan_pairs_max: scan_quantum_pairs })
     }
+
+    fn executes_functions(&self) -> bool {
+        true
+    }
+
+    fn page_reader<'a>(&'a self, leased: Option<(&'a LeaseUse<'a>, Version)>) -> Option<Reader<'a>> {
+        Some(self.reader(leased))
+    }
 }
 
 impl SoftwareAccelerator {
@@ -136,7 +150,10 @@ impl Executor for SoftwareAccelerator {
         in_use: &LeaseUse<'_>,
         completions: &mut Completions,
     ) -> ScanProgress {
-        let reader = self.state.forest.reader_at(in_use, scan.version);
+        let reader = self.reader(Some((in_use, scan.version)));
+        if scan.function.is_some() {
+            return self.execute_function(scan, &reader, completions);
+        }
         let writer = completions.begin_scan(scan.identifier, scan.version);
         let mut emission = Emission::new(writer, scan.left, self.parameters.scan_quantum_pairs);
         let remaining = emission.scan(&scan.scan(scan.left.pairs));
@@ -147,6 +164,29 @@ impl Executor for SoftwareAccelerator {
         if end != ScanEnd::Quantum {
             return ScanProgress::Finished;
         }
+        scan.continue_after(last_key);
+        ScanProgress::Unfinished
+    }
+}
+
+impl SoftwareAccelerator {
+    /// Executes a quantum of a function over a range.
+    fn execute_function(
+        &self,
+        scan: &mut LongScan,
+        reader: &Reader<'_>,
+        completions: &mut Completions,
+    ) -> ScanProgress {
+        let (Some(mut function), mut left) = (scan.function.take(), scan.left) else {
+            return ScanProgress::Finished;
+        };
+        let Scan { lower, upper, .. } = scan.scan(0);
+        let (identifier, root, pairs) = (scan.identifier, scan.root, self.parameters.scan_quantum_pairs);
+        let functions = &*self.state.functions;
+        let quantum = FunctionQuantum { identifier, functions, reader, root, lower, upper, pairs };
+        let last = function.execute(&quantum, &mut left, completions);
+        let Some(last_key) = last else { return ScanProgress::Finished };
+        (scan.function, scan.left) = (Some(function), left);
         scan.continue_after(last_key);
         ScanProgress::Unfinished
     }

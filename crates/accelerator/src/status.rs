@@ -42,7 +42,7 @@ statuses! {
     /// A field has an invalid value, or the request is truncated. A truncated request consumes all bytes
     /// that follow it.
     Malformed = layout::STATUS_MALFORMED,
-    /// The opcode is unknown.
+    /// The opcode is unknown, or the accelerator executes no functions over ranges.
     UnknownOpcode = layout::STATUS_UNKNOWN_OPCODE,
     /// A key is too long, or the key of a get is empty.
     KeyLength = layout::STATUS_KEY_LENGTH,
@@ -56,4 +56,6 @@ statuses! {
     /// Earlier completions have used up the room. The reader may repeat the request. Earlier completions of
     /// the request are void.
     NoRoom = layout::STATUS_NO_ROOM,
+    /// No function has the number of a term, it is of another kind, or its operands have another length.
+    InvalidFunction = layout::STATUS_INVALID_FUNCTION,
 }

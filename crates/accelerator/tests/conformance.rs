@@ -70,7 +70,8 @@ fn a_device_with_the_smallest_queue() {
 #[test]
 fn parameters_are_checked_at_below_and_above_their_limits() {
     let forest = Arc::new(Forest::new(Config::default()).unwrap());
-    let error = |backend: Software| backend.attach(&forest).err().map(|error| error.to_string());
+    let error =
+        |backend: Software| backend.attach(&forest, &Arc::default()).err().map(|error| error.to_string());
     let default = Software::default();
     for in_flight in [1, 64] {
         assert_eq!(error(Software { in_flight, ..default }), None);
@@ -90,7 +91,7 @@ fn parameters_are_checked_at_below_and_above_their_limits() {
 fn parameters_of_a_device_are_checked() {
     let error = |backend: DeviceBackend<DeviceModel>| {
         let forest = Arc::new(Forest::new(Config::default()).unwrap());
-        backend.attach(&forest).err().map(|error| error.to_string())
+        backend.attach(&forest, &Arc::default()).err().map(|error| error.to_string())
     };
     assert_eq!(error(DeviceBackend { queue_bytes: 131_104, ..device(1, 1, 1) }), None);
     let text = |name| Some(format!("{name} is 0: allowed are 1 and more"));
@@ -105,14 +106,15 @@ fn parameters_of_a_device_are_checked() {
 fn a_device_is_attached_before_the_first_tree() {
     let config = Config::default();
     let forest = Arc::new(Forest::new(config.clone()).unwrap());
-    let first =
-        (0..config.memory.devices).map(|_| DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap());
+    let first = (0..config.memory.devices)
+        .map(|_| DeviceBackend::<DeviceModel>::default().attach(&forest, &Arc::default()).unwrap());
     let devices: Vec<_> = first.collect();
-    let error = || DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err();
+    let error = || DeviceBackend::<DeviceModel>::default().attach(&forest, &Arc::default()).unwrap_err();
     assert_eq!(error(), Error::Device("all 8 devices are in use".into()));
     drop(devices);
     let forest = Arc::new(Forest::new(config).unwrap());
     forest.create_tree().unwrap();
-    let late = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap_err().to_string();
+    let late =
+        DeviceBackend::<DeviceModel>::default().attach(&forest, &Arc::default()).unwrap_err().to_string();
     assert!(late.ends_with("a device must register before the first tree is created"));
 }

@@ -55,7 +55,7 @@ impl Control for Observer {
 #[test]
 fn no_completion_is_ahead_of_the_cpu() {
     let forest = Arc::new(forest(tiny(128), MIB, true));
-    let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap();
+    let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest, &Arc::default()).unwrap();
     let observer = Arc::new(Observer::default());
     forest.register(observer.clone()).unwrap();
     let root = forest.create_tree().unwrap();
@@ -143,8 +143,9 @@ impl Engine for Intercepted {
 
 fn with_engine(engines: Interception) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
     let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-    let accelerator =
-        DeviceBackend { engines, scan_quantum_pairs: 9, queue_bytes: 1 << 20 }.attach(&forest).unwrap();
+    let accelerator = DeviceBackend { engines, scan_quantum_pairs: 9, queue_bytes: 1 << 20 }
+        .attach(&forest, &Arc::default())
+        .unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     for number in 0..500_u64 {
@@ -285,7 +286,7 @@ impl Counting<'_> {
 #[test]
 fn without_versions_gets_are_linearizable() {
     let forest = Arc::new(forest(tiny(128), 64 * MIB, false));
-    let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest).unwrap();
+    let accelerator = DeviceBackend::<DeviceModel>::default().attach(&forest, &Arc::default()).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     let returned: Vec<_> = (0..COUNTERS).map(|_| AtomicU64::new(0)).collect();

@@ -98,6 +98,21 @@ pub const OPCODE_GET: usize = 1;
 /// Request: the pairs of a range.
 pub const OPCODE_SCAN: usize = 2;
 
+/// Request: the number of pairs of a range whose values satisfy all conditions.
+pub const OPCODE_COUNT: usize = 3;
+
+/// Request: the fold of the elements of the values of a range that satisfy all conditions.
+pub const OPCODE_REDUCE: usize = 4;
+
+/// Request: the pairs of a range whose values satisfy all conditions.
+pub const OPCODE_FILTER: usize = 5;
+
+/// Maximum number of conditions of a function over a range.
+pub const FUNCTION_CONDITIONS_MAX: usize = 8;
+
+/// Maximum number of bytes of the operands of a function_term.
+pub const TERM_OPERAND_BYTES_MAX: usize = 24;
+
 /// Completion: the value or the pairs follow.
 pub const STATUS_FOUND: usize = 0;
 
@@ -126,6 +141,10 @@ pub const STATUS_FAULT: usize = 7;
 
 /// Completion: earlier completions have used up the room; parts that this one continues are void.
 pub const STATUS_NO_ROOM: usize = 8;
+
+/// Completion: no function has the number, it is of another kind, or its operands have another
+/// length.
+pub const STATUS_INVALID_FUNCTION: usize = 9;
 
 /// Counter: cycles in which key search units search a node.
 pub const COUNTER_SEARCH_BUSY: usize = 0;
@@ -802,7 +821,8 @@ pub mod bucket {
     };
 }
 
-/// A read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow.
+/// A read; the lower key, the upper key, and zeros up to a multiple of 8 bytes follow. A function
+/// over a range has a request_function between its keys.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -830,11 +850,11 @@ pub mod request {
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
-    /// Scan: maximum number of pairs; get: 0.
+    /// Scan, filter: maximum number of pairs; others: 0.
     pub const PAIRS_MAX_OFFSET: usize = 16;
     /// Bytes of `pairs_max`.
     pub const PAIRS_MAX_BYTES: usize = 4;
-    /// Scan: no further pair once keys and values have reached this number of bytes; get: 0.
+    /// Scan, filter: no further pair once keys and values have reached this number of bytes; others: 0.
     pub const BYTES_MAX_OFFSET: usize = 20;
     /// Bytes of `bytes_max`.
     pub const BYTES_MAX_BYTES: usize = 4;
@@ -842,15 +862,16 @@ pub mod request {
     pub const TABLE_NUMBER_OFFSET: usize = 24;
     /// Bytes of `table_number`.
     pub const TABLE_NUMBER_BYTES: usize = 2;
-    /// Bytes of the key (get), of the lower bound (scan; 0: unbounded).
+    /// Bytes of the key (get), of the lower bound (others; 0: unbounded).
     pub const LOWER_LENGTH_OFFSET: usize = 26;
     /// Bytes of `lower_length`.
     pub const LOWER_LENGTH_BYTES: usize = 2;
-    /// Bytes of the upper bound (scan; 0: unbounded); get: 0.
+    /// Bytes of the upper bound (0: unbounded), with those of the request_function and its terms; get:
+    /// 0.
     pub const UPPER_LENGTH_OFFSET: usize = 28;
     /// Bytes of `upper_length`.
     pub const UPPER_LENGTH_BYTES: usize = 2;
-    /// Opcode_get or opcode_scan.
+    /// Opcode_get to opcode_filter.
     pub const OPCODE_OFFSET: usize = 30;
     /// Bytes of `opcode`.
     pub const OPCODE_BYTES: usize = 1;
@@ -883,8 +904,73 @@ pub mod request {
     };
 }
 
-/// An answer or a part of one; the value (get) or the pairs (scan) and zeros up to a multiple of 8
-/// bytes follow.
+/// After the lower key of a function over a range; function_term structures follow: the fold of a
+/// reduction, then conditions; then the upper key.
+///
+/// ```text
+/// +---------------------+
+/// | 0..2                |
+/// | terms_bytes         |
+/// +---------------------+
+/// ```
+pub mod request_function {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 2;
+    /// Bytes of all terms.
+    pub const TERMS_BYTES_OFFSET: usize = 0;
+    /// Bytes of `terms_bytes`.
+    pub const TERMS_BYTES_BYTES: usize = 2;
+
+    const _: () = {
+        let end = 0;
+        assert!(TERMS_BYTES_OFFSET == end);
+        let end = end + TERMS_BYTES_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// A registered function of the element at an offset of each value; its operands follow, or the
+/// initial element of a fold.
+///
+/// ```text
+/// +-------------------------------------------+-------------------------------------------+
+/// | 0..4                                      | 4..8                                      |
+/// | element_offset                            | function_number                           |
+/// +---------------------+---------------------+-------------------------------------------+
+/// | 8..10               |
+/// | operand_bytes       |
+/// +---------------------+
+/// ```
+pub mod function_term {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 10;
+    /// The offset of the element in the value.
+    pub const ELEMENT_OFFSET_OFFSET: usize = 0;
+    /// Bytes of `element_offset`.
+    pub const ELEMENT_OFFSET_BYTES: usize = 4;
+    /// The number of the function.
+    pub const FUNCTION_NUMBER_OFFSET: usize = 4;
+    /// Bytes of `function_number`.
+    pub const FUNCTION_NUMBER_BYTES: usize = 4;
+    /// Bytes of the operands.
+    pub const OPERAND_BYTES_OFFSET: usize = 8;
+    /// Bytes of `operand_bytes`.
+    pub const OPERAND_BYTES_BYTES: usize = 2;
+
+    const _: () = {
+        let end = 0;
+        assert!(ELEMENT_OFFSET_OFFSET == end);
+        let end = end + ELEMENT_OFFSET_BYTES;
+        assert!(FUNCTION_NUMBER_OFFSET == end);
+        let end = end + FUNCTION_NUMBER_BYTES;
+        assert!(OPERAND_BYTES_OFFSET == end);
+        let end = end + OPERAND_BYTES_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// An answer or a part of one; the value (get), the pairs (scan, filter), the number of pairs
+/// (count; 8 bytes) or the element (reduce), and zeros up to a multiple of 8 bytes follow.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -912,7 +998,7 @@ pub mod completion {
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
-    /// Get: the version of the pair; scan: 0.
+    /// Get: the version of the pair; others: 0.
     pub const PAIR_VERSION_OFFSET: usize = 16;
     /// Bytes of `pair_version`.
     pub const PAIR_VERSION_BYTES: usize = 8;
@@ -941,7 +1027,7 @@ pub mod completion {
     };
 }
 
-/// A pair of a scan; its key and its value follow.
+/// A pair of a scan or a filter; its key and its value follow.
 ///
 /// ```text
 /// +-------------------------------------------+---------------------+---------------------+
@@ -2563,7 +2649,7 @@ pub mod slab_header {
     }
 }
 
-/// Options of a scan; all zero for a get.
+/// Options of a scan; a function over a range has only the first two, a get has none.
 ///
 /// ```text
 /// +---------+-----------+----------+-------------+----------------+----------------+

@@ -1,22 +1,25 @@
 //! Functions that run inside a scan of an ordered table, so that only their results are copied.
 //!
-//! The calling thread scans the leaves under a lease, 1,024 pairs at a time: between two such pages the lease
-//! can end, and memory can be reclaimed.
+//! The calling thread visits the pairs in pages of 1,024 ([`RangePage`]), with a reader of the accelerator if
+//! it executes functions there, and otherwise with one of the store. The pages share a lease: between two
+//! pages the lease can end, and memory can be reclaimed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use honeycomb_btree::{Pair, Reader, Scan};
+use honeycomb_accelerator::{Count, RangePage, Reduction, ValueView};
+use honeycomb_btree::{Pair, Reader};
 use honeycomb_hashtable::{Condition, Element, Fold};
 
 use crate::error::Error;
-use crate::push_down_page::{PAGE_PAIRS, PageEnd};
-use crate::push_down_values::{Count, Reduction, ValuePage};
 use crate::range;
 use crate::table::Table;
-use crate::value_view::{SharedView, ValueView};
+
+/// Pairs of a page.
+const PAGE_PAIRS: usize = 1024;
 
 /// A range of an ordered table, and conditions on its pairs. Its functions see the pairs of one version; in a
 /// store without versions, only 1,024 adjacent pairs are of one moment.
@@ -61,6 +64,15 @@ pub struct RangePart<T> {
     pub result: T,
     /// The key after which the rest of the range begins; `None` if there is no rest.
     pub last: Option<Vec<u8>>,
+}
+
+#[derive(Clone)]
+struct SharedView(Arc<dyn ValueView>);
+
+impl fmt::Debug for SharedView {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SharedView")
+    }
 }
 
 /// A key and a value.
@@ -187,7 +199,7 @@ impl PushDown<'_> {
         let (mut pairs, mut bytes, mut is_full) = (OwnedPairs::new(), 0, max == 0);
         let pages = if is_full { 0 } else { pages };
         let last = self.visit(pages, |pair, _| {
-            bytes += bytes_of(&pair);
+            bytes += bytes_of(pair);
             is_full = bytes > self.bytes_max && !pairs.is_empty();
             if !is_full {
                 pairs.push(owned(pair));
@@ -201,14 +213,7 @@ impl PushDown<'_> {
 
     /// Passes the visible parts of the values that satisfy all conditions to a reduction.
     fn visit_values(&self, pages: usize, reduction: &mut impl Reduction) -> Result<Option<Vec<u8>>, Error> {
-        let conditions = self.conditions()?;
-        let view = self.view.as_ref().map(|view| &*view.0);
-        self.visit_pages(pages, |reader, scan| {
-            let reduction = &mut *reduction;
-            let mut page = ValuePage { view, conditions: &conditions, reduction, end: PageEnd::default() };
-            reader.scan_into(self.table.root(), scan, &mut page);
-            page.end.into_last()
-        })
+        self.visit_pages(pages, |reader, page| page.reduce(reader, self.table.root(), reduction))
     }
 
     /// Passes the pairs that satisfy all conditions, and the visible parts of their values, to `visit`, until
@@ -216,16 +221,9 @@ impl PushDown<'_> {
     fn visit(
         &self,
         pages: usize,
-        mut visit: impl FnMut(Pair<'_>, &[u8]) -> ControlFlow<()>,
+        mut visit: impl FnMut(&Pair<'_>, &[u8]) -> ControlFlow<()>,
     ) -> Result<Option<Vec<u8>>, Error> {
-        let conditions = self.conditions()?;
-        let mut visit = |pair: Pair<'_>| {
-            let whole = pair.value();
-            let seen = self.view.as_ref().map_or(Some(whole), |view| view.0.part(whole));
-            let matches = |value| conditions.iter().all(|condition| condition.matches(value));
-            seen.filter(|value| matches(value)).map_or(ControlFlow::Continue(()), |value| visit(pair, value))
-        };
-        self.visit_pages(pages, |reader, scan| self.visit_page(reader, scan, &mut visit))
+        self.visit_pages(pages, |reader, page| page.visit(reader, self.table.root(), &mut visit))
     }
 
     fn conditions(&self) -> Result<Vec<Condition<'_>>, Error> {
@@ -234,13 +232,14 @@ impl PushDown<'_> {
         Ok(self.conditions.iter().map(new).collect::<Result<_, _>>()?)
     }
 
-    /// Scans the range in pages, each under a pin. `visit` returns the last key of a page if there may be
+    /// Visits the range in pages, each under a pin. `visit` returns the last key of a page if there may be
     /// more. Returns the last key of the last page, unless there are no more.
     fn visit_pages(
         &self,
         pages: usize,
-        mut visit: impl FnMut(&Reader<'_>, &Scan<'_>) -> Option<Vec<u8>>,
+        mut visit: impl FnMut(&Reader<'_>, &RangePage<'_>) -> Option<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Error> {
+        let (conditions, view) = (&*self.conditions()?, self.view.as_ref().map(|view| &*view.0));
         let state = self.table.state();
         let limits = state.lease_limits;
         let lease = state.forest.mvcc().then(|| state.leases.acquire(&state.forest, limits)).transpose()?;
@@ -255,38 +254,22 @@ impl PushDown<'_> {
                 break Ok(last);
             }
             left -= 1;
-            let scan = Scan { lower, upper, limit: PAGE_PAIRS, ..Scan::default() };
-            let page = match &lease {
-                None => Ok(visit(&state.forest.reader(), &scan)),
+            let page = RangePage { lower, upper, pairs: PAGE_PAIRS, view, conditions };
+            let visited = match &lease {
+                None => Ok(visit(&state.page_reader(None), &page)),
                 Some(lease) => state.leases.enter(lease, state.forest.memory()).and_then(|in_use| {
-                    let reader = state.forest.reader_at(&in_use, lease.version);
-                    let page = visit(&reader, &scan);
+                    let visited = visit(&state.page_reader(Some((&in_use, lease.version))), &page);
                     state.leases.renew(lease, state.forest.memory())?;
-                    Ok(page)
+                    Ok(visited)
                 }),
             };
-            match page {
+            match visited {
                 Ok(Some(key)) => last = Some(key),
                 end => break end,
             }
         };
         lease.iter().for_each(|lease| state.leases.end(lease));
         result
-    }
-
-    /// Visits the pairs of a page. Returns its last key if there may be more.
-    fn visit_page(
-        &self,
-        reader: &Reader<'_>,
-        scan: &Scan<'_>,
-        visit: &mut impl FnMut(Pair<'_>) -> ControlFlow<()>,
-    ) -> Option<Vec<u8>> {
-        let mut end = PageEnd::default();
-        reader.scan(self.table.root(), scan, |pair| {
-            visit(*pair)?;
-            end.pair(pair)
-        });
-        end.into_last()
     }
 }
 
@@ -308,7 +291,7 @@ impl Best {
         Self { pairs: BinaryHeap::new(), count, bytes: 0, bytes_max, omitted: None }
     }
 
-    fn offer(&mut self, order: Order, pair: Pair<'_>) {
+    fn offer(&mut self, order: Order, pair: &Pair<'_>) {
         let is_below = |limit: &Order| order < *limit;
         if self.count == 0 || self.omitted.as_ref().is_some_and(is_below) {
             return;
@@ -318,7 +301,7 @@ impl Best {
             self.omitted = Some(order);
             return;
         }
-        self.bytes += bytes_of(&pair);
+        self.bytes += bytes_of(pair);
         self.pairs.push(Reverse((order, owned(pair))));
         while self.pairs.len() > self.count || (self.bytes > self.bytes_max && self.pairs.len() > 1) {
             let Some(Reverse((least, (key, value)))) = self.pairs.pop() else { return };
@@ -336,7 +319,7 @@ fn bytes_of(pair: &Pair<'_>) -> usize {
     pair.key_len() + pair.value().len()
 }
 
-fn owned(pair: Pair<'_>) -> OwnedPair {
+fn owned(pair: &Pair<'_>) -> OwnedPair {
     let mut key = Vec::with_capacity(pair.key_len());
     pair.copy_key_into(&mut key);
     (key, pair.value().to_vec())

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use honeycomb_accelerator::{Accelerator, DirectReader, Get};
 use honeycomb_btree::{BatchOperation, Forest, Operation, Outcome, Reader, Root, Version};
 use honeycomb_hashtable::{Cleared, Functions};
-use honeycomb_memory::MemoryError;
+use honeycomb_memory::{LeaseUse, MemoryError};
 
 use crate::commit_thread::CommitThread;
 use crate::compaction::{Compaction, STEP};
@@ -67,7 +67,7 @@ thread_local! {
 impl StoreState {
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
         let forest = Arc::new(Forest::new(config.forest())?);
-        let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest)?.into();
+        let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest, &config.functions)?.into();
         let commit_thread = config.commit_ahead.then(|| CommitThread::start(&forest)).transpose()?;
         Ok(Self {
             _commit_thread: commit_thread,
@@ -99,6 +99,16 @@ impl StoreState {
     /// The functions of operations.
     pub(crate) fn functions(&self) -> &Arc<Functions> {
         self.unordered.functions()
+    }
+
+    /// A reader for pages of functions over ranges: that of the accelerator, or one of the store if the
+    /// accelerator executes no functions. It reads a version under its lease, or the newest visible one.
+    pub(crate) fn page_reader<'a>(&'a self, leased: Option<(&'a LeaseUse<'a>, Version)>) -> Reader<'a> {
+        let own = || match leased {
+            Some((in_use, version)) => self.forest.reader_at(in_use, version),
+            None => self.forest.reader(),
+        };
+        self.lanes.accelerator().page_reader(leased).unwrap_or_else(own)
     }
 
     pub(crate) fn check_key(&self, key: &[u8]) -> Result<(), Error> {

@@ -395,7 +395,7 @@ fn replay(model: &mut Model, change: Change) {
 pub fn run(round: &Round, seed: u64) -> usize {
     let shape = tiny(round.log_bytes);
     let forest = Arc::new(forest(shape, round.arena_bytes, true));
-    let accelerator = round.backend.attach(&forest).unwrap();
+    let accelerator = round.backend.attach(&forest, &Arc::default()).unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(5, Some(root));
     let state = RoundState {

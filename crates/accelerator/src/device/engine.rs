@@ -40,8 +40,8 @@ pub trait Engine: Send {
     /// Makes all writes up to a version visible to later operations. Versions can arrive in any order.
     fn publish(&mut self, version: Version);
 
-    /// Accepts a request. Returns false if the engine is full. The request is complete and valid, the version
-    /// that it names is pinned, and no other request in flight has the same identifier.
+    /// Accepts a request. Returns false if the engine is full. The request is a complete and valid get or
+    /// scan, the version that it names is pinned, and no other request in flight has the same identifier.
     fn submit(&mut self, request: &[u8]) -> bool;
 
     /// Advances the operations a little. Passes each available completion to `complete`. The step that

@@ -104,6 +104,10 @@ impl Executor for DeviceExecutor {
         let (mut newest, are_full) = (0, Cell::new(completions.are_full()));
         let next = || loop {
             let (request, bytes) = admission.next(&mut rejected)?;
+            if matches!(request.read, Read::Function(_)) {
+                rejected.push_rejection(request.identifier, Status::UnknownOpcode);
+                continue;
+            }
             if are_full.get() {
                 // There is no room for its completion.
                 rejected.push_rejection(request.identifier, Status::NoRoom);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use honeycomb_btree::{Emit, Pair, PairRun, Scan, Version};
 
 use crate::completion::{Completions, ScanWriter};
-use crate::long_scan::Limits;
+use crate::limits::Limits;
 
 /// The completions of a scan, or of one quantum of it, during their construction.
 pub(super) struct Emission<'c> {

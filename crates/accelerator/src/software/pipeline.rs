@@ -7,7 +7,10 @@ use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::direct_reader::GROUP;
+use crate::function_progress::{FunctionProgress, FunctionQuantum};
+use crate::limits::Limits;
 use crate::long_scan::LongScans;
+use crate::range_function::RangeFunction;
 use crate::request::{PlainGet, Read, Request};
 use crate::software::Software;
 use crate::software::emission::Emission;
@@ -64,7 +67,7 @@ impl<'r> Pipeline<'_, 'r> {
                 if let Some(descent) = self.begin(&request) {
                     let scan = match request.read {
                         Read::Scan { scan, bytes_max } => Some((scan, bytes_max)),
-                        Read::Get(_) => None,
+                        Read::Get(_) | Read::Function(_) => None,
                     };
                     group.flights.push(Flight { identifier: request.identifier, scan });
                     group.descents.push(descent);
@@ -92,6 +95,12 @@ impl<'r> Pipeline<'_, 'r> {
         let (scan, bytes_max) = match &request.read {
             Read::Get(key) => return Some(self.reader.descend_to_get(root, key)),
             Read::Scan { scan, bytes_max } => (scan, *bytes_max),
+            Read::Function(function) => {
+                if !self.long_scans.set_aside(self.state, request) {
+                    self.execute_function(request.identifier, root, function);
+                }
+                return None;
+            }
         };
         if scan.limit > self.parameters.scan_quantum_pairs && self.long_scans.set_aside(self.state, request) {
             return None;
@@ -107,6 +116,19 @@ impl<'r> Pipeline<'_, 'r> {
         self.reader.scan_into(root, &emission.scan(scan), &mut emission);
         emission.finish();
         None
+    }
+
+    /// Executes a function over a range in one quantum, because no lease is available for several.
+    #[cold]
+    fn execute_function(&mut self, identifier: u64, root: Root, function: &RangeFunction<'_>) {
+        let (functions, reader, pairs) = (&*self.state.functions, self.reader, usize::MAX);
+        let RangeFunction { lower, upper, .. } = *function;
+        let quantum = FunctionQuantum { identifier, functions, reader, root, lower, upper, pairs };
+        let (pairs, bytes) = function.limits();
+        let mut left = Limits { pairs: pairs as usize, bytes: bytes as usize };
+        if !self.completions.reject_if_full(identifier) {
+            FunctionProgress::new(function).execute(&quantum, &mut left, self.completions);
+        }
     }
 
     #[inline]

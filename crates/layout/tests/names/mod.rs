@@ -29,6 +29,11 @@ names! {
         tables_max: TABLES_MAX,
         opcode_get: OPCODE_GET,
         opcode_scan: OPCODE_SCAN,
+        opcode_count: OPCODE_COUNT,
+        opcode_reduce: OPCODE_REDUCE,
+        opcode_filter: OPCODE_FILTER,
+        function_conditions_max: FUNCTION_CONDITIONS_MAX,
+        term_operand_bytes_max: TERM_OPERAND_BYTES_MAX,
         status_found: STATUS_FOUND,
         status_absent: STATUS_ABSENT,
         status_malformed: STATUS_MALFORMED,
@@ -38,6 +43,7 @@ names! {
         status_version_not_pinned: STATUS_VERSION_NOT_PINNED,
         status_fault: STATUS_FAULT,
         status_no_room: STATUS_NO_ROOM,
+        status_invalid_function: STATUS_INVALID_FUNCTION,
         counter_search_busy: COUNTER_SEARCH_BUSY,
         counter_nodes: COUNTER_NODES,
         counter_version_steps: COUNTER_VERSION_STEPS,
@@ -206,6 +212,14 @@ names! {
             upper_length: UPPER_LENGTH_OFFSET, UPPER_LENGTH_BYTES, 1,
             opcode: OPCODE_OFFSET, OPCODE_BYTES, 1,
             flags: FLAGS_OFFSET, FLAGS_BYTES, 1,
+        }
+        request_function {
+            terms_bytes: TERMS_BYTES_OFFSET, TERMS_BYTES_BYTES, 1,
+        }
+        function_term {
+            element_offset: ELEMENT_OFFSET_OFFSET, ELEMENT_OFFSET_BYTES, 1,
+            function_number: FUNCTION_NUMBER_OFFSET, FUNCTION_NUMBER_BYTES, 1,
+            operand_bytes: OPERAND_BYTES_OFFSET, OPERAND_BYTES_BYTES, 1,
         }
         completion {
             identifier: IDENTIFIER_OFFSET, IDENTIFIER_BYTES, 1,

@@ -69,8 +69,9 @@ impl Setup {
         let device = DeviceBackend { engines: simulator, ..DeviceBackend::default() };
         let backends: [&dyn Backend; BACKENDS.len()] =
             [&Software::default(), &DeviceBackend::<DeviceModel>::default(), &device];
-        let accelerators: Vec<_> =
-            backends.map(|backend| backend.attach(&forest).expect("the backend accepts the forest")).into();
+        let accelerators: Vec<_> = backends
+            .map(|backend| backend.attach(&forest, &Arc::default()).expect("the backend accepts the forest"))
+            .into();
         let roots = TABLES.map(|_| forest.create_tree().expect("the arena has space"));
         for accelerator in &accelerators {
             TABLES.iter().zip(roots).for_each(|(&table, root)| accelerator.set_root(table, Some(root)));

@@ -6,6 +6,8 @@
 mod common;
 #[path = "../store/iterators.rs"]
 mod iterators;
+#[path = "../store/push_down.rs"]
+mod push_down;
 #[path = "../store/scans.rs"]
 mod scans;
 #[path = "../store/snapshots.rs"]

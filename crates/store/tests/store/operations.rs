@@ -279,10 +279,30 @@ fn the_memory_that_gets_read_is_counted() {
     assert!(store().access_counts().is_none());
 }
 
-fn touched_by_gets() -> AccessCounts {
+/// The accelerator executes functions over ranges, so it counts their accesses.
+#[test]
+fn the_accesses_of_functions_over_ranges_are_counted() {
+    let store = store_that_counts();
+    let table = store.table("table").unwrap();
+    (0..20_000).for_each(|number| table.put(&key(number), b"value").unwrap());
+    let leaves = || store.access_counts().unwrap().levels.first().map_or(0, |level| level.nodes);
+    for visit in [&|| table.push_down::<[u8]>(..).count().unwrap(), &|| {
+        table.push_down::<[u8]>(..).pairs(usize::MAX).unwrap().len() as u64
+    }] as [&dyn Fn() -> u64; 2]
+    {
+        let before = leaves();
+        assert_eq!(visit(), 20_000);
+        assert!(leaves() >= before + 10, "{} leaves", leaves() - before);
+    }
+}
+
+fn store_that_counts() -> Store {
     let software = Software { count_accesses: true, ..Software::default() };
-    let config = Config { accelerator: Arc::new(software), ..config() };
-    let store = Store::open(config).unwrap();
+    Store::open(Config { accelerator: Arc::new(software), ..config() }).unwrap()
+}
+
+fn touched_by_gets() -> AccessCounts {
+    let store = store_that_counts();
     let table = store.table("table").unwrap();
     let keys = (0..20_000).chain((0..20_000).step_by(37));
     keys.for_each(|number| table.put(&key(number), b"sixteen bytes, or").unwrap());

@@ -4,7 +4,10 @@ use std::ops::Bound;
 
 use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
-use honeycomb_layout::{OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags};
+use honeycomb_layout::{
+    OPCODE_COUNT, OPCODE_FILTER, OPCODE_GET, OPCODE_REDUCE, OPCODE_SCAN, request as layout,
+    request_flags as flags,
+};
 
 use crate::conformance::session::one;
 use crate::conformance::world::World;
@@ -73,6 +76,8 @@ const BAD: u64 = 0xbad;
 /// Returns invalid requests and the status of their rejection.
 fn invalid_requests() -> Vec<(Vec<u8>, Status)> {
     let (long, longest) = ([7; 461], vec![7; 2 * 0xffff]);
+    let (too_long_upper, nine_conditions) =
+        ([&[0; 2][..], &long].concat(), [&[90, 0][..], &[0; 90]].concat());
     let mut requests = vec![
         (Raw { lower_length: 0, keys: &[], ..GET }, Status::KeyLength),
         (Raw { lower_length: 461, keys: &long, ..GET }, Status::KeyLength),
@@ -89,9 +94,32 @@ fn invalid_requests() -> Vec<(Vec<u8>, Status)> {
     requests.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..GET }, Status::Malformed)));
     let padding = [1, 2, 4].map(|padding| flags::with_padding(0, padding));
     requests.extend(padding.map(|flags| (Raw { flags, ..SCAN }, Status::Malformed)));
-    let unknown = (0..=255).filter(|opcode| ![OPCODE_GET, OPCODE_SCAN].contains(opcode));
+    requests.extend(invalid_functions(&too_long_upper, &nine_conditions));
+    let unknown = (0..=255).filter(|opcode| !(OPCODE_GET..=OPCODE_FILTER).contains(opcode));
     requests.extend(unknown.step_by(9).map(|opcode| (Raw { opcode, ..GET }, Status::UnknownOpcode)));
     requests.into_iter().map(|(raw, status)| (raw.bytes(BAD), status)).collect()
+}
+
+/// Functions over ranges whose terms or fields are invalid.
+fn invalid_functions<'k>(too_long_upper: &'k [u8], nine_conditions: &'k [u8]) -> Vec<(Raw<'k>, Status)> {
+    let of = |opcode, after_lower: &'k [u8]| {
+        let (upper_length, keys) = (after_lower.len(), after_lower);
+        Raw { opcode, upper_length, pairs_max: 0, bytes_max: 0, keys, ..SCAN }
+    };
+    let (count, filter) = (of(OPCODE_COUNT, &[0, 0]), of(OPCODE_FILTER, &[0, 0]));
+    let mut requests = vec![
+        (of(OPCODE_FILTER, too_long_upper), Status::KeyLength),
+        (of(OPCODE_COUNT, nine_conditions), Status::Malformed),
+        (of(OPCODE_COUNT, &[]), Status::Malformed),
+        (of(OPCODE_COUNT, &[0]), Status::Malformed),
+        (of(OPCODE_COUNT, &[1, 0]), Status::Malformed),
+        (of(OPCODE_COUNT, &[1, 0, 7]), Status::Malformed),
+        (of(OPCODE_REDUCE, &[0, 0]), Status::Malformed),
+        (Raw { pairs_max: 1, ..count }, Status::Malformed),
+        (Raw { bytes_max: 1, ..count }, Status::Malformed),
+    ];
+    requests.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..filter }, Status::Malformed)));
+    requests
 }
 
 /// Submits a truncated request after valid ones. Later bytes do not become part of it.

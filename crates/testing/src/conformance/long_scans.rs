@@ -4,6 +4,7 @@ use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::Scan;
 
 use crate::conformance::fairness::LONG;
+use crate::conformance::session::Session;
 use crate::conformance::world::World;
 
 /// Maximum number of changes of the whole range. Their memory is reclaimed only after the scans have ended.
@@ -23,6 +24,12 @@ pub(super) fn a_long_scan_reads_one_version(world: &mut World) {
     }
     let mut session = world.session();
     session.submit(world, requests.bytes());
+    poll_between_writes(world, &mut session);
+    session.finish(world);
+}
+
+/// Polls until no request is in flight. Writers change the long table after each poll.
+pub(super) fn poll_between_writes(world: &mut World, session: &mut Session) {
     for generation in 0_u64.. {
         if session.poll() == 0 {
             break;
@@ -32,5 +39,4 @@ pub(super) fn a_long_scan_reads_one_version(world: &mut World) {
             world.forest.memory().reclaim();
         }
     }
-    session.finish(world);
 }

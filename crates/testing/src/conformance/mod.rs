@@ -11,18 +11,21 @@
 //! | `answers` | an answer: all completions of a request |
 //! | `oracle` | the expected answer to a request |
 //! | `reads` | random reads |
+//! | `registered` | registered functions |
 //! | the others | one promise of the seam each |
 
 mod answers;
 mod batches;
 mod direct_reads;
 mod fairness;
+mod functions;
 mod hostile;
 mod long_scans;
 mod oracle;
 mod pinned_versions;
 mod pressure;
 mod reads;
+mod registered;
 mod room;
 mod session;
 mod tables;
@@ -94,6 +97,7 @@ fn promises(config: &Config) -> Vec<Promise> {
         batches::random_requests_are_answered,
         direct_reads::direct_reads_find_the_newest_pairs,
         fairness::a_get_does_not_wait_for_a_scan_of_all_pairs,
+        functions::a_get_does_not_wait_for_a_function,
         room::a_long_value_is_returned_alone_or_rejected,
     ];
     if config.mvcc {
@@ -103,6 +107,8 @@ fn promises(config: &Config) -> Vec<Promise> {
             pinned_versions::one_lease_of_two_is_sufficient,
             pinned_versions::a_long_scan_ends_when_its_version_is_unpinned,
             long_scans::a_long_scan_reads_one_version,
+            functions::a_function_sees_one_version,
+            functions::a_function_ends_when_its_version_is_unpinned,
             room::a_long_scan_ends_when_there_is_no_room,
         ]);
     }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Read, Rejected, Request, Status};
+use honeycomb_accelerator::{RangeForm, RangeFunction, RangeTerm, Read, Rejected, Request, Status};
 use honeycomb_btree::{Scan, Version};
+use honeycomb_hashtable::{BuiltIn, Condition, Element, Error, Fold, Functions};
 
 use crate::conformance::answers::Answer;
 use crate::conformance::world::{TableState, World};
@@ -57,7 +58,10 @@ impl SubmittedRequest<'_> {
         let table = state.get(&request.table).unwrap_or(&empty);
         match &request.read {
             Read::Get(key) => error_of_get(world, request, table.get(*key), answer),
-            Read::Scan { scan, bytes_max } => error_of_scan(table, scan, *bytes_max, answer),
+            Read::Scan { scan, bytes_max } => {
+                error_of_pairs(&expected_scan(table, scan, *bytes_max as usize), answer)
+            }
+            Read::Function(function) => error_of_function(world, table, function, answer),
         }
     }
 
@@ -69,7 +73,12 @@ impl SubmittedRequest<'_> {
         };
         let is_pinned = request.version.is_none_or(|version| world.pinned.contains_key(&version));
         let is_known = world.roots.contains_key(&request.table);
-        let reasons = [(!is_pinned, Status::VersionNotPinned), (!is_known, Status::UnknownTable)];
+        let mut reasons = vec![(!is_pinned, Status::VersionNotPinned), (!is_known, Status::UnknownTable)];
+        if let Read::Function(function) = &request.read {
+            let is_invalid = Evaluation::new(&world.functions, function).is_err();
+            reasons.push((!world.accelerator.executes_functions(), Status::UnknownOpcode));
+            reasons.push((is_invalid, Status::InvalidFunction));
+        }
         reasons.into_iter().filter_map(|(applies, status)| applies.then_some(status)).collect()
     }
 
@@ -106,16 +115,67 @@ fn pair_version(world: &World, request: &Request<'_>, answer: &Answer) -> Option
     (answer.read_version == reader.version()).then_some(version.unwrap_or(0))
 }
 
-fn error_of_scan(table: &TableState, scan: &Scan<'_>, bytes_max: u32, answer: &Answer) -> Option<String> {
-    let (pairs, more) = expected_scan(table, scan, bytes_max as usize);
+/// Compares the pairs of an answer, and its flag `more`.
+fn error_of_pairs((pairs, more): &(Expected<'_>, bool), answer: &Answer) -> Option<String> {
     if answer.status != Some(Status::Found) || answer.pair_version != 0 || !answer.value.is_empty() {
         return Some("expected pairs, or an empty scan".into());
     }
-    if let Some(at) = first_difference(&pairs, &answer.pairs) {
+    if let Some(at) = first_difference(pairs, &answer.pairs) {
         let count = pairs.len();
         return Some(format!("expected {count} pairs, and {:?} at index {at}", pairs.get(at)));
     }
-    (answer.more != more).then(|| format!("expected the flag `more` to be {more}"))
+    (answer.more != *more).then(|| format!("expected the flag `more` to be {more}"))
+}
+
+/// The terms of a function. The crate of the functions tests these beside plain loops.
+struct Evaluation<'f> {
+    conditions: Vec<Condition<'f>>,
+    fold: Option<Fold<'f>>,
+}
+
+impl<'f> Evaluation<'f> {
+    fn new(functions: &'f Functions, function: &RangeFunction<'_>) -> Result<Self, Error> {
+        let condition =
+            |it: RangeTerm<'_>| Condition::new(functions, it.function(), it.operands(), it.offset());
+        let conditions = function.conditions.iter().map(condition).collect::<Result<_, _>>()?;
+        let fold = match &function.form {
+            RangeForm::Reduce(it) => Some(Fold::new(functions, it.function(), it.operands(), it.offset())?),
+            RangeForm::Count | RangeForm::Filter { .. } => None,
+        };
+        Ok(Self { conditions, fold })
+    }
+}
+
+fn error_of_function(
+    world: &World,
+    table: &TableState,
+    function: &RangeFunction<'_>,
+    answer: &Answer,
+) -> Option<String> {
+    let Evaluation { conditions, fold } = Evaluation::new(&world.functions, function).ok()?;
+    let scan = Scan { lower: function.lower, upper: function.upper, ..Scan::default() };
+    let mut passing = in_range(table, &scan);
+    passing.retain(|(_, value)| conditions.iter().all(|condition| condition.matches(value)));
+    let value = match (function.form, fold) {
+        (RangeForm::Filter { pairs_max, bytes_max }, _) => {
+            return error_of_pairs(&within(passing, pairs_max as usize, bytes_max as usize), answer);
+        }
+        (RangeForm::Reduce(term), _) if is_rounded(term.function()) => answer.value.clone(),
+        (_, Some(mut fold)) => {
+            fold.add(passing.iter().map(|(_, value)| *value));
+            fold.into_result()
+        }
+        _ => (passing.len() as u64).to_le_bytes().to_vec(),
+    };
+    let is_equal = answer.status == Some(Status::Found) && answer.value == value;
+    let is_value = answer.pairs.is_empty() && answer.pair_version == 0 && !answer.more;
+    (!(is_equal && is_value)).then(|| format!("expected the result {value:?}, not {:?}", answer.value))
+}
+
+/// Whether a function is of floating-point numbers: their sums depend on the quanta.
+fn is_rounded(function: u32) -> bool {
+    let floats = [Element::F32, Element::F64];
+    floats.iter().any(|&element| BuiltIn::ALL.iter().any(|it| it.number(element) == function))
 }
 
 /// The expected pairs of a scan.
@@ -130,15 +190,27 @@ fn first_difference(expected: &Expected<'_>, actual: &[(Vec<u8>, Vec<u8>)]) -> O
 
 /// Returns the pairs that a scan emits, and whether a limit ends it.
 fn expected_scan<'m>(table: &'m TableState, scan: &Scan<'_>, bytes_max: usize) -> (Expected<'m>, bool) {
-    let mut range = in_range(table, scan).into_iter();
+    let mut range = in_range(table, scan);
+    if scan.keys_only {
+        range.iter_mut().for_each(|(_, value)| *value = &[]);
+    }
+    within(range, scan.limit, bytes_max)
+}
+
+/// Returns the first pairs, and whether a limit omits others.
+fn within<'m>(
+    pairs: Vec<(&'m Vec<u8>, &'m [u8])>,
+    pairs_max: usize,
+    bytes_max: usize,
+) -> (Expected<'m>, bool) {
+    let mut all = pairs.into_iter();
     let (mut pairs, mut bytes) = (Vec::new(), 0);
-    while pairs.len() < scan.limit && bytes < bytes_max {
-        let Some((key, value)) = range.next() else { break };
-        let value = if scan.keys_only { &[][..] } else { value };
+    while pairs.len() < pairs_max && bytes < bytes_max {
+        let Some((key, value)) = all.next() else { break };
         bytes += key.len() + value.len();
         pairs.push((key.clone(), value));
     }
-    (pairs, range.next().is_some())
+    (pairs, all.next().is_some())
 }
 
 /// Returns all pairs of a range, in the order of the scan.

@@ -21,6 +21,9 @@ impl World {
     fn push_request(&mut self, requests: &mut Requests) {
         let table = if self.random.chance(2) { 77 } else { self.table() };
         let (identifier, version) = (self.random.next(), self.version());
+        if self.random.chance(10) {
+            return self.push_function(requests, (identifier, table, version));
+        }
         let mut push = |read| {
             let request = Request { identifier, table, version, read };
             requests.push(&request).expect("the keys are not too long");
@@ -61,7 +64,7 @@ impl World {
         self.random.bytes(length)
     }
 
-    fn bound(&mut self, table: u16) -> Bound<Vec<u8>> {
+    pub(super) fn bound(&mut self, table: u16) -> Bound<Vec<u8>> {
         match self.random.below(5) {
             0 => Bound::Unbounded,
             1 | 2 => Bound::Included(self.any_key(table)),

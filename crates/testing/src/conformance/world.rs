@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use honeycomb_accelerator::{Accelerator, Backend};
 use honeycomb_btree::{BatchOperation, Config, Forest, Operation, Root, Version};
+use honeycomb_hashtable::Functions;
 use honeycomb_memory::Lease;
 
+use crate::conformance::registered::registered;
 use crate::random::Random;
 
 /// The pairs of a table at a version.
@@ -17,6 +19,7 @@ pub(super) type State = BTreeMap<u16, TableState>;
 
 pub(super) struct World {
     pub(super) forest: Arc<Forest>,
+    pub(super) functions: Arc<Functions>,
     pub(super) accelerator: Box<dyn Accelerator>,
     pub(super) random: Random,
     pub(super) roots: BTreeMap<u16, Root>,
@@ -38,9 +41,11 @@ pub(super) const TABLES: [u16; 5] = [0, 1, 2, 3, u16::MAX];
 impl World {
     pub(super) fn new(backend: &dyn Backend, config: &Config, seed: u64) -> Self {
         let forest = Arc::new(Forest::new(config.clone()).expect("the configuration is valid"));
-        let accelerator = backend.attach(&forest).expect("the backend can be attached");
+        let functions = registered();
+        let accelerator = backend.attach(&forest, &functions).expect("the backend can be attached");
         Self {
             forest,
+            functions,
             accelerator,
             random: Random::new(seed),
             roots: BTreeMap::new(),

@@ -135,6 +135,11 @@ impl Operation {
         let goal = match &request.read {
             Read::Get(key) => Goal::Get(key.to_vec()),
             Read::Scan { scan, bytes_max } => Goal::Scan(Range::new(scan, *bytes_max)),
+            // The driver submits no functions over ranges.
+            Read::Function(_) => {
+                self.reply.reject(layout::STATUS_MALFORMED, complete);
+                return Ok(None);
+            }
         };
         let target = match &goal {
             Goal::Get(key) => LeafTarget::Key(key.clone()),

@@ -6,18 +6,21 @@ use std::ops::ControlFlow;
 use honeycomb_btree::{Emit, Pair, PairRun, ValueRun};
 use honeycomb_hashtable::{Condition, Fold, ValueColumn};
 
-use crate::push_down_page::PageEnd;
+use crate::page_end::PageEnd;
 use crate::value_view::ValueView;
 
 /// Consumes the parts of values that functions see.
-pub(crate) trait Reduction {
+pub trait Reduction {
+    /// Adds values, in their order.
     fn add<'v>(&mut self, values: impl Iterator<Item = &'v [u8]>);
+
+    /// As [`Reduction::add`], for the values of a column.
     fn add_column(&mut self, values: &ValueColumn<'_>);
 }
 
 /// The number of values.
 #[derive(Debug, Default)]
-pub(crate) struct Count(pub(crate) u64);
+pub struct Count(pub u64);
 
 impl Reduction for Count {
     #[inline]

@@ -1,8 +1,5 @@
 //! The parts of values that functions over ranges see.
 
-use std::fmt;
-use std::sync::Arc;
-
 use honeycomb_hashtable::ValueColumn;
 
 /// Chooses the part of each value that functions see, for programs whose values have a header.
@@ -14,14 +11,5 @@ pub trait ValueView: Send + Sync {
     /// After `None`, [`ValueView::part`] receives the values one by one.
     fn parts<'v>(&self, _values: ValueColumn<'v>) -> Option<ValueColumn<'v>> {
         None
-    }
-}
-
-#[derive(Clone)]
-pub(crate) struct SharedView(pub(crate) Arc<dyn ValueView>);
-
-impl fmt::Debug for SharedView {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("SharedView")
     }
 }
