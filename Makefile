@@ -97,7 +97,7 @@ unordered-figures: setup ## the unordered index beside KV-Direct: accesses, thro
 
 # With units that fit the paper's card (docs/decisions/0149-units-that-fit.md), and room for as many nodes as its store
 # has: a build for itself, which takes some minutes.
-rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=3 SearchDescents=18 ScanUnits=5 ScanSlots=16 \
+rtl-figures: export HONEYCOMB_RTL_PARAMETERS = SearchUnits=3 SearchDescents=19 ScanUnits=5 ScanSlots=16 \
 	LidCount=1048576 KeptLids=8192
 rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figures.md: an hour with the build, 6 GB
 	cargo run --release --target-dir target/paper -p honeycomb-simulation -- figures all --out out/rtl-figures

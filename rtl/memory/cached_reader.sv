@@ -75,7 +75,7 @@ module cached_reader
   output logic [TagBits-1:0]     hit_tag_o,
   output logic [PlaceBits-1:0]   hit_place_o,
   output burst_lines_t           hit_lines_o,
-  // a line arrives, even if it is not kept
+  // see dram_ports
   input  logic        [Channels-1:0]              hit_beat_i,
   input  logic        [Channels-1:0]              hit_line_valid_i,
   output logic        [Channels-1:0]              hit_line_ready_o,
@@ -235,13 +235,11 @@ module cached_reader
     .TagBits(TagBits),
     .Channels(Channels)
   ) u_load_balancer (
-    .clk_i, .rst_i,
-    .balance_i,
+    .clk_i, .rst_i, .balance_i,
     .host_begins_i(host_valid && host_ready ? host_lines : '0),
     .host_line_i(host_i.rvalid),
     .dram_begins_i(hit_valid_o && hit_ready_i ? hit_lines_o : '0),
-    .dram_line_i(hit_beat_i),
-    .redirects_o(redirects)
+    .dram_line_i(hit_beat_i), .redirects_o(redirects)
   );
 
   // ---- host memory, and lines ----

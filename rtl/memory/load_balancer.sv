@@ -1,7 +1,6 @@
-// Redirects cache hits to host memory while on-board memory has a backlog and host memory has none: while more
-// lines than one bound are in flight from on-board memory, and at most another bound from host memory. A bound
-// is meant to be about the lines that keep a memory busy, its bandwidth times its latency, because a line
-// that is in flight beyond them waits. It knows what happened until the cycle before the last one.
+// Redirects cache hits to host memory while on-board memory has a backlog and host memory has none: while
+// more lines than one bound are in flight from on-board memory, and at most another bound from host memory.
+// It knows what happened until the cycle before the last one.
 
 `default_nettype none
 
@@ -32,9 +31,11 @@ module load_balancer
   typedef logic [TagBits+PageLineBits:0] count_t;
   // The events of the last cycle, the lines in flight before it, and the result of their comparison.
   burst_lines_t host_begins_q, dram_begins_q;
-  logic host_line_q, redirects_q;
+  logic host_line_q, has_backlog, redirects_q;
   logic [Channels-1:0] dram_line_q;
   count_t host_q, dram_q;
+
+  assign has_backlog = 32'(dram_q) > 32'(balance_i.on_board_lines);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -45,8 +46,7 @@ module load_balancer
       {host_line_q, dram_line_q} <= {host_line_i, dram_line_i};
       host_q <= host_q + count_t'(host_begins_q) - count_t'(host_line_q);
       dram_q <= dram_q + count_t'(dram_begins_q) - count_t'($countones(dram_line_q));
-      redirects_q <= balance_i.enable
-          && 32'(dram_q) > 32'(balance_i.on_board_lines) && 32'(host_q) <= 32'(balance_i.host_lines);
+      redirects_q <= balance_i.enable && has_backlog && 32'(host_q) <= 32'(balance_i.host_lines);
     end
   end
 
@@ -55,7 +55,7 @@ module load_balancer
   `ASSERT(HostLineWasRequested, !host_line_q || host_q != '0)
   `ASSERT(DramLinesWereRequested, $countones(dram_line_q) <= 32'(dram_q))
   `COVER(Redirects, redirects_o)
-  `COVER(HostIsBusy, balance_i.enable && !redirects_o && 32'(dram_q) > 32'(balance_i.on_board_lines))
+  `COVER(HostIsBusy, balance_i.enable && !redirects_o && has_backlog)
 
 endmodule
 

@@ -56,9 +56,10 @@ class OnBoard:
 
     async def count(self):
         """Tells the balancer of lines one cycle after they arrive."""
+        dut = self.dut
         while True:
-            await RisingEdge(self.dut.clk_i)
-            self.dut.hit_beat_i.value = int(self.dut.hit_line_valid_i.value) & int(self.dut.hit_line_ready_o.value)
+            await RisingEdge(dut.clk_i)
+            dut.hit_beat_i.value = int(dut.hit_line_valid_i.value) & int(dut.hit_line_ready_o.value)
 
     async def read(self):
         in_flight = []

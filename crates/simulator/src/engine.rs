@@ -26,7 +26,8 @@ pub struct Simulator {
     pub cache: bool,
     /// How often the number of sets of the cache, [`CACHE_NODES`] / 4, is halved. Default 0.
     pub cache_halvings: u8,
-    /// When cached nodes are read from host memory; `None` is never. Default: the bounds of the paper's platform.
+    /// When cached nodes are read from host memory; `None` is never. Default: the bounds for the paper's
+    /// platform.
     pub balance: Option<Balance>,
     /// Levels of interior nodes that are kept on chip: 0, 1 (a root) or 2 (and its children). Default 2.
     pub levels_on_chip: u8,

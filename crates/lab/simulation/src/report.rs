@@ -31,14 +31,10 @@ pub struct Report {
     pub cache: bool,
     /// Capacity of the cache in nodes.
     pub cache_nodes: u64,
-    /// Whether the load balancer is on.
-    pub balance: bool,
-    /// Lines in flight from on-board memory beyond which the load balancer sees a backlog.
+    /// Lines in flight, from on-board memory and from host memory, beyond which the load balancer sees a
+    /// backlog. `None` if it is off.
     #[serde(default)]
-    pub balance_on_board_lines: u16,
-    /// Lines in flight from host memory beyond which the load balancer sees a backlog.
-    #[serde(default)]
-    pub balance_host_lines: u16,
+    pub balance_lines: Option<[u16; 2]>,
     /// Levels of interior nodes on chip.
     pub levels_on_chip: u8,
     /// Whether columns of leaves are kept in on-board memory.
@@ -182,9 +178,7 @@ impl Report {
             scan_slots: Simulator::SCAN_UNITS * Simulator::SCAN_SLOTS,
             cache,
             cache_nodes: CACHE_NODES >> simulator.cache_halvings,
-            balance: balance.is_some(),
-            balance_on_board_lines: balance.map_or(0, |bounds| bounds.on_board_lines),
-            balance_host_lines: balance.map_or(0, |bounds| bounds.host_lines),
+            balance_lines: balance.map(|bounds| [bounds.on_board_lines, bounds.host_lines]),
             levels_on_chip,
             leaf_columns,
             workload: traffic.workload,
@@ -286,7 +280,8 @@ impl Report {
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is = |on: bool| if on { "on" } else { "off" };
         let Self { platform, megahertz, workload, sizes, pairs, .. } = self;
-        let (cache, balance, levels) = (is(self.cache), is(self.balance), self.levels_on_chip);
+        let (cache, balance, levels) =
+            (is(self.cache), is(self.balance_lines.is_some()), self.levels_on_chip);
         let columns = is(self.leaf_columns);
         writeln!(
             f,
