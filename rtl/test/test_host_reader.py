@@ -69,6 +69,19 @@ async def lines_reach_their_clients(dut, stall, errors):
     assert errors == 0 or stall > 0.5 or lines.failed > 0
 
 
+@cocotb.test()
+async def no_burst_begins_before_flags_are_cleared(dut):
+    """A flag takes a cycle. Flags that a reset finds set would fail bursts that succeed."""
+    HostMemory(dut, line)
+    await start(dut, burst_valid_i=0)
+    await end_of_reset(dut)
+    waited = 0
+    while dut.burst_ready_o.value == 0:
+        await RisingEdge(dut.clk_i)
+        waited += 1
+    assert waited >= 2 ** int(dut.TagBits.value) - 1
+
+
 def test_host_reader():
     for bits in (1, 4):
         simulate("host_reader", TagBits=bits)

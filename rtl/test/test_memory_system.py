@@ -271,6 +271,9 @@ async def reads_of_several_clients_are_in_flight_together(dut):
     clients = Clients(dut, Mappings(dut), 0.0)
     Places(dut)
     await start(dut, **OFF)
+    # No burst begins before the flags of failed bursts are cleared, one for each tag.
+    for _ in range(300):
+        await RisingEdge(dut.clk_i)
     for index in range(clients.count):
         cocotb.start_soon(clients.request(index, address=4096 * index, first=60, count=8))
     for _ in range(20 + 8 * clients.count):

@@ -2,8 +2,8 @@
 
 use honeycomb_layout::control_switches;
 
-/// Lines in flight beyond which a memory has a backlog: about its bandwidth times its latency. Cached nodes
-/// are read from host memory while on-board memory has a backlog and host memory has none.
+/// Lines in flight beyond which a memory has a backlog. Cached nodes are read from host memory while on-board
+/// memory has a backlog and host memory has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Balance {
     /// Lines from on-board memory: at most [`Balance::LINES_MAX`].
@@ -27,8 +27,9 @@ impl Balance {
 }
 
 impl Default for Balance {
-    /// The bounds for the platform of the paper.
+    /// The bounds for the platform of the paper: about the lines that its on-board memory transfers in the
+    /// latency of host memory, and fewer than saturate the links.
     fn default() -> Self {
-        Self { on_board_lines: 96, host_lines: 160 }
+        Self { on_board_lines: 512, host_lines: 160 }
     }
 }

@@ -137,8 +137,8 @@ pub(super) fn cache_sizes(scale: Scale) -> Vec<Point> {
 pub(super) fn switches(scale: Scale) -> Vec<Point> {
     let (build, balance) = (report::this_build(), Some(Balance::default()));
     let (paper, narrow) = (Platform::PAPER, Platform::NARROW);
-    // A channel of 16 bits is busy with a third of the lines.
-    let third = balance.map(|bounds| Balance { on_board_lines: bounds.on_board_lines / 3, ..bounds });
+    // Channels of 16 bits limit the rate, and are busy with these lines.
+    let few = Some(Balance { on_board_lines: 32, ..Balance::default() });
     let all = [
         ("nothing", paper, false, None, 0),
         ("root on chip", paper, false, None, 1),
@@ -149,7 +149,7 @@ pub(super) fn switches(scale: Scale) -> Vec<Point> {
         ("cache, two levels on chip", paper, true, None, 2),
         ("all", paper, true, balance, 2),
         ("narrow: cache", narrow, true, None, 0),
-        ("narrow: cache, balancer", narrow, true, third, 0),
+        ("narrow: cache, balancer", narrow, true, few, 0),
     ];
     all.into_iter()
         .map(|(name, platform, cache, balance, levels_on_chip)| {
