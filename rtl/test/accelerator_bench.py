@@ -8,7 +8,7 @@ import honeycomb_layout as layout
 from cocotb.triggers import RisingEdge
 from nodes import SHAPES, Memory
 from request_bytes import Raw, any_get, any_hostile, any_scan, parse
-from scans import Answer, Read, expected, random_get, random_scan, unpack_pairs
+from scans import Answer, Read, expected, random_get, random_scan
 from trees import Reader, grow
 
 TABLE = 7
@@ -104,13 +104,7 @@ class Bench:
         body = body[:head.bytes]
         answer, _, was_complete = self.found.setdefault(head.identifier, (Answer(outcome.status), 0, False))
         assert not was_complete, "a complete answer was continued"
-        answer.status, answer.more = outcome.status, bool(outcome.more)
-        answer.pair_version = head.pair_version
-        is_value = outcome.status == layout.STATUS_FOUND and not outcome.pairs
-        # The last part of a get with an overflow value has no bytes.
-        answer.value = answer.value + body if is_value else b""
-        if outcome.pairs:
-            answer.pairs += unpack_pairs(body)
+        answer.add(outcome.status, outcome.more, head.pair_version, outcome.pairs, body)
         self.found[head.identifier] = answer, head.read_version, not outcome.continued
 
 

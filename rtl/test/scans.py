@@ -100,6 +100,17 @@ class Answer:
     value: bytes = b""
     pairs: list[tuple[bytes, bytes]] = field(default_factory=list)
 
+    def add(self, status: int, more: int, pair_version: int, count: int, body: bytes):
+        """Adds a part with this number of pairs. The last part of a get with an overflow value has no bytes,
+        and confirms or voids the value."""
+        pairs = list(unpack_pairs(body)) if count else []
+        assert len(pairs) == count
+        is_value = status == STATUS_FOUND and not pairs
+        assert not (is_value and self.value) or pair_version == self.pair_version, "parts of two pairs"
+        self.status, self.more, self.pair_version = status, bool(more), pair_version
+        self.pairs += pairs
+        self.value = self.value + body if is_value else b""
+
 
 def expected(read: Read, reader: Reader, root: int) -> Answer:
     """Returns the expected answer of a read. A scan reports a limit only if a further pair exists."""
@@ -147,15 +158,9 @@ class Parts:
         """Adds a part to the answer."""
         body, rest = body[:head["bytes"]], body[head["bytes"]:]
         assert not head["bytes"] or not any(rest), "the padding is not zero"
-        new = Answer(head["status"], pair_version=head["pair_version"])
-        answer = self.answers.setdefault(head["slot"], new)
-        answer.status, answer.more = head["status"], bool(head["more"])
-        pairs = list(unpack_pairs(body)) if head["pairs"] else []
-        assert len(pairs) == head["pairs"]
-        assert len(body) <= RESULT_BYTES or len(pairs) <= 1
-        answer.pairs += pairs
-        # The last part of a get with an overflow value has no bytes.
-        answer.value = b"" if pairs or head["status"] != STATUS_FOUND else answer.value + body
+        assert len(body) <= RESULT_BYTES or head["pairs"] <= 1
+        answer = self.answers.setdefault(head["slot"], Answer(head["status"]))
+        answer.add(head["status"], head["more"], head["pair_version"], head["pairs"], body)
 
 
 def unpack_pairs(body: bytes):

@@ -228,6 +228,8 @@ module request_manager
     event_if(slot_valid && slot_ready, EventBegun, slot, '0, window_newest_o + 64'd1)
   };
 
+  `ASSERT(IdleHasSentAllCompletions, !idle_o || !completion_valid_o)
+
 endmodule
 
 `default_nettype wire

@@ -44,7 +44,7 @@ pub struct Completion<'a> {
     /// Number of pairs of a scan in this completion.
     pub pair_count: usize,
     /// The value of a get, or the pairs of a scan.
-    pub(crate) body: &'a [u8],
+    body: &'a [u8],
 }
 
 /// Bytes that are not completions.

@@ -55,19 +55,15 @@ mod tests {
     const IDENTIFIER: u64 = 7;
 
     fn part(value: &[u8], status: Status, continued: bool) -> Vec<u8> {
-        let part = Completion {
-            identifier: IDENTIFIER,
-            status,
-            read_version: 5,
-            pair_version: 3,
-            continued,
-            more: false,
-            pair_count: 0,
-            body: value,
-        };
-        let mut completions = Completions::default();
-        completions.push_part(&part, IDENTIFIER, continued, false);
-        completions.bytes().to_vec()
+        let (mut whole, mut part) = (Completions::default(), Completions::default());
+        match status {
+            Status::Found => whole.push_get(IDENTIFIER, 5, Some((value, 3))),
+            Status::Absent => whole.push_get(IDENTIFIER, 5, None),
+            _ => whole.push_rejection(IDENTIFIER, status),
+        }
+        let (completion, _) = parse(whole.bytes()).expect("a completion");
+        part.push_part(&completion, IDENTIFIER, continued, false);
+        part.bytes().to_vec()
     }
 
     #[test]
