@@ -25,12 +25,12 @@ use honeycomb_memory::{BusAddress, Memory, MemoryError, Retired};
 use crate::form::class_bytes;
 use crate::page_map::{PAGE_UNITS, PageMap};
 
-/// Number of slabs that move between a cache and the pool at once.
-const GROUP: usize = 32;
+/// Number of slabs that move between a cache and the pool at once. Models need few steps.
+const GROUP: usize = if cfg!(loom) { 1 } else { 32 };
 /// A cache with more free slabs of a class returns a group.
 const CACHE_MAX: usize = 2 * GROUP;
 /// Number of caches.
-const CACHES: usize = 16;
+const CACHES: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// The slabs of a table.
 #[derive(Debug)]
@@ -307,8 +307,8 @@ const _: () = assert!(PAGE_UNITS as usize * SLAB_UNIT_BYTES == TABLE_PAGE_BYTES)
 
 #[cfg(all(test, loom))]
 mod models {
-    use honeycomb_memory::SequenceLock;
     use honeycomb_memory::sync::{Arc, AtomicU32, AtomicU64, thread};
+    use honeycomb_memory::{MemoryConfig, SequenceLock};
 
     use super::*;
 
@@ -365,6 +365,78 @@ mod models {
             });
             assert!(shared.read_first().is_none_or(|value| value == 1), "a value of another key");
             writers.into_iter().for_each(|writer| writer.join().unwrap());
+        });
+    }
+
+    /// A page of slabs, and which of its units have an owner. Locks decide here, so the owners need no atomics
+    /// of loom.
+    struct Pages {
+        memory: Memory,
+        slabs: Slabs,
+        owners: std::sync::Mutex<BTreeSet<u32>>,
+    }
+
+    impl Pages {
+        fn new() -> Self {
+            let arena_bytes = 2 * TABLE_PAGE_BYTES;
+            let config = MemoryConfig { arena_bytes, huge_pages: false, ..Default::default() };
+            let memory = Memory::new(config).unwrap();
+            Self { memory, slabs: Slabs::new(), owners: std::sync::Mutex::default() }
+        }
+
+        /// Allocates slabs of a class and frees them. With more than the cache keeps, groups move both ways.
+        fn use_slabs(&self, class: usize, count: usize) {
+            let slabs: Vec<_> =
+                (0..count).map(|_| self.slabs.allocate(&self.memory, class).unwrap()).collect();
+            for slab in &slabs {
+                for unit in *slab..slab + (1 << class) {
+                    assert!(self.owners.lock().unwrap().insert(unit), "unit {unit} has two owners");
+                }
+            }
+            for slab in slabs {
+                self.owners.lock().unwrap().retain(|unit| !(slab..slab + (1 << class)).contains(unit));
+                self.slabs.free(&self.memory, class, slab);
+            }
+        }
+
+        /// Whether all slabs were given back and merged to a page, which was given back as well.
+        fn is_complete(&self) -> bool {
+            self.slabs.flush(&self.memory);
+            self.slabs.usage() == SlabUsage::default()
+        }
+    }
+
+    fn check(uses: impl Fn(&Pages) + Copy + Send + Sync + 'static) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let pages = Arc::new(Pages::new());
+            let other = {
+                let pages = pages.clone();
+                thread::spawn(move || pages.use_slabs(0, CACHE_MAX + 1))
+            };
+            uses(&pages);
+            other.join().unwrap();
+            assert!(pages.is_complete(), "slabs were lost");
+        });
+    }
+
+    #[test]
+    fn loom_groups_of_slabs_have_one_owner() {
+        check(|pages| pages.use_slabs(1, CACHE_MAX + 1));
+    }
+
+    #[test]
+    fn loom_a_flush_loses_no_slab() {
+        check(|pages| pages.slabs.flush(&pages.memory));
+    }
+
+    #[test]
+    fn loom_maintenance_loses_no_slab() {
+        check(|pages| {
+            (0..CACHES + 2).for_each(|_| {
+                pages.slabs.maintain(&pages.memory, 1);
+            });
         });
     }
 }
