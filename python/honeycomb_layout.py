@@ -1882,17 +1882,18 @@ class ControlSwitches(_Record):
 class ControlStatus(_Record):
     """The state of an accelerator; an error is set until reset.
 
-    +---------+------+--------------+
-    | 63:2    | 1    | 0            |
-    | padding | idle | table_failed |
-    +---------+------+--------------+
+    +---------+----------------+------+--------------+
+    | 63:3    | 2              | 1    | 0            |
+    | padding | host_timed_out | idle | table_failed |
+    +---------+----------------+------+--------------+
     """
 
     SIZE: ClassVar[int] = 8
     FIELDS: ClassVar[dict[str, Field]] = {
         "table_failed": Field(0, 1, None, 0x1),
         "idle": Field(1, 1, None, 0x1),
-        "padding": Field(2, 62, None, 0x0),
+        "host_timed_out": Field(2, 1, None, 0x1),
+        "padding": Field(3, 61, None, 0x0),
     }
 
     # On-board memory has rejected a write of the page table: every read of an existing table ends with
@@ -1900,6 +1901,8 @@ class ControlStatus(_Record):
     table_failed: int = 0
     # No packet of requests has begun, and all completions were sent; final while drain is set.
     idle: int = 0
+    # Host memory has not answered a read in time: every read of it ends with the status fault.
+    host_timed_out: int = 0
     # Zero.
     padding: int = 0
 

@@ -2,8 +2,9 @@
 that wait for the disk, restarts, and requests beside a snapshot.
 
 `redis-benchmark` sends the same requests to both servers. Repetitions of all cases alternate, and the tables
-show medians and ratios: to the same server without a log, and of Honeycomb to Redis. Requests beside a
-snapshot have a fixed rate, half of the lowest capacity, as in `latency`.
+show medians and ratios: to the same server without a log, and of Honeycomb to Redis. The processor time of a
+server a request shows its cost where the client limits the rate. Writes beside gets, and requests beside a
+snapshot, have a fixed rate, the latter half of the lowest capacity, as in `latency`.
 
     python -m honeycomb_clients.durability --honeycomb target/release/honeycomb --dir out/durability
 """
@@ -32,8 +33,11 @@ KEYS = 100_000
 VALUE_BYTES = 16
 # Requests of one measurement, by policy and pipeline. Waiting for the disk takes longer.
 REQUESTS = {"none": {1: 60_000, 16: 400_000, 128: 800_000}, "always": {1: 8_000, 16: 60_000, 128: 200_000}}
+KINDS = ["honeycomb", "redis"]
 POLICIES = ["none", "everysec", "always"]
 PIPELINES = [1, 16, 128]
+# Sets a second beside gets.
+PACED_SETS = 2_000
 
 
 class Server:
@@ -79,6 +83,11 @@ class Server:
         row = next(csv.DictReader(io.StringIO(output)))
         return float(row["rps"]), float(row["p99_latency_ms"])
 
+    def processor_seconds(self):
+        """Returns the processor time of all threads, also of those that have ended."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self, kill=False):
         self.process.kill() if kill else self.process.terminate()
         self.process.wait(timeout=120)
@@ -98,48 +107,76 @@ def serving(kind, policy, root, honeycomb, options=()):
 
 def writes(arguments):
     """SET at each pipeline with each policy."""
-    rates = {}
-    for _ in range(arguments.repetitions):
-        for kind in ["honeycomb", "redis"]:
-            for policy in POLICIES:
-                with serving(kind, policy, arguments.dir, arguments.honeycomb) as server:
-                    for pipeline in PIPELINES:
-                        counts = REQUESTS["always" if policy == "always" else "none"]
-                        requests = max(int(counts[pipeline] * arguments.scale), CONNECTIONS)
-                        rate, _ = server.benchmark("set", requests, pipeline)
-                        rates.setdefault((kind, policy, pipeline), []).append(rate)
-    medians = {case: statistics.median(found) for case, found in rates.items()}
-    print("| pipeline | policy | Honeycomb, of none | Redis, of none | Honeycomb to Redis | spread |")
-    print("|---|---|---|---|---|---|")
-    for pipeline in PIPELINES:
-        for policy in POLICIES:
-            own, other = (medians[kind, policy, pipeline] for kind in ["honeycomb", "redis"])
-            bases = [medians[kind, "none", pipeline] for kind in ["honeycomb", "redis"]]
-            found = rates["honeycomb", policy, pipeline]
-            spread = (max(found) - min(found)) / own
-            shares = f"{own / bases[0]:.2f} | {other / bases[1]:.2f} | {own / other:.2f} | {spread:.0%}"
-            print(f"| {pipeline} | {policy} | {shares} |")
+    rates, seconds = {}, {}
+    for _, kind, policy in itertools.product(range(arguments.repetitions), KINDS, POLICIES):
+        with serving(kind, policy, arguments.dir, arguments.honeycomb) as server:
+            for pipeline in PIPELINES:
+                counts = REQUESTS["always" if policy == "always" else "none"]
+                count = max(int(counts[pipeline] * arguments.scale), CONNECTIONS)
+                began = server.processor_seconds()
+                rate, _ = server.benchmark("set", count, pipeline)
+                rates.setdefault((kind, policy, pipeline), []).append(rate)
+                used = (server.processor_seconds() - began) / count
+                seconds.setdefault((kind, policy, pipeline), []).append(used)
+    print_writes(rates, seconds)
+
+
+def print_writes(rates, seconds):
+    """Prints ratios of medians, by pipeline and policy."""
+    rate, used = ({case: statistics.median(all_) for case, all_ in found.items()} for found in (rates, seconds))
+    print("| pipeline | policy | Honeycomb, of none | Redis, of none | to Redis | spread | processor time |")
+    print("|---|---|---|---|---|---|---|")
+    for pipeline, policy in itertools.product(PIPELINES, POLICIES):
+        own, other = ((kind, policy, pipeline) for kind in KINDS)
+        of_none = [rate[case] / rate[case[0], "none", pipeline] for case in (own, other)]
+        spread = (max(rates[own]) - min(rates[own])) / rate[own]
+        time_ratio = used[own] / used[other] if used[other] else float("nan")
+        shares = f"{of_none[0]:.2f} | {of_none[1]:.2f} | {rate[own] / rate[other]:.2f} | {spread:.0%}"
+        print(f"| {pipeline} | {policy} | {shares} | {time_ratio:.2f} |")
+
+
+@contextlib.contextmanager
+def paced_sets(server):
+    """Sends sets at a fixed rate on all connections meanwhile. Yields a function that returns their
+    number."""
+    exchange, ended = list(requests.sets(range(4096))), threading.Event()
+    rounds = []
+    with contextlib.ExitStack() as stack:
+        address = ("127.0.0.1", server.port)
+        connections = [
+            stack.enter_context(socket.create_connection(address, timeout=60)) for _ in range(CONNECTIONS)
+        ]
+
+        def send():
+            while not ended.is_set():
+                rounds.append(len(latency.Paced(connections, exchange, PACED_SETS, 0.1).run()))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            yield lambda: sum(rounds)
+        finally:
+            ended.set()
+            thread.join()
 
 
 def reads_beside_writes(arguments):
-    """The rate of gets beside writes under `always`, and beside the same writes without a log."""
-    found = {}
-    for _ in range(arguments.repetitions):
-        for policy in ["none", "always"]:
-            with serving("honeycomb", policy, arguments.dir, arguments.honeycomb) as server:
-                server.benchmark("set", KEYS, 128)
-                command = ["redis-benchmark", "-p", str(server.port), "-c", "10", "-n", "100000000"]
-                command += ["-r", str(KEYS), "-d", str(VALUE_BYTES), "-t", "set", "-q"]
-                beside = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                try:
-                    requests = max(int(20_000 * arguments.scale), CONNECTIONS)
-                    rate, _ = server.benchmark("get", requests, 1, connections=10)
-                finally:
-                    beside.kill()
-                    beside.wait()
-                found.setdefault(policy, []).append(rate)
-    medians = {policy: statistics.median(rates) for policy, rates in found.items()}
-    print(f"gets beside writes: always to none {medians['always'] / medians['none']:.2f}")
+    """The rate of gets beside sets of a fixed rate under `always`, and beside the same without a log."""
+    rates, paces = {}, {}
+    for _, policy in itertools.product(range(arguments.repetitions), ["none", "always"]):
+        with serving("honeycomb", policy, arguments.dir, arguments.honeycomb) as server:
+            server.benchmark("set", KEYS, 128)
+            with paced_sets(server) as sets:
+                began = time.perf_counter()
+                rate, _ = server.benchmark("get", max(int(200_000 * arguments.scale), CONNECTIONS), 1)
+                paces.setdefault(policy, []).append(sets() / (time.perf_counter() - began))
+            rates.setdefault(policy, []).append(rate)
+    medians = {policy: statistics.median(found) for policy, found in rates.items()}
+    spread = (max(rates["always"]) - min(rates["always"])) / medians["always"]
+    print("| sets a second | gets beside them: always to none | spread |")
+    print("|---|---|---|")
+    pace = " and ".join(f"{statistics.median(found):.0f}" for found in paces.values())
+    print(f"| {pace} | {medians['always'] / medians['none']:.2f} | {spread:.0%} |")
 
 
 def restarts(arguments):
@@ -147,7 +184,7 @@ def restarts(arguments):
     pairs = arguments.pairs
     found = {}
     for _ in range(arguments.repetitions):
-        for kind in ["honeycomb", "redis"]:
+        for kind in KINDS:
             for source in ["checkpoint", "log"]:
                 directory = pathlib.Path(tempfile.mkdtemp(dir=arguments.dir))
                 # Redis loads its log if it has one, so a checkpoint needs a server without.
@@ -168,7 +205,7 @@ def restarts(arguments):
     print(f"| restart of {pairs} sets from | Redis to Honeycomb, in time | spread |")
     print("|---|---|---|")
     for source in ["checkpoint", "log"]:
-        own, other = (statistics.median(found[kind, source]) for kind in ["honeycomb", "redis"])
+        own, other = (statistics.median(found[kind, source]) for kind in KINDS)
         spread = (max(found["honeycomb", source]) - min(found["honeycomb", source])) / own
         print(f"| {source} | {other / own:.2f} | {spread:.0%} |")
 
@@ -269,11 +306,12 @@ def snapshots(arguments):
         rate = min(latency.capacity(connections, exchange, seconds) for _, connections in opened.values()) / 2
         for _, (kind, place) in itertools.product(range(arguments.repetitions), opened.items()):
             found.setdefault(kind, []).append(beside_snapshot(*place, exchange, rate, seconds))
-    print(f"| beside a snapshot of {arguments.pairs} pairs, to before | p99 | memory |")
-    print("|---|---|---|")
+    print(f"| beside a snapshot of {arguments.pairs} pairs, to before | p99 | each p99 | memory |")
+    print("|---|---|---|---|")
     for kind, ratios in found.items():
-        times, used = map(statistics.median, zip(*ratios))
-        print(f"| {kind} | {times:.2f} | {used:.2f} |")
+        times, used = zip(*ratios)
+        each = ", ".join(f"{ratio:.2f}" for ratio in times)
+        print(f"| {kind} | {statistics.median(times):.2f} | {each} | {statistics.median(used):.2f} |")
 
 
 def main(words=None):

@@ -20,7 +20,7 @@ class Durability(unittest.TestCase):
         for pipeline in durability.PIPELINES:
             for policy in durability.POLICIES:
                 self.assertIn((f"| {pipeline}", policy), cases)
-        self.assertTrue(any(line.startswith("gets beside writes") for line in lines), lines)
+        self.assertTrue(any(line.startswith("| sets a second") for line in lines), lines)
         self.assertTrue(any(line.startswith("| checkpoint |") for line in lines), lines)
         self.assertTrue(any(line.startswith("| log |") for line in lines), lines)
         self.assertTrue(any(line.startswith("| redis |") for line in lines), lines)
