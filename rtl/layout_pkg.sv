@@ -1823,21 +1823,25 @@ package layout_pkg;
 
   // control_status: the state of an accelerator; an error is set until reset
   //
-  // +---------+------+--------------+
-  // | 63:2    | 1    | 0            |
-  // | padding | idle | table_failed |
-  // +---------+------+--------------+
+  // +---------+----------------+------+--------------+
+  // | 63:3    | 2              | 1    | 0            |
+  // | padding | host_timed_out | idle | table_failed |
+  // +---------+----------------+------+--------------+
   localparam int unsigned ControlStatusBits = 64;
   localparam int unsigned ControlStatusTableFailedShift = 0;
   localparam int unsigned ControlStatusTableFailedBits = 1;
   localparam int unsigned ControlStatusIdleShift = 1;
   localparam int unsigned ControlStatusIdleBits = 1;
-  localparam int unsigned ControlStatusPaddingShift = 2;
-  localparam int unsigned ControlStatusPaddingBits = 62;
+  localparam int unsigned ControlStatusHostTimedOutShift = 2;
+  localparam int unsigned ControlStatusHostTimedOutBits = 1;
+  localparam int unsigned ControlStatusPaddingShift = 3;
+  localparam int unsigned ControlStatusPaddingBits = 61;
 
   typedef struct packed {
     // zero
-    logic [61:0] padding;
+    logic [60:0] padding;
+    // host memory has not answered a read in time: every read of it ends with the status fault
+    logic host_timed_out;
     // no packet of requests has begun, and all completions were sent; final while drain is set
     logic idle;
     // on-board memory has rejected a write of the page table: every read of an existing table ends with

@@ -28,6 +28,8 @@ class Proof:
     breaks: list[tuple[str, str]]
     # The module has several clocks: a cycle is a step in which each clock may change.
     has_clocks: bool = False
+    # The memories of the module are so small that the solver is faster with registers.
+    has_small_memories: bool = False
 
     def about(self) -> str:
         unit = "steps of arbitrary clocks" if self.has_clocks else "cycles"
@@ -78,6 +80,15 @@ PROOFS = [
         ("if (ends) done_q[index_t'(oldest_q)] <= 1'b0;", ""),
         ("read_version_q <= read_version_i;", "read_version_q <= '0;"),
     ]),
+    Proof("read_timeouts", 20, 0, [
+        # A read begins old; the first visit ends it; a read ends twice; a read that began after the timeout, or
+        # any, stays in flight.
+        ("<= !begins_i;", "<= 1'b1;"),
+        ("visits && is_flying && old_q[tag_q]", "visits && is_flying"),
+        ("fails_o = timed_out_q && is_flying", "fails_o = timed_out_q"),
+        ("if (visits && is_flying", "if (pace_q == '0 && is_flying"),
+        ("(timed_out_q || (is_due && !begins_i))", "(is_due && !begins_i && !timed_out_q)"),
+    ], has_small_memories=True),
     Proof("key_buffers", 9, 0, [
         (".read_address_i(address_of(read.slot, read.upper, read.line))",
          ".read_address_i(address_of(read.slot, 1'b0, read.line))"),
@@ -103,6 +114,14 @@ PROOFS = [
         (".filled_i(filled),", ".filled_i(fills),"),
         (".failed_i(failed),", ".failed_i(1'b0),"),
         (") u_entries (", ") u_entries (.drop_valid_i(1'b0),"),
+    ]),
+    Proof("column_filler", 22, 0, [
+        # Lines are written below a reader; a mapping or an error does not void them; they are marked before
+        # they are acknowledged.
+        ("awaited_q <= awaited_q & reads_columns_i;", "awaited_q <= '0;"),
+        ("else if (map_valid_i && map_lid_i == lid_q) is_void_q <= 1'b1;", ""),
+        ("|| (written_i & written_error_i) != '0)", ")"),
+        ("Settle: if (open_q == '0)", "Settle: if (open_q <= column_count_t'(1))"),
     ]),
     Proof("descent_leaves", 9, 0, [
         # A place is free before its request is read; its request is replaced; a leaf has a newer result.
@@ -165,8 +184,9 @@ def is_proved(proof: Proof, folder: Path) -> bool:
     model, harness = folder / f"{module}.smt2", RTL / "formal" / f"prove_{module}.sv"
     packages = " ".join(map(str, PACKAGES))
     read = f"read_slang -I {RTL / 'common'} -y {folder} -y {RTL / 'formal'} --top prove_{module} {packages}"
-    clocks = "memory_map; clk2fflogic" if proof.has_clocks else "async2sync"
-    lower = f"prep -flatten -top prove_{module}; {clocks}; chformal -lower; dffunmap"
+    memories = "memory_map; " * (proof.has_clocks or proof.has_small_memories)
+    clocks = "clk2fflogic" if proof.has_clocks else "async2sync"
+    lower = f"prep -flatten -top prove_{module}; {memories}{clocks}; chformal -lower; dffunmap"
     write(f"{read} {harness}; {lower}; write_smt2 -wires {model}")
     is_safe = passes(["--presat", "-t", str(proof.cycles)], model)
     return is_safe and (not proof.induction or passes(["-i", "-t", str(proof.induction)], model))

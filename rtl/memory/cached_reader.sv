@@ -23,6 +23,8 @@ module cached_reader
   parameter int unsigned CacheEntryLines = 128,
   // see top_nodes
   parameter int unsigned NodesOnChip = 16,
+  // see host_reader
+  parameter int unsigned HostTimeoutBits = 22,
   // leaves whose columns are in on-board memory
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
@@ -67,6 +69,7 @@ module cached_reader
   output burst_line_t [Ports-1:0]              line_o,
 
   // see host_reader
+  output logic               host_timed_out_o,
   output axi_read_request_t  host_o,
   input  axi_read_response_t host_i,
 
@@ -236,7 +239,7 @@ module cached_reader
     .Channels(Channels)
   ) u_load_balancer (
     .clk_i, .rst_i, .balance_i,
-    .host_begins_i(host_valid && host_ready ? host_lines : '0),
+    .host_begins_i(host_valid && host_ready && !host_timed_out_o ? host_lines : '0),
     .host_line_i(host_i.rvalid),
     .dram_begins_i(hit_valid_o && hit_ready_i ? hit_lines_o : '0),
     .dram_line_i(hit_beat_i), .redirects_o(redirects)
@@ -261,11 +264,13 @@ module cached_reader
   );
 
   host_reader #(
-    .TagBits(TagBits)
+    .TagBits(TagBits),
+    .TimeoutBits(HostTimeoutBits)
   ) u_host_reader (
     .burst_valid_i(host_valid), .burst_ready_o(host_ready),
     .burst_address_i(host_address), .burst_lines_i(host_lines), .burst_tag_i(host_tag),
     .line_valid_o(host_line_valid), .line_tag_o(host_line_tag), .line_o(host_line),
+    .timed_out_o(host_timed_out_o),
     .*
   );
 

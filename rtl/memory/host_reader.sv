@@ -1,6 +1,7 @@
 // Reads the bursts of all ports from host memory over AXI4. The id is the tag of a burst. A tag has at most
 // one read in flight, and its port has room for the lines, so the reader always accepts them. A read that
-// fails ends with an error when its last beat has arrived.
+// fails ends with an error when its last beat has arrived. After a read without an answer, all reads fail: see
+// read_timeouts.
 
 `default_nettype none
 
@@ -11,7 +12,9 @@ module host_reader
   import axi_pkg::*;
   import memory_pkg::*;
 #(
-  parameter int unsigned TagBits = 3
+  parameter int unsigned TagBits = 3,
+  // see read_timeouts; 2**22 cycles are 19 ms at 220 MHz, within the range that PCIe recommends
+  parameter int unsigned TimeoutBits = 22
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -26,6 +29,9 @@ module host_reader
   output logic [TagBits-1:0] line_tag_o,
   output burst_line_t        line_o,
 
+  // a read has timed out: every read fails until reset
+  output logic timed_out_o,
+
   output axi_read_request_t host_o,
   // verilator lint_off UNUSEDSIGNAL
   input axi_read_response_t host_i
@@ -39,13 +45,13 @@ module host_reader
   } read_t;
 
   read_t read;
-  logic read_valid, reads_ready, flags_ready;
+  logic read_valid, reads_ready, flags_ready, timeouts_ready, is_ready, begins;
   skid_buffer #(
     .T(read_t)
   ) u_reads (
     .clk_i,
     .rst_i,
-    .in_valid_i(burst_valid_i && flags_ready),
+    .in_valid_i(burst_valid_i && is_ready && !timed_out_o),
     .in_ready_o(reads_ready),
     .in_i({burst_tag_i, burst_address_i, burst_lines_i}),
     .out_valid_o(read_valid),
@@ -53,7 +59,10 @@ module host_reader
     .out_o(read)
   );
 
-  assign burst_ready_o = reads_ready && flags_ready;
+  // After a timeout, host memory may also accept no read.
+  assign is_ready = flags_ready && timeouts_ready;
+  assign burst_ready_o = is_ready && (reads_ready || timed_out_o);
+  assign begins = burst_valid_i && burst_ready_o;
   assign host_o = '{
     arvalid: read_valid,
     arid: AxiIdBits'(read.tag),
@@ -64,8 +73,9 @@ module host_reader
     rready: 1'b1
   };
 
-  logic fails, discards;
-  logic [TagBits-1:0] tag;
+  logic answers, fails, discards, ends_late;
+  logic [TagBits-1:0] tag, late_tag;
+  assign answers = host_i.rvalid && !timed_out_o;
   assign tag = host_i.rid[TagBits-1:0];
 
   failed_bursts #(
@@ -74,12 +84,28 @@ module host_reader
     .clk_i,
     .rst_i,
     .ready_o(flags_ready),
-    .beat_i(host_i.rvalid),
+    .beat_i(answers),
     .tag_i(tag),
     .last_i(host_i.rlast),
     .error_i(host_i.rresp != AxiRespOkay),
     .fails_o(fails),
     .discards_o(discards)
+  );
+
+  read_timeouts #(
+    .TagBits(TagBits),
+    .PeriodBits(TimeoutBits)
+  ) u_read_timeouts (
+    .clk_i,
+    .rst_i,
+    .ready_o(timeouts_ready),
+    .begins_i(begins),
+    .begins_tag_i(burst_tag_i),
+    .ends_i(answers && host_i.rlast),
+    .ends_tag_i(tag),
+    .timed_out_o,
+    .fails_o(ends_late),
+    .fails_tag_o(late_tag)
   );
 
   // Lines are registered once.
@@ -89,27 +115,20 @@ module host_reader
 
   always_ff @(posedge clk_i) begin
     if (rst_i) valid_q <= 1'b0;
-    else valid_q <= host_i.rvalid && !discards;
-    tag_q <= tag;
-    line_q <= '{data: host_i.rdata, last: host_i.rlast, error: fails};
+    else valid_q <= ends_late || (answers && !discards);
+    tag_q <= timed_out_o ? late_tag : tag;
+    line_q <= '{
+      data: host_i.rdata,
+      last: host_i.rlast || timed_out_o,
+      error: fails || timed_out_o
+    };
   end
 
   assign line_valid_o = valid_q;
   assign line_tag_o = tag_q;
   assign line_o = line_q;
-  // Tags in flight.
-  logic [2**TagBits-1:0] flying_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      flying_q <= '0;
-    end else begin
-      if (burst_valid_i && burst_ready_o) flying_q[burst_tag_i] <= 1'b1;
-      if (host_i.rvalid && host_i.rlast) flying_q[tag] <= 1'b0;
-    end
-  end
 
-  `ASSERT(TagIsFree, !burst_valid_i || !flying_q[burst_tag_i])
-  `ASSERT(BeatWasRequested, !host_i.rvalid || (flying_q[tag] && host_i.rid == AxiIdBits'(tag)))
+  `ASSERT(BeatHasTag, !answers || host_i.rid == AxiIdBits'(tag))
   `ASSERT(StaysWithinPage, !host_o.arvalid
           || 32'(host_o.araddr[11:0]) + ((32'(host_o.arlen) + 32'd1) << LineIndexBits) <= PageBytes)
   `ASSERT_OFFER_STAYS(ReadStays, host_o.arvalid, host_i.arready, {host_o.arid, host_o.araddr, host_o.arlen})

@@ -31,6 +31,8 @@ module memory_system
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
+  // see host_reader
+  parameter int unsigned HostTimeoutBits = 22,
   // the clients, and the filler of columns
   localparam int unsigned Readers = ClientCount + 1,
   localparam int unsigned Units = NodeUnits + LeafUnits,
@@ -64,6 +66,8 @@ module memory_system
   input  bus_address_t map_address_i,
   // On-board memory has rejected a write of the page table: reads by LID fail until reset.
   output logic         table_failed_o,
+  // see host_reader
+  output logic         host_timed_out_o,
 
   // Switches: cache interior nodes in on-board memory, in 2**cache_halvings_i times fewer sets; read some
   // cached nodes from host memory, see load_balancer; keep levels on chip, see top_nodes; keep columns of
@@ -168,6 +172,7 @@ module memory_system
     .CacheSets(CacheSets),
     .CacheWays(CacheWays),
     .CacheEntryLines(CacheEntryLines),
+    .HostTimeoutBits(HostTimeoutBits),
     .LidCount(LidCount),
     .Channels(Channels)
   ) u_cached_reader (

@@ -16,6 +16,8 @@ from streams import end_of_reset
 LINE = 64
 PAGE = 4096
 OKAY, SLAVE_ERROR = 0, 2
+# A number of cycles that no test has.
+NEVER = 10**9
 REQUESTS = {kind: record(f"axi_{kind}_request_t") for kind in ("read", "write")}
 RESPONSES = {kind: record(f"axi_{kind}_response_t") for kind in ("read", "write")}
 
@@ -97,11 +99,12 @@ class AxiPort:
 
 class HostMemory:
     """AXI4, read only. Beats of different ids arrive in any order, beats of one id in order. `errors` is
-    the share of beats with an error; a read with errors still has all its beats."""
+    the share of beats with an error; a read with errors still has all its beats. `silence` is the share of
+    reads that get no answer before `break_silence`."""
 
     def __init__(self, dut, line, stall=0.0, latency=20, errors=0.0):
         self.dut, self.line, self.stall = dut, line, stall
-        self.latency, self.errors = latency, errors
+        self.latency, self.errors, self.silence = latency, errors, 0.0
         self.port = AxiPort(dut, "m_axi_host", {"read": "host"})
         # id to Beats; the reads, for tests
         self.in_flight, self.reads = {}, []
@@ -123,7 +126,14 @@ class HostMemory:
     def take(self, identifier: int, address: int, lines: int):
         assert identifier not in self.in_flight, f"id {identifier} is already in flight"
         self.reads.append((address, lines * LINE))
-        self.in_flight[identifier] = Beats(self.line, address, lines, self.latency)
+        beats = self.in_flight[identifier] = Beats(self.line, address, lines, self.latency)
+        if random.random() < self.silence:
+            beats.wait = NEVER
+
+    def break_silence(self):
+        """Answers the reads of the silence from now on."""
+        for beats in self.in_flight.values():
+            beats.wait = min(beats.wait, self.latency)
 
     async def return_beats(self):
         await end_of_reset(self.dut)

@@ -176,11 +176,12 @@ async def every_request_fails_after_a_mapping_that_memory_rejects(dut):
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.3], switches=[0, 27])
+@cocotb.parametrize(stall=[0.0, 0.3, 0.95], switches=[0, 27])
 async def drains(dut, stall, switches):
     """While it drains, requests in flight complete and none begins. An idle accelerator has sent everything,
-    and continues later."""
-    bench = ModelBench(dut, "tiny", stall)
+    also if the receiver takes a beat after long waits, and continues later."""
+    bench = ModelBench(dut, "tiny", min(stall, 0.3))
+    bench.streams.stall = stall
     await bench.start(switches)
     bench.send(150)
     interrupted = 0
@@ -200,5 +201,20 @@ async def drains(dut, stall, switches):
     assert bench.compare() == 0 and interrupted > 3
 
 
+@cocotb.test()
+async def every_request_ends_although_host_memory_does_not_answer(dut):
+    bench = ModelBench(dut, "tiny", 0.3)
+    await bench.start(7)
+    await bench.check(20)
+    assert not (await bench.status()).host_timed_out
+    bench.host.silence = 0.05
+    assert await bench.check(100, may_fail=True) > 0
+    assert (await bench.status()).host_timed_out
+    bench.host.silence = 0.0
+    bench.host.break_silence()
+    assert await bench.check(40, may_fail=True) > 0
+
+
 def test_accelerator_top():
-    simulate("accelerator_top", seeds=(1,), SlotCount=16, SearchUnits=2, ScanUnits=2, LidCount=LIDS)
+    parameters = {"SlotCount": 16, "SearchUnits": 2, "ScanUnits": 2, "LidCount": LIDS}
+    simulate("accelerator_top", seeds=(1,), HostTimeoutBits=14, **parameters)

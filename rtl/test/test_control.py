@@ -57,7 +57,8 @@ class Bus:
 
 async def begin(dut, stall: float) -> Bus:
     bus = Bus(dut, stall)
-    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0, table_failed_i=0, idle_i=0)
+    await start(dut, window_oldest_i=0, window_newest_i=0, counters_i=0, table_failed_i=0, host_timed_out_i=0,
+                idle_i=0)
     return bus
 
 
@@ -148,9 +149,11 @@ async def a_mapping_that_is_not_in_force_is_rejected(dut):
 @cocotb.test()
 async def the_status_is_that_of_now(dut):
     bus = await begin(dut, 0.0)
-    for idle in (1, 0, 1):
-        dut.idle_i.value = idle
-        assert layout.ControlStatus.from_int(await bus.read("status")) == layout.ControlStatus(idle=idle)
+    for name in ("idle", "host_timed_out"):
+        for value in (1, 0):
+            getattr(dut, f"{name}_i").value = value
+            expected = layout.ControlStatus(**{name: value})
+            assert layout.ControlStatus.from_int(await bus.read("status")) == expected
 
 
 @cocotb.test()

@@ -21,7 +21,7 @@ PARTS = {
         "slot_lines", "slot_reads", "slot_requests", "slot_states", "slot_turns",
         "stored_lines", "value_finder", "value_reader",
     ],
-    "host_reader": ["failed_bursts"],
+    "host_reader": ["failed_bursts", "read_timeouts"],
     "log_sorter": ["sorted_log"],
     "window_ram": ["line_pairs", "window_cutter"],
     "memory_system": ["client_ports", "line_writes", "memory_counters"],

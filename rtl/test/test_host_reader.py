@@ -10,7 +10,8 @@ from runner import simulate
 from streams import STALLS, Source, end_of_reset, start
 
 LINE = record("burst_line_t")
-BANKS = 2
+# Longer than the longest read of a test takes when each beat is stalled nine of ten times.
+TIMEOUT_BITS = 14
 
 
 def line(address: int) -> int:
@@ -24,13 +25,14 @@ class Lines:
     def __init__(self, dut):
         self.dut = dut
         # tag to its remaining lines
-        self.expected, self.failed = {}, 0
+        self.expected, self.failed, self.begun = {}, 0, 0
         cocotb.start_soon(self.run())
 
-    def burst(self, tag: int) -> dict:
+    def burst(self, tag: int, lines_max: int = 64) -> dict:
         """Returns a burst for a free tag as values of the ports."""
-        lines = random.randint(1, 64)
+        lines = random.randint(1, lines_max)
         address = 4096 * random.getrandbits(20) + 64 * random.randint(0, 64 - lines)
+        self.begun += 1
         self.expected[tag] = [line(address + 64 * at) for at in range(lines)]
         return {"burst_address_i": address, "burst_lines_i": lines, "burst_tag_i": tag}
 
@@ -82,6 +84,52 @@ async def no_burst_begins_before_flags_are_cleared(dut):
     assert waited >= 2 ** int(dut.TagBits.value) - 1
 
 
+async def any_bursts(dut, lines: Lines, source: Source, count: int, lines_max: int = 64):
+    """Begins bursts with free tags, and waits until all have ended."""
+    for _ in range(count):
+        free = [tag for tag in range(2 ** int(dut.TagBits.value)) if tag not in lines.expected]
+        if free:
+            source.put(lines.burst(random.choice(free), lines_max))
+        await RisingEdge(dut.clk_i)
+    while lines.expected:
+        await RisingEdge(dut.clk_i)
+
+
+@cocotb.test()
+async def all_reads_fail_after_one_without_an_answer(dut):
+    """The others succeed until then. Later reads fail whether or not memory accepts reads, and answers that
+    come late are not used."""
+    memory, lines, source = HostMemory(dut, line), Lines(dut), Source(dut, "burst")
+    await start(dut)
+    await any_bursts(dut, lines, source, 20)
+    succeeded = lines.begun
+    memory.silence = 1.0
+    source.put(lines.burst(0))
+    while not memory.in_flight:
+        await RisingEdge(dut.clk_i)
+    memory.silence, waited = 0.0, 0
+    while lines.expected:
+        await RisingEdge(dut.clk_i)
+        waited += 1
+    assert 2**TIMEOUT_BITS <= waited <= 2 * 2**TIMEOUT_BITS + 100
+    assert dut.timed_out_o.value == 1 and lines.failed == 1
+    memory.break_silence()
+    await any_bursts(dut, lines, source, 20)
+    memory.stall = 1.0
+    await any_bursts(dut, lines, source, 20)
+    assert lines.failed == lines.begun - succeeded
+
+
+@cocotb.test()
+async def reads_with_answers_do_not_time_out(dut):
+    """Also if a read with a tag is in flight at each visit: it is another one."""
+    HostMemory(dut, line, latency=4)
+    lines, source = Lines(dut), Source(dut, "burst")
+    await start(dut)
+    await any_bursts(dut, lines, source, 3 * 2**TIMEOUT_BITS, lines_max=2)
+    assert dut.timed_out_o.value == 0 and lines.failed == 0
+
+
 def test_host_reader():
     for bits in (1, 4):
-        simulate("host_reader", TagBits=bits)
+        simulate("host_reader", TagBits=bits, TimeoutBits=TIMEOUT_BITS)

@@ -18,6 +18,7 @@ module accelerator
   parameter int unsigned LidCount = 65536,
   parameter int unsigned KeptLids = 1024,
   parameter int unsigned DramAddressBits = 34,
+  parameter int unsigned HostTimeoutBits = 22,
   parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory: a power of two
   parameter int unsigned Channels = 2,
@@ -98,7 +99,7 @@ module accelerator
   logic cache, leaf_columns, drain, idle;
   balance_t balance;
   logic [1:0] levels_on_chip;
-  logic root_valid, root_ready, map_valid, map_ready, table_failed;
+  logic root_valid, root_ready, map_valid, map_ready, table_failed, host_timed_out;
   logic [15:0] root_table;
   lid_t root, map_lid;
   bus_address_t map_address;
@@ -169,6 +170,7 @@ module accelerator
     .map_lid_o(map_lid),
     .map_address_o(map_address),
     .table_failed_i(table_failed),
+    .host_timed_out_i(host_timed_out),
     .idle_i(idle),
     .window_oldest_i(window_oldest_o),
     .window_newest_i(window_newest_o),
@@ -236,7 +238,8 @@ module accelerator
     .LidCount(LidCount),
     .KeptLids(KeptLids),
     .Channels(Channels),
-    .DramAddressBits(DramAddressBits)
+    .DramAddressBits(DramAddressBits),
+    .HostTimeoutBits(HostTimeoutBits)
   ) u_memory_system (
     .clk_i,
     .rst_i,
@@ -256,6 +259,7 @@ module accelerator
     .map_lid_i(map_lid),
     .map_address_i(map_address),
     .table_failed_o(table_failed),
+    .host_timed_out_o(host_timed_out),
     .cache_i(cache),
     .cache_halvings_i(cache_halvings),
     .balance_i(balance),

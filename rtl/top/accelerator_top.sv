@@ -25,6 +25,8 @@ module accelerator_top
   parameter int unsigned KeptLids = 1024,
   // bytes of each channel of on-board memory, as a power of two
   parameter int unsigned DramAddressBits = 34,
+  // A read of host memory times out after 2**HostTimeoutBits to twice as many cycles.
+  parameter int unsigned HostTimeoutBits = 22,
   // whether events_o reports events, for simulations
   parameter bit ReportsEvents = 1'b0,
   // channels of on-board memory; each has its own prefix
@@ -205,6 +207,7 @@ module accelerator_top
     .LidCount(LidCount),
     .KeptLids(KeptLids),
     .DramAddressBits(DramAddressBits),
+    .HostTimeoutBits(HostTimeoutBits),
     .ReportsEvents(ReportsEvents),
     .Channels(Channels)
   ) u_accelerator (

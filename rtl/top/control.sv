@@ -56,6 +56,8 @@ module control
   output lid_t         map_lid_o,
   output bus_address_t map_address_o,
   input  logic         table_failed_i,
+  // see host_reader
+  input  logic         host_timed_out_i,
 
   // see request_manager
   input logic idle_i,
@@ -198,6 +200,7 @@ module control
       Status: begin
         read_value = '0;
         read_value[ControlStatusTableFailedShift] = table_failed_i;
+        read_value[ControlStatusHostTimedOutShift] = host_timed_out_i;
         read_value[ControlStatusIdleShift] = idle_i;
       end
       default: begin

@@ -3111,10 +3111,10 @@ pub mod control_switches {
 /// The state of an accelerator; an error is set until reset.
 ///
 /// ```text
-/// +---------+------+--------------+
-/// | 63:2    | 1    | 0            |
-/// | padding | idle | table_failed |
-/// +---------+------+--------------+
+/// +---------+----------------+------+--------------+
+/// | 63:3    | 2              | 1    | 0            |
+/// | padding | host_timed_out | idle | table_failed |
+/// +---------+----------------+------+--------------+
 /// ```
 pub mod control_status {
     /// Bits of the whole.
@@ -3131,12 +3131,18 @@ pub mod control_status {
     pub const IDLE_BITS: u32 = 1;
     /// The largest `idle`: the mask after the shift.
     pub const IDLE_MASK: u64 = 0x1;
+    /// Lowest bit of `host_timed_out`.
+    pub const HOST_TIMED_OUT_SHIFT: u32 = 2;
+    /// Bits of `host_timed_out`.
+    pub const HOST_TIMED_OUT_BITS: u32 = 1;
+    /// The largest `host_timed_out`: the mask after the shift.
+    pub const HOST_TIMED_OUT_MASK: u64 = 0x1;
     /// Lowest bit of `padding`.
-    pub const PADDING_SHIFT: u32 = 2;
+    pub const PADDING_SHIFT: u32 = 3;
     /// Bits of `padding`.
-    pub const PADDING_BITS: u32 = 62;
+    pub const PADDING_BITS: u32 = 61;
     /// The largest `padding`: the mask after the shift.
-    pub const PADDING_MASK: u64 = 0x3fffffffffffffff;
+    pub const PADDING_MASK: u64 = 0x1fffffffffffffff;
 
     const _: () = {
         let end = 0;
@@ -3144,6 +3150,8 @@ pub mod control_status {
         let end = end + TABLE_FAILED_BITS;
         assert!(IDLE_SHIFT == end);
         let end = end + IDLE_BITS;
+        assert!(HOST_TIMED_OUT_SHIFT == end);
+        let end = end + HOST_TIMED_OUT_BITS;
         assert!(PADDING_SHIFT == end);
         let end = end + PADDING_BITS;
         assert!(BITS == end);
@@ -3172,6 +3180,18 @@ pub mod control_status {
     #[inline]
     pub const fn with_idle(word: u64, value: u64) -> u64 {
         super::replace(word, IDLE_SHIFT, IDLE_MASK, value)
+    }
+
+    /// Host memory has not answered a read in time: every read of it ends with the status fault.
+    #[inline]
+    pub const fn host_timed_out(word: u64) -> u64 {
+        super::extract(word, HOST_TIMED_OUT_SHIFT, HOST_TIMED_OUT_MASK)
+    }
+
+    /// `word` with another `host_timed_out`, which must not be wider than the field.
+    #[inline]
+    pub const fn with_host_timed_out(word: u64, value: u64) -> u64 {
+        super::replace(word, HOST_TIMED_OUT_SHIFT, HOST_TIMED_OUT_MASK, value)
     }
 
     /// Zero.

@@ -417,6 +417,7 @@ names! {
         control_status {
             table_failed, with_table_failed: TABLE_FAILED_SHIFT, TABLE_FAILED_BITS, TABLE_FAILED_MASK,
             idle, with_idle: IDLE_SHIFT, IDLE_BITS, IDLE_MASK,
+            host_timed_out, with_host_timed_out: HOST_TIMED_OUT_SHIFT, HOST_TIMED_OUT_BITS, HOST_TIMED_OUT_MASK,
             padding, with_padding: PADDING_SHIFT, PADDING_BITS, PADDING_MASK,
         }
         ocsm_flags {
