@@ -17,7 +17,7 @@ pub(crate) mod containers;
 mod dump;
 mod expiry;
 mod functions;
-mod info;
+pub(crate) mod info;
 mod keys;
 mod latency;
 mod lcs;

@@ -5,6 +5,7 @@ use honeycomb_store::Version;
 use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm};
 use crate::commands::categories::is_about_the_server;
+use crate::commands::info::counts_pairs;
 use crate::databases::Databases;
 use crate::failure::Failure;
 
@@ -20,8 +21,7 @@ pub(crate) fn needed_version(
     let reads_keys = matches!(command.form, CommandForm::Read(_) | CommandForm::Values(_));
     let keys = command.keys(arguments).filter(|_| reads_keys);
     let newest = keys.and_then(|keys| keys.iter().map(|key| databases.newest_write(number, key)).max());
-    let needs_none = || is_about_the_server(command) || is_configuration(command, arguments);
-    newest.or_else(|| needs_none().then_some(0))
+    newest.or_else(|| needs_none(command, arguments).then_some(0))
 }
 
 /// Returns the version that the reply of an executed command needs, as [`needed_version`] does. A command
@@ -38,9 +38,17 @@ pub(crate) fn needed_by_reply(
     }
 }
 
-/// Whether a command, which accepts its arguments, reads or writes parameters. `CONFIG SET appendfsync
+/// Whether the reply of a command, which accepts its arguments, depends on no pairs.
+fn needs_none(command: &Command, arguments: &Arguments<'_>) -> bool {
+    match command.name {
+        "info" => !counts_pairs(arguments),
+        "config" => is_configuration(arguments),
+        _ => is_about_the_server(command),
+    }
+}
+
+/// Whether a `CONFIG`, which accepts its arguments, reads or writes parameters. `CONFIG SET appendfsync
 /// always` does not count: its reply says that earlier writes are durable.
-fn is_configuration(command: &Command, arguments: &Arguments<'_>) -> bool {
-    let waits = || is(&arguments[1], "set") && arguments.iter().any(|argument| is(argument, "appendfsync"));
-    command.name == "config" && !waits()
+fn is_configuration(arguments: &Arguments<'_>) -> bool {
+    !(is(&arguments[1], "set") && arguments.iter().any(|argument| is(argument, "appendfsync")))
 }

@@ -268,6 +268,46 @@ fn a_get_waits_only_for_writes_to_its_keys() {
     running.server.stop().unwrap();
 }
 
+/// A count tells of a write as a get of its key does. Operators need the other sections of `INFO` while the
+/// disk hangs.
+#[test]
+fn replies_with_counts_of_pairs_wait_for_all_writes() {
+    let disk = GatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let _opened = OpenAtTheEnd(disk.clone());
+    let mut writer = Client::connect(&running);
+    dialogue(&mut writer, &[("SET a 1", "OK")]);
+    disk.close();
+    writer.send(&[b"SET", b"b", b"1"]);
+    assert!(is_silent(&mut writer));
+    let mut others = Client::connect(&running);
+    for sections in ["persistence", "server clients memory stats replication errorstats", "CPU none"] {
+        let reply = others.reply_text(&format!("INFO {sections}"));
+        assert!(reply.contains("# ") && !reply.contains("db0"), "{sections}: {reply}");
+    }
+    let counts = ["INFO", "INFO Keyspace", "INFO cpu unordered", "INFO default", "INFO all"];
+    let counts = counts.into_iter().chain([
+        "INFO everything",
+        "DBSIZE",
+        "MEMORY STATS",
+        "RI.COUNT - +",
+        "KEYS *",
+        "RANDOMKEY",
+    ]);
+    let mut waiting: Vec<_> = counts.map(|line| (line, Client::connect(&running))).collect();
+    for (line, client) in &mut waiting {
+        client.send(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+    }
+    for (line, client) in &mut waiting {
+        assert!(is_silent(client), "{line}");
+    }
+    disk.open_gate();
+    let replies: Vec<_> = waiting.iter_mut().map(|(_, client)| common::show(&client.receive())).collect();
+    assert!(replies[0].contains("db0:keys=2,"), "{}", replies[0]);
+    assert_eq!((replies[6].as_str(), replies[8].as_str()), ("2", "2"));
+    running.server.stop().unwrap();
+}
+
 /// Writes note their keys only under `always`, so a get after a change to it waits for all writes before.
 #[test]
 fn a_get_waits_for_writes_before_a_change_of_the_policy() {

@@ -59,7 +59,8 @@ fn replies_that_depend_on_lost_writes_are_errors() {
     );
     assert_eq!(client.reply_text("GET long").len(), 200_002);
     let refused = ["GET lost", "MGET durable lost", "STRLEN lost", "DBSIZE", "SCAN 0", "KEYS *", "RANDOMKEY"];
-    for line in refused.into_iter().chain(["RI.SCAN - +", "RI.COUNT - +", "RI.CHANGES - + 0"]) {
+    let refused = refused.into_iter().chain(["RI.SCAN - +", "RI.COUNT - +", "RI.CHANGES - + 0"]);
+    for line in refused.chain(["INFO", "INFO keyspace", "INFO everything", "MEMORY STATS"]) {
         let reply = client.reply_text(line);
         assert!(reply.starts_with("!MISCONF ") && reply.contains("appendfsync no"), "{line}: {reply}");
     }
@@ -68,6 +69,8 @@ fn replies_that_depend_on_lost_writes_are_errors() {
     assert!(
         client.reply_text("GET").contains("wrong number") && client.reply_text("NONE").contains("unknown")
     );
+    let state = client.reply_text("INFO server memory persistence stats");
+    assert!(state.contains("aof_last_write_status:err") && state.contains("used_memory:"), "{state}");
     dialogue(&mut client, &[("PING", "PONG"), ("CONFIG GET appendfsync", "['appendfsync' 'always']")]);
     dialogue(&mut client, &[("CONFIG SET timeout 0", "OK"), ("PUBLISH channel text", "0")]);
     // The administrator accepts what a restart takes back.

@@ -81,7 +81,6 @@ const ABOUT_THE_SERVER: &[&str] = &[
     "discard",
     "echo",
     "hello",
-    "info",
     "lastsave",
     "latency",
     "lolwut",
@@ -107,7 +106,6 @@ const ABOUT_THE_SERVER: &[&str] = &[
 ];
 
 /// Returns whether the replies of a command depend on no pairs, so that they wait for no write of the log.
-/// The counts of `INFO` may include writes that are not durable.
 pub(crate) fn is_about_the_server(command: &Command) -> bool {
     ABOUT_THE_SERVER.contains(&command.name)
 }

@@ -1,5 +1,7 @@
 //! `INFO`: state and statistics of the server, in the format of Redis. Fields about features that this server
 //! does not have, such as the append-only file, have the values that Redis reports when they are disabled.
+//! A reply with a section that counts pairs depends on all writes so far, as a scan does. The other sections
+//! describe the process and its log, so they are there even while nothing becomes durable.
 
 use std::fmt::Write;
 
@@ -32,6 +34,9 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 
 type Section = fn(&Context<'_>, &mut Lines) -> ();
 
+/// The sections that count pairs.
+const OF_PAIRS: [&str; 2] = ["Unordered", "Keyspace"];
+
 /// The sections, and whether the default output includes each.
 const SECTIONS: [(&str, bool, Section); 14] = [
     ("Server", true, server),
@@ -60,22 +65,33 @@ impl Lines {
 }
 
 fn info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let requested = arguments.from(1);
-    let is_requested = |name: &str| requested.iter().any(|section| is(section, name));
-    let everything = is_requested("all") || is_requested("everything");
-    let default = requested.is_empty() || is_requested("default");
     let mut text = String::new();
     context.flush_counts();
-    for (name, is_default, section) in SECTIONS {
-        if everything || default && is_default || is_requested(name) {
-            let mut lines = Lines(String::new());
-            section(context, &mut lines);
-            let gap = if text.is_empty() { "" } else { "\r\n" };
-            let _ = write!(text, "{gap}# {name}\r\n{}", lines.0);
-        }
+    for (name, section) in requested(arguments) {
+        let mut lines = Lines(String::new());
+        section(context, &mut lines);
+        let gap = if text.is_empty() { "" } else { "\r\n" };
+        let _ = write!(text, "{gap}# {name}\r\n{}", lines.0);
     }
     context.replies.verbatim(&text);
     Ok(())
+}
+
+/// Returns whether the reply to an `INFO` with these arguments counts pairs.
+pub(crate) fn counts_pairs(arguments: &Arguments<'_>) -> bool {
+    requested(arguments).any(|(name, _)| OF_PAIRS.contains(&name))
+}
+
+/// Returns the sections that a client requests, in their order.
+fn requested(arguments: &Arguments<'_>) -> impl Iterator<Item = (&'static str, Section)> {
+    let named = arguments.from(1);
+    let is_named = move |name: &str| named.iter().any(|section| is(section, name));
+    let everything = is_named("all") || is_named("everything");
+    let default = named.is_empty() || is_named("default");
+    let sections = SECTIONS.into_iter();
+    let requested =
+        sections.filter(move |&(name, is_default, _)| everything || default && is_default || is_named(name));
+    requested.map(|(name, _, section)| (name, section))
 }
 
 fn server(context: &Context<'_>, lines: &mut Lines) {
