@@ -575,7 +575,8 @@ WAL_TIME = 7
 # Kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered.
 WAL_CREATE_UNORDERED = 8
 
-# Kind: the key had this value before the next change, which is a change of the same key.
+# Kind: the key had this value before the next change, which is a change of the same key; with an
+# empty key: it was absent.
 WAL_OLD = 9
 
 # Kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it.

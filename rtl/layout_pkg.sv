@@ -505,7 +505,8 @@ package layout_pkg;
   // kind: as wal_create, for an unordered table; the value has its parameters, struct wal_unordered
   localparam int unsigned WalCreateUnordered = 8;
 
-  // kind: the key had this value before the next change, which is a change of the same key
+  // kind: the key had this value before the next change, which is a change of the same key; with an
+  // empty key: it was absent
   localparam int unsigned WalOld = 9;
 
   // kind: the identifier of a table, 8 bytes, and its name; the following pairs belong to it

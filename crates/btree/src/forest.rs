@@ -121,9 +121,9 @@ impl Forest {
         let _ = self.journal.set(journal);
     }
 
-    /// Whether the journal receives the values before changes.
+    /// Whether the journal receives the values before changes. The answer may change at any time.
     #[inline]
-    pub(crate) fn has_old_values(&self) -> bool {
+    pub fn has_old_values(&self) -> bool {
         self.journal().is_some_and(|journal| journal.has_old_values())
     }
 

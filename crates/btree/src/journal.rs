@@ -10,7 +10,8 @@ pub trait Journal: Send + Sync {
     /// before. The call delays all later versions, so it must not wait for a disk.
     fn append(&self, version: Version, changes: &mut Changes);
 
-    /// Whether changes of pairs have the values before them. The answer must not change.
+    /// Whether changes of pairs have the values before them. A transaction asks once, so an answer that
+    /// changes concerns transactions that begin later.
     fn has_old_values(&self) -> bool {
         false
     }

@@ -6,6 +6,7 @@ use crate::batch::{Answers, StationRun};
 use crate::built_in::update_words;
 use crate::error::Error;
 use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
+use crate::recorder::Before;
 use crate::station::{Group, Station};
 
 /// The state of a pair after the operations of its group.
@@ -30,6 +31,9 @@ impl StationRun<'_> {
         } else {
             (None, index.get(self.access, key, &mut answers.scratch.current).is_some())
         };
+        let needs_before = group.writes && index.recording.needs_values_before();
+        let value_before = if needs_before { answers.scratch.current.clone() } else { Vec::new() };
+        let before = Before::of(needs_before, existed, &value_before);
         let last = self.forward_members(group, existed, answers);
         match (chain, last) {
             (None, _) | (_, Last::Unchanged) | (Some((_, None)), Last::Absent) => {}
@@ -41,9 +45,9 @@ impl StationRun<'_> {
         match last {
             Last::Unchanged => {}
             Last::Absent if !existed => {}
-            Last::Absent => index.recording.record(key.bytes, Effect::Delete, &[]),
+            Last::Absent => index.recording.record(key.bytes, Effect::Delete, &[], before),
             Last::Changed => {
-                index.recording.record(key.bytes, Effect::Store(&answers.scratch.current), &[]);
+                index.recording.record(key.bytes, Effect::Store(&answers.scratch.current), &[], before);
             }
         }
         drop(guard);

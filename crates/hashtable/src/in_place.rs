@@ -15,6 +15,7 @@ use crate::hash::HashedKey;
 use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, decide};
 use crate::read::{First, Next, Pending, Step, append_inline, begin_beyond};
+use crate::recorder::Before;
 use crate::slab_words::Match;
 
 /// A value in its place.
@@ -224,19 +225,22 @@ impl Index {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Outcome> {
-        if let Operation::Put(value) | Operation::Update(value) = operation {
+        let needs_before = self.recording.needs_values_before();
+        if let Operation::Put(value) | Operation::Update(value) = operation
+            && !needs_before
+        {
             // The commonest writes, which do not depend on the value that they replace.
             if value.len() != place.length() {
                 return None;
             }
             let _guard = lock.lock_if_unchanged(number)?;
             place.replace(value);
-            self.recording.record(key.bytes, Effect::Store(value), value);
+            self.recording.record(key.bytes, Effect::Store(value), value, Before::Unknown);
             return Some(Outcome::Updated);
         }
         let Scratch { current, computed } = scratch;
         current.clear();
-        if operation.needs_value() {
+        if needs_before || operation.needs_value() {
             place.append(current);
         }
         let _guard = lock.lock_if_unchanged(number)?;
@@ -252,7 +256,7 @@ impl Index {
             }
         };
         place.replace(value);
-        self.recording.record(key.bytes, effect, value);
+        self.recording.record(key.bytes, effect, value, Before::of(needs_before, true, current));
         Some(outcome)
     }
 }

@@ -60,7 +60,7 @@ pub use functions::{Bits, FIRST_REGISTERED, Functions, Predicate, Update};
 pub use get_each::Value;
 pub use locked_keys::LockedKeys;
 pub use operation::{Operation, Outcome, Request, Span};
-pub use recorder::Recorder;
+pub use recorder::{Before, Recorder};
 pub use slabs::SlabUsage;
 pub use table::{Session, Table, TableStatistics};
 pub use verify::Census;

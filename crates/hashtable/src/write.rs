@@ -13,6 +13,7 @@ use crate::index::Index;
 use crate::operation::{Effect, Operation, Outcome, Scratch, append, decide};
 use crate::read::append_inline;
 use crate::record::{Reference, SlabValue};
+use crate::recorder::Before;
 use crate::slab_words::Match;
 
 /// A pair that a writer has found.
@@ -57,7 +58,8 @@ impl Index {
         current.clear();
         let stripe = self.stripe(key.hash);
         let (start, guard) = (out.len(), stripe.lock.lock());
-        let wanted = operation.needs_value().then_some(&mut *current);
+        let needs_before = self.recording.needs_values_before();
+        let wanted = (needs_before || operation.needs_value()).then_some(&mut *current);
         let head = self.head(access, key.hash);
         let found = self.find_from(access, head, key, wanted);
         let (effect, outcome) =
@@ -73,7 +75,8 @@ impl Index {
             }),
         };
         if result.is_ok() {
-            self.recording.record(key.bytes, effect, computed);
+            let before = Before::of(needs_before, found.is_some(), current);
+            self.recording.record(key.bytes, effect, computed, before);
         }
         drop(guard);
         match outcome {

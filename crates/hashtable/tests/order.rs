@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use honeycomb_hashtable::{Answers, Operation, Recorder, Request, TableConfig};
+use honeycomb_hashtable::{Answers, Before, Operation, Recorder, Request, TableConfig};
 use honeycomb_testing::{Random, seed};
 
 use common::{TestTable, memory};
@@ -16,7 +16,8 @@ type Writes = Vec<(Vec<u8>, Vec<u8>)>;
 struct Effects(Arc<Mutex<Writes>>);
 
 impl Recorder for Effects {
-    fn record(&self, key: &[u8], value: Option<&[u8]>) {
+    fn record(&self, key: &[u8], value: Option<&[u8]>, before: Before<'_>) {
+        assert_eq!(before, Before::Unknown, "nobody has requested it");
         let value = value.expect("nothing is deleted").to_vec();
         self.0.lock().unwrap().push((key.to_vec(), value));
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use honeycomb_hashtable::{
-    Answers, Error, Functions, LockedKeys, Operation, Recorder, Request, TableConfig, WalkedPairs,
+    Answers, Before, Error, Functions, LockedKeys, Operation, Recorder, Request, TableConfig, WalkedPairs,
 };
 use honeycomb_memory::sync::{AtomicBool, Ordering};
 use honeycomb_memory::{Faults, Memory, MemoryConfig};
@@ -219,8 +219,14 @@ fn a_walk_misses_nothing_while_the_table_grows() {
 struct Effects(Arc<Mutex<Pairs>>);
 
 impl Recorder for Effects {
-    fn record(&self, key: &[u8], value: Option<&[u8]>) {
+    fn needs_values_before(&self) -> bool {
+        true
+    }
+
+    fn record(&self, key: &[u8], value: Option<&[u8]>, before: Before<'_>) {
         let mut pairs = self.0.lock().unwrap();
+        let expected = pairs.get(key).map_or(Before::Absent, |value| Before::Value(value));
+        assert_eq!(before, expected, "the value of {key:?} before the effect");
         match value {
             Some(value) => _ = pairs.insert(key.to_vec(), value.to_vec()),
             None => assert!(pairs.remove(key).is_some(), "only a removal is recorded"),
@@ -232,7 +238,8 @@ impl Recorder for Effects {
     }
 }
 
-/// The effects, replayed in the order of their arrival, give the table; also if several threads write.
+/// The effects, replayed in the order of their arrival, give the table; also if several threads write. Each
+/// has the value before it.
 #[test]
 fn the_recorder_receives_every_effect_in_order() {
     let (memory, effects) = (memory(32 << 20), Effects::default());

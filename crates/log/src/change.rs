@@ -37,7 +37,7 @@ pub enum Change<'a> {
     Old {
         /// The table.
         tree: u64,
-        /// The key.
+        /// The key; the empty one, which no pair has, if the key of the next change was absent.
         key: &'a [u8],
         /// The value before.
         value: &'a [u8],
@@ -110,6 +110,12 @@ impl Changes {
     /// Appends the value of a key before the next change.
     pub fn old(&mut self, tree: u64, key: &[u8], value: &[u8]) {
         self.append(layout::WAL_OLD, tree, 0, key, value);
+    }
+
+    /// Appends that the key of the next change was absent. The bytes are those of an old value of the empty
+    /// key, which no pair has.
+    pub fn absent(&mut self, tree: u64) {
+        self.append(layout::WAL_OLD, tree, 0, &[], &[]);
     }
 
     /// Appends a deletion.

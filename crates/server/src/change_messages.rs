@@ -3,19 +3,69 @@
 use std::ops::Bound;
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::{TableChange, TableChangeKind, Version};
+use honeycomb_store::{OldValue, TableChange, TableChangeKind, Version};
 
 use crate::envelope::Envelope;
+use crate::failure::Failure;
 
-/// Appends the version of a stream, and its changes.
-pub(crate) fn write_changes(version: Version, changes: &[TableChange], replies: &mut Replies) {
-    replies.integer(version as i64);
-    replies.array(changes.len());
-    changes.iter().for_each(|change| reply(change, replies));
+/// Changes that a client receives.
+pub(crate) struct Shown<'c> {
+    changes: &'c [TableChange],
+    /// The version up to which these are all changes.
+    version: Version,
+    /// Whether the client has requested old values.
+    has_old: bool,
+    /// The version of the next change, if its old value was requested and is not in the log.
+    missing: Option<Version>,
 }
 
-/// The value before the change is the last element, if it is known.
-fn reply(TableChange { version, kind, old }: &TableChange, replies: &mut Replies) {
+impl<'c> Shown<'c> {
+    /// The changes up to a version, or those before the first one without a requested old value.
+    pub(crate) fn of(changes: &'c [TableChange], version: Version, has_old: bool) -> Self {
+        let Some(missing) = changes.iter().find(|change| has_old && lacks_old_value(change)) else {
+            return Self { changes, version, has_old, missing: None };
+        };
+        let missing = missing.version;
+        let end = changes.partition_point(|change| change.version < missing);
+        Self { changes: &changes[..end], version: missing - 1, has_old, missing: Some(missing) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The error after these changes, if the next one has no old value.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let failure = |version| {
+            Failure::other(format!(
+                "no old values in the log: old-values was off at version {version}; continue without OLD, or \
+                 after this version"
+            ))
+        };
+        self.missing.map(failure)
+    }
+
+    /// Appends the version, and the changes.
+    pub(crate) fn write(&self, replies: &mut Replies) {
+        replies.integer(self.version as i64);
+        replies.array(self.changes.len());
+        self.changes.iter().for_each(|change| reply(change, self.has_old, replies));
+    }
+}
+
+/// Whether a change could have an old value that the log does not have.
+fn lacks_old_value(TableChange { kind, old, .. }: &TableChange) -> bool {
+    *old == OldValue::Unknown && !matches!(kind, TableChangeKind::DeleteRange { .. })
+}
+
+/// Appends a change. The value before a put or a deletion is the last element. Without a request for it, a
+/// change has this element only if the value is known.
+fn reply(TableChange { version, kind, old }: &TableChange, has_old: bool, replies: &mut Replies) {
+    let is_range = matches!(kind, TableChangeKind::DeleteRange { .. });
+    let old = match old {
+        OldValue::Value(value) => Some(Some(value)),
+        _ => (has_old && !is_range).then_some(None),
+    };
     let mut begin = |length, name: &str| {
         replies.array(length + usize::from(old.is_some()));
         replies.integer(*version as i64);
@@ -39,8 +89,10 @@ fn reply(TableChange { version, kind, old }: &TableChange, replies: &mut Replies
             replies.bulk(&bound(upper, b"+"));
         }
     }
-    if let Some(old) = old {
-        replies.bulk(open(old).data);
+    match old {
+        Some(Some(value)) => replies.bulk(open(value).data),
+        Some(None) => replies.null(),
+        None => {}
     }
 }
 

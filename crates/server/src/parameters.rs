@@ -152,7 +152,7 @@ pub static PARAMETERS: &[Parameter] = &[
         about: "Whether the log of a durable server has the value before each change, for RI.CHANGES and \
                 RI.WATCH. It is longer then.",
         allowed: "yes, no",
-        can_change: false,
+        can_change: true,
         read: |config, text| put(&mut config.old_values, choice(text, &[("yes", true), ("no", false)])),
         show: |config| if config.old_values { "yes" } else { "no" }.to_owned(),
     },

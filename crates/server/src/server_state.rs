@@ -223,6 +223,7 @@ impl ServerState {
             // Fails only if the store is in memory only.
             let _ = self.store.set_sync_policy(config.durability);
             let _ = self.store.set_checkpoint_interval(config.interval());
+            let _ = self.store.set_old_values(config.old_values);
         }
     }
 

@@ -11,8 +11,9 @@ use std::time::Duration;
 use honeycomb_protocol::resp::{Replies, Version};
 use honeycomb_store::{ChangeStream, Store};
 
-use crate::change_messages::write_changes;
+use crate::change_messages::Shown;
 use crate::clients::Client;
+use crate::failure::Failure;
 use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
 
@@ -35,6 +36,8 @@ struct Watch {
     client: Arc<Client>,
     /// `None` after an error, which the client has received.
     stream: Mutex<Option<ChangeStream>>,
+    /// Whether the client has requested the values before changes.
+    has_old: bool,
     messages: Mutex<Replies>,
 }
 
@@ -46,10 +49,15 @@ pub(crate) struct Watching {
 }
 
 impl Watches {
-    /// Adds a watch of a client.
-    pub(crate) fn add(self: &Arc<Self>, client: Arc<Client>, stream: ChangeStream) -> Watching {
+    /// Adds a watch of a client, which requests the values before changes or does not.
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        client: Arc<Client>,
+        stream: ChangeStream,
+        has_old: bool,
+    ) -> Watching {
         let messages = Mutex::new(Replies::new(Version::Resp3));
-        let watch = self.all.add(Watch { client, stream: Mutex::new(Some(stream)), messages });
+        let watch = self.all.add(Watch { client, stream: Mutex::new(Some(stream)), has_old, messages });
         self.notify();
         Watching { watches: self.clone(), watch }
     }
@@ -91,24 +99,36 @@ impl Watch {
         let before = polled.version();
         let changes = polled.poll();
         let version = polled.version();
-        let mut messages = lock(&self.messages);
-        match changes {
+        let failure = match changes {
             Ok(changes) if changes.is_empty() => return version > before,
-            Ok(changes) => {
-                messages.push(3);
-                messages.bulk(b"ri.watch");
-                write_changes(version, &changes, &mut messages);
-            }
-            Err(error) => {
-                messages.push(2);
-                messages.bulk(b"ri.watch");
-                messages.error(&format!("ERR {error}"));
-                *stream = None;
-            }
+            Ok(changes) => self.add_changes(&Shown::of(&changes, version, self.has_old)),
+            Err(error) => Some(error.into()),
+        };
+        if let Some(failure) = failure {
+            self.add_failure(&failure);
+            *stream = None;
         }
-        drop(messages);
         wake_core(self.client.core);
         true
+    }
+
+    /// Adds a message with changes. Returns the error after them.
+    fn add_changes(&self, shown: &Shown<'_>) -> Option<Failure> {
+        if !shown.is_empty() {
+            let mut messages = lock(&self.messages);
+            messages.push(3);
+            messages.bulk(b"ri.watch");
+            shown.write(&mut messages);
+        }
+        shown.failure()
+    }
+
+    /// Adds the last message, an error.
+    fn add_failure(&self, failure: &Failure) {
+        let mut messages = lock(&self.messages);
+        messages.push(2);
+        messages.bulk(b"ri.watch");
+        messages.error(&failure.to_string());
     }
 }
 

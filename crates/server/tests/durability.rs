@@ -682,6 +682,53 @@ fn changes_have_old_values_on_request() {
     }
 }
 
+/// A client that requests old values gets them, nil for a key that was absent, or an error that names the
+/// first version without.
+#[test]
+fn old_values_can_be_switched_on_and_off() {
+    let config = Config { cores: 1, databases: 2, unordered: vec![1], ..Config::default() };
+    let running = start_with_store(config, open(Arc::new(SimulatedDisk::default()), SyncPolicy::Always));
+    let [mut client, mut watcher] = [(); 2].map(|()| Client::connect(&running));
+    watcher.reply_to("HELLO 3");
+    for database in ["SELECT 0", "SELECT 1"] {
+        dialogue(&mut client, &[(database, "OK"), ("SET a 1", "OK"), ("SET d 1", "OK")]);
+        watcher.reply_to(database);
+        let unknown = client.reply_text("RI.CHANGES - + 0 OLD");
+        assert!(unknown.starts_with("!ERR no old values in the log: old-values was off at"), "{unknown}");
+        assert!(client.reply_text("RI.CHANGES - + 0").contains("'put' 'a' '1' -1]"));
+        dialogue(&mut client, &[("CONFIG SET old-values yes", "OK")]);
+        let last = running.store.read_version();
+        dialogue(
+            &mut client,
+            &[("SET a 2", "OK"), ("SET b 1", "OK"), ("DEL a", "1"), ("MULTI", "OK"), ("SET a 4", "QUEUED")],
+        );
+        dialogue(&mut client, &[("INCR d", "QUEUED"), ("EXEC", "[OK 2]"), ("FLUSHDB", "OK")]);
+        dialogue(&mut client, &[("CONFIG SET old-values no", "OK"), ("SET a 5", "OK"), ("SET c 5", "OK")]);
+        let reply = client.reply_text(&format!("RI.CHANGES - + {last} OLD"));
+        let expected = ["'put' 'a' '2' -1 '1']", "'put' 'b' '1' -1 nil]", "'delete' 'a' '2']"];
+        for expected in expected.into_iter().chain(["'put' 'a' '4' -1 nil]", "'put' 'd' '2' -1 '1']"]) {
+            assert!(reply.contains(expected), "{database}: {expected} in {reply}");
+        }
+        assert!(!reply.contains("'5'"), "{database}: {reply}");
+        let next = reply[1..].split_once(' ').unwrap().0;
+        let unknown = client.reply_text(&format!("RI.CHANGES - + {next} OLD"));
+        let missing = next.parse::<u64>().unwrap() + 1;
+        assert!(unknown.contains(&format!("at version {missing};")), "{database}: {unknown}");
+        assert!(client.reply_text(&format!("RI.CHANGES - + {next}")).contains("'put' 'c' '5' -1]"));
+        dialogue(&mut watcher, &[(&format!("RI.WATCH - + {last} OLD"), "OK")]);
+        let mut message = common::show(&watcher.receive());
+        while !message.contains("!ERR") {
+            assert!(!message.contains("'5'"), "{database}: {message}");
+            message = common::show(&watcher.receive());
+        }
+        assert!(message.contains("no old values in the log"), "{database}: {message}");
+        dialogue(&mut watcher, &[("RESET", "RESET")]);
+        watcher.reply_to("HELLO 3");
+    }
+    dialogue(&mut client, &[("RI.CHANGES - + 0 NEW", "!ERR syntax error")]);
+    running.server.stop().unwrap();
+}
+
 fn client_error() -> String {
     "!ERR A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).".to_owned()
 }

@@ -31,7 +31,7 @@ mod table_ids;
 mod table_load;
 
 pub use backup::Backup;
-pub use change_stream::{ChangeStream, TableChange, TableChangeKind};
+pub use change_stream::{ChangeStream, OldValue, TableChange, TableChangeKind};
 pub use checkpoints::Checkpoint;
 pub use config::{DurabilityConfig, RecoveryProgress, SyncPolicy};
 pub use read_only::read_only_files;

@@ -63,7 +63,7 @@ impl<'t> Loader<'t> {
         self.state.check_load(&self.changes, key, value)?;
         self.state.write(|_| self.tree.push(key, value))?;
         if self.state.durability().is_some() {
-            self.changes.put(self.entry.root.lid().get(), key, value);
+            self.state.log_loaded(&mut self.changes, (self.entry.root.lid().get(), key, value));
         }
         Ok(())
     }

@@ -96,6 +96,18 @@ impl Store {
         Ok(())
     }
 
+    /// Changes whether the log has the values before changes
+    /// ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values)), for writes that begin after
+    /// this call. Those in progress may have them or not. [`TableChange::old`](crate::TableChange::old)
+    /// states it for each change.
+    ///
+    /// # Errors
+    /// [`Error::NoDirectory`].
+    pub fn set_old_values(&self, old_values: bool) -> Result<(), Error> {
+        self.state().log().ok_or(Error::NoDirectory)?.set_old_values(old_values);
+        Ok(())
+    }
+
     /// Returns the error with which writes are refused now, if they are.
     ///
     /// # Errors
@@ -149,6 +161,14 @@ impl StoreState {
     /// Returns an error if the record of a bulk load or an image would be too long with one more pair.
     pub(crate) fn check_load(&self, record: &Changes, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.log().map_or(Ok(()), |log| log.check_load(record, key, value))
+    }
+
+    /// Adds a pair of a bulk load or an image, whose table had no pairs, to its record.
+    pub(crate) fn log_loaded(&self, record: &mut Changes, (tree, key, value): (u64, &[u8], &[u8])) {
+        if self.forest.has_old_values() {
+            record.absent(tree);
+        }
+        record.put(tree, key, value);
     }
 
     /// Returns when the log accepts a record, or the error with which it refuses writes.

@@ -128,8 +128,10 @@ impl WriteTransaction<'_> {
         if self.changes.is_empty() {
             self.changes = SPARE.try_with(Cell::take).unwrap_or_default();
         }
-        if let Some(old) = self.old_value.take() {
-            self.changes.old(tree, key, &old);
+        match self.old_value.take() {
+            Some(old) => self.changes.old(tree, key, &old),
+            None if self.has_old_values => self.changes.absent(tree),
+            None => {}
         }
         if let Some(sum) = outcome.sum() {
             return self.changes.put(tree, key, &sum.to_le_bytes());

@@ -238,6 +238,7 @@ fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
         Change::Put { tree, key, value } => {
             json!({"change": "put", "table": tree, "key": text(key), "value": text(value)})
         }
+        Change::Old { tree, key: [], .. } => json!({"change": "no old value", "table": tree}),
         Change::Old { tree, key, value } => {
             json!({"change": "old value", "table": tree, "key": text(key), "value": text(value)})
         }

@@ -5,8 +5,8 @@ use std::ops::Bound;
 use honeycomb_protocol::resp::Version as Protocol;
 use honeycomb_store::{TableHandle, Version};
 
-use crate::arguments::{Arguments, integer};
-use crate::change_messages::write_changes;
+use crate::arguments::{Arguments, Options, integer};
+use crate::change_messages::Shown;
 use crate::change_streams::Subject;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::ordered::between;
@@ -18,19 +18,20 @@ use crate::task::progress::Progress;
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "ri.changes",
-        arity: 4,
+        arity: -4,
         keys: Keys::None,
         form: CommandForm::Errand(begin),
-        usage: "lower upper after",
+        usage: "lower upper after [OLD]",
         summary: "Returns the next changes of a range in the log after a version, and the version for the \
-            next call. `$` is the newest version.",
+            next call. `$` is the newest version. With OLD each put and each deletion has the value before \
+            it.",
     },
     Command {
         name: "ri.watch",
-        arity: 4,
+        arity: -4,
         keys: Keys::None,
         form: CommandForm::Serve(watch),
-        usage: "lower upper after",
+        usage: "lower upper after [OLD]",
         summary: "Sends the changes of a range in the log after a version as push messages, until RESET. It \
             needs RESP3.",
     },
@@ -41,6 +42,8 @@ struct Poll {
     table: TableHandle,
     subject: Subject,
     after: Version,
+    /// Whether the client requests the values before changes.
+    has_old: bool,
 }
 
 fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
@@ -48,7 +51,7 @@ fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn
 }
 
 fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let Poll { table, subject, after } = parse(context, arguments)?;
+    let Poll { table, subject, after, has_old } = parse(context, arguments)?;
     let Context { shared, session, replies, .. } = context;
     if replies.version() != Protocol::Resp3 {
         return Err(Failure::other("RI.WATCH needs RESP3 (HELLO 3); RI.CHANGES does not"));
@@ -57,7 +60,7 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         return Err(Failure::other("this client has a watch: RESET ends it"));
     }
     let stream = shared.change_streams.take((&shared.store, &table), &subject, after)?;
-    session.watching = Some(shared.watches.add(session.client.clone(), stream));
+    session.watching = Some(shared.watches.add(session.client.clone(), stream, has_old));
     replies.ok();
     Ok(())
 }
@@ -73,8 +76,15 @@ fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failu
             Failure::other("the version is negative: allowed are 0 to 9223372036854775807 and $")
         })?,
     };
+    let (mut options, mut has_old) = (Options::from(arguments, 4), false);
+    while let Some(word) = options.word() {
+        match &*word {
+            b"OLD" => has_old = true,
+            _ => return Err(Failure::Syntax),
+        }
+    }
     let subject = Subject { table: table.name().to_owned(), lower, upper };
-    Ok(Poll { table, subject, after })
+    Ok(Poll { table, subject, after, has_old })
 }
 
 impl Errand for Poll {
@@ -83,10 +93,16 @@ impl Errand for Poll {
         let streams = &shared.change_streams;
         let mut stream = streams.take((&shared.store, &self.table), &self.subject, self.after)?;
         let changes = stream.poll()?;
-        let replies = &mut *context.replies;
-        replies.array(2);
-        write_changes(stream.version(), &changes, replies);
-        streams.keep(self.subject.clone(), stream, now);
+        let shown = Shown::of(&changes, stream.version(), self.has_old);
+        let failure = shown.failure();
+        // A stream with an error is behind it, where the next poll does not begin.
+        match failure {
+            Some(failure) if shown.is_empty() => return Err(failure),
+            Some(_) => {}
+            None => streams.keep(self.subject.clone(), stream, now),
+        }
+        context.replies.array(2);
+        shown.write(context.replies);
         Ok(Progress::Done)
     }
 }

@@ -42,12 +42,24 @@ pub struct TableChange {
     pub version: Version,
     /// The change.
     pub kind: TableChangeKind,
-    /// The value of the key before a put or a deletion, if it had one and the store logged it then
-    /// ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values)). A store that logs old values
-    /// deletes a range pair by pair, at one version; only a range of more than 64 MiB is one change without
-    /// them. The pairs of a bulk load are new, so they have none. Those of a dropped table are not logged,
-    /// and neither are those of unordered tables.
-    pub old: Option<Vec<u8>>,
+    /// The value of the key before the change.
+    pub old: OldValue,
+}
+
+/// The value of a key before a put or a deletion. The log has it if the store logged old values at the time
+/// of the write ([`DurabilityConfig::old_values`](crate::DurabilityConfig::old_values),
+/// [`Store::set_old_values`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OldValue {
+    /// The log does not have it, because the store did not log old values then. Deleted ranges have none in
+    /// any case. A store that logs old values deletes a range of an ordered table pair by pair, at one
+    /// version. Only a range of more than 64 MiB is one change, as a dropped table and a cleared unordered
+    /// table are.
+    Unknown,
+    /// The key was absent.
+    Absent,
+    /// The key had this value.
+    Value(Vec<u8>),
 }
 
 /// What a change does.
@@ -231,19 +243,30 @@ struct Found {
     bytes: usize,
 }
 
+impl OldValue {
+    /// Decodes the change in front of another one, if it is an old value.
+    fn of(before: Option<(&[u8], &[u8])>) -> Self {
+        match before {
+            None => Self::Unknown,
+            Some(([], _)) => Self::Absent,
+            Some((_, value)) => Self::Value(value.to_vec()),
+        }
+    }
+}
+
 impl Filter {
     fn apply(&mut self, version: Version, record: &[u8], found: &mut Found) {
         found.bytes += record.len();
-        let mut old = None;
+        let mut before = None;
         for change in changes(record).flatten() {
             // It precedes the change of the same key.
-            if let Change::Old { value, .. } = change {
-                old = Some(value);
+            if let Change::Old { key, value, .. } = change {
+                before = Some((key, value));
                 continue;
             }
-            let old = old.take();
+            let before = before.take();
             if let Some(kind) = self.of(change) {
-                found.changes.push(TableChange { version, kind, old: old.map(<[u8]>::to_vec) });
+                found.changes.push(TableChange { version, kind, old: OldValue::of(before) });
             }
         }
     }

@@ -49,12 +49,14 @@ pub struct DurabilityConfig {
     /// Most bytes of records that wait for the log and are longer than 120 bytes, apart from those of writes
     /// in progress. Further writes wait. At most 65,536 shorter ones wait. Default 64 MiB.
     pub queue_bytes_max: u64,
-    /// Most bytes of keys and values of a bulk load or an image, with 16 bytes for each pair: it is one
-    /// record of the log, so that a power cut leaves all of it or nothing, and it waits in memory. Default
-    /// 1 GiB.
+    /// Most bytes of keys and values of a bulk load or an image, with 16 bytes for each pair, or 32 with
+    /// `old_values`: it is one record of the log, so that a power cut leaves all of it or nothing, and it
+    /// waits in memory. Default 1 GiB.
     pub load_bytes_max: u64,
-    /// Whether the log has the value before each put and each deletion of an ordered table, for
-    /// [`TableChange::old`](crate::TableChange::old). Its records are longer then. Default false.
+    /// Whether the log has the value before each put and each deletion, for
+    /// [`TableChange::old`](crate::TableChange::old). Its records are longer then, by 16 bytes for each
+    /// change and by the values. [`Store::set_old_values`](crate::Store::set_old_values) changes it. Default
+    /// false.
     pub old_values: bool,
     /// Receives the progress of the recovery.
     pub progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,

@@ -50,7 +50,7 @@ pub(crate) struct LogState {
     pub(crate) counters: LogCounters,
     queue_bytes_max: u64,
     load_bytes_max: u64,
-    has_old_values: bool,
+    has_old_values: AtomicBool,
     policy: AtomicU32,
     durable: AtomicU64,
     written: AtomicU64,
@@ -104,7 +104,7 @@ impl LogState {
             counters: LogCounters::after(replayed),
             queue_bytes_max: config.queue_bytes_max,
             load_bytes_max: config.load_bytes_max,
-            has_old_values: config.old_values,
+            has_old_values: AtomicBool::new(config.old_values),
             policy: AtomicU32::new(config.policy as u32),
             durable: AtomicU64::new(version),
             // No record of this start is in the files.
@@ -144,6 +144,12 @@ impl LogState {
         fence(Ordering::SeqCst);
         self.newest_writes.note_all(newest());
         self.wake();
+    }
+
+    /// Changes whether later writes have old values.
+    pub(crate) fn set_old_values(&self, old_values: bool) {
+        // Relaxed: each change states whether its old value is known, so a write may follow either setting.
+        self.has_old_values.store(old_values, Ordering::Relaxed);
     }
 
     pub(crate) fn durable_version(&self) -> Version {
@@ -352,7 +358,8 @@ impl Journal for LogState {
         }
     }
 
+    #[inline]
     fn has_old_values(&self) -> bool {
-        self.has_old_values
+        self.has_old_values.load(Ordering::Relaxed)
     }
 }

@@ -99,7 +99,7 @@ impl<'s> PendingTables<'s> {
         if self.state.durability().is_some()
             && let Some(entry) = self.entries.last()
         {
-            self.changes.put(entry.tree(), key, value);
+            self.state.log_loaded(&mut self.changes, (entry.tree(), key, value));
         }
         Ok(None)
     }

@@ -174,7 +174,9 @@ struct PlannedWrite<'b> {
 
 /// The value of a key during a batch.
 struct Value {
-    before: bool,
+    existed: bool,
+    /// The value before the batch, if the key existed and the log has old values.
+    old: Option<Vec<u8>>,
     now: Option<Vec<u8>>,
     is_changed: bool,
 }
@@ -210,11 +212,12 @@ impl<'b> Plan<'b> {
         let locked = sessions.iter().zip(&self.tables).map(|(session, table)| session.lock_keys(&table.keys));
         let mut locked = locked.collect::<Result<Vec<_>, _>>()?;
         let mut outcomes = vec![Outcome::Absent; batch.len()];
-        let values = match self.execute(&locked, &mut outcomes) {
+        let has_old_values = forest.has_old_values();
+        let values = match self.execute(&locked, has_old_values, &mut outcomes) {
             Ok(values) => values,
             Err((index, outcome)) => return Ok(BatchOutcome::Rejected { index, outcome }),
         };
-        let changes = self.prepare(&mut locked, &values, is_durable)?;
+        let changes = self.prepare(&mut locked, &values, (is_durable, has_old_values))?;
         match forest.apply_entries_beside(&batch.entries(), &changes)? {
             BatchOutcome::Rejected { index, outcome } => {
                 Ok(BatchOutcome::Rejected { index: self.trees[index], outcome })
@@ -234,6 +237,7 @@ impl<'b> Plan<'b> {
     fn execute(
         &self,
         locked: &[LockedKeys<'_>],
+        has_old_values: bool,
         outcomes: &mut [Outcome],
     ) -> Result<Vec<Vec<Option<Value>>>, (usize, Outcome)> {
         let none = |table: &TablePlan<'_>| table.keys.iter().map(|_| None).collect();
@@ -242,7 +246,8 @@ impl<'b> Plan<'b> {
             let load = || {
                 let mut bytes = Vec::new();
                 let exists = locked[*table].get(*key, &mut bytes);
-                Value { before: exists, now: exists.then_some(bytes), is_changed: false }
+                let old = (exists && has_old_values).then(|| bytes.clone());
+                Value { existed: exists, old, now: exists.then_some(bytes), is_changed: false }
             };
             let value = values[*table][*key].get_or_insert_with(load);
             let (effect, outcome) = match write {
@@ -271,16 +276,21 @@ impl<'b> Plan<'b> {
         &self,
         locked: &mut [LockedKeys<'_>],
         values: &[Vec<Option<Value>>],
-        is_durable: bool,
+        (is_durable, has_old_values): (bool, bool),
     ) -> Result<Changes, Error> {
         let mut changes = Changes::default();
         for ((locked, TablePlan { entry, keys }), values) in locked.iter_mut().zip(&self.tables).zip(values) {
             for (key, value) in values.iter().enumerate() {
-                let Some(Value { before, now, is_changed: true }) = value else { continue };
-                if !before && now.is_none() {
+                let Some(Value { existed, old, now, is_changed: true }) = value else { continue };
+                if !existed && now.is_none() {
                     continue;
                 }
                 locked.prepare(key, now.as_deref())?;
+                match old {
+                    Some(old) => changes.old(entry.tree, keys[key], old),
+                    None if has_old_values => changes.absent(entry.tree),
+                    None => {}
+                }
                 match now {
                     _ if !is_durable => {}
                     Some(value) => changes.put(entry.tree, keys[key], value),

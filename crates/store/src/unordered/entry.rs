@@ -5,7 +5,7 @@ use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
 use honeycomb_btree::Forest;
-use honeycomb_hashtable::{Functions, Recorder, Table, WalkedPairs};
+use honeycomb_hashtable::{Before, Functions, Recorder, Table, WalkedPairs};
 use honeycomb_log::Changes;
 use honeycomb_memory::Memory;
 use honeycomb_memory::sync::{AtomicU64, Ordering};
@@ -120,9 +120,18 @@ struct TableRecorder {
 }
 
 impl Recorder for TableRecorder {
-    fn record(&self, key: &[u8], value: Option<&[u8]>) {
+    fn needs_values_before(&self) -> bool {
+        self.forest.has_old_values()
+    }
+
+    fn record(&self, key: &[u8], value: Option<&[u8]>, before: Before<'_>) {
         self.forest.record_at_once(|| {
             let mut changes = Changes::default();
+            match before {
+                Before::Unknown => {}
+                Before::Absent => changes.absent(self.tree),
+                Before::Value(old) => changes.old(self.tree, key, old),
+            }
             match value {
                 Some(value) => changes.put(self.tree, key, value),
                 None => changes.delete(self.tree, key),

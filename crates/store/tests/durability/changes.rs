@@ -7,90 +7,25 @@ use std::thread;
 use std::time::Duration;
 
 use honeycomb_store::{
-    Batch, ChangeStream, Config, DurabilityConfig, Error, Store, SyncPolicy, Table, TableChange,
-    TableChangeKind, UnorderedConfig,
+    Batch, ChangeStream, Config, Error, Store, SyncPolicy, Table, TableChange, TableChangeKind,
+    UnorderedConfig,
 };
 use honeycomb_testing::{Random, SimulatedDisk, seed_or};
 
 use crate::workload::config;
 
-type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Pairs = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn open(disk: &SimulatedDisk) -> Store {
     Store::open(config(disk, SyncPolicy::Never)).unwrap()
 }
 
-fn pairs(table: &Table) -> Pairs {
+pub(crate) fn pairs(table: &Table) -> Pairs {
     table.iter().unwrap().map(Result::unwrap).collect()
 }
 
-/// Each put and each deletion of a stream has the value before it, also after a restart that logs no more old
-/// values.
-#[test]
-fn a_stream_has_old_values_on_request() {
-    let seed = seed_or(8);
-    let disk = SimulatedDisk::default();
-    let with_old_values = |old_values| {
-        let config = config(&disk, SyncPolicy::Never);
-        let durability = config.durability.map(|config| DurabilityConfig { old_values, ..config });
-        Store::open(Config { durability, ..config }).unwrap()
-    };
-    let (store, mut random, mut model) = (with_old_values(true), Random::new(seed), Pairs::new());
-    let (table, start) = (store.table("t").unwrap(), store.read_version());
-    for _ in 0..500 {
-        write(&store, &table, &mut random);
-        let mut batch = Batch::default();
-        let long = random.bytes(3000);
-        batch.put(&table, b"twice", &long).put(&table, b"twice", b"2").add(&table, b"sum", 3);
-        store.apply(&batch).unwrap();
-        store.apply_each(&batch, |_, outcome| drop(outcome.unwrap())).unwrap();
-    }
-    let (last, expected) = (store.read_version(), pairs(&table));
-    drop((table, store));
-    let store = with_old_values(false);
-    let table = store.table("t").unwrap();
-    table.put(b"twice", b"3").unwrap();
-    let mut stream = store.changes::<[u8]>(&table, .., start).unwrap();
-    let mut after = start;
-    while after < last {
-        let mut changes = stream.wait(Duration::from_millis(100)).unwrap();
-        changes.retain(|change| change.version <= last);
-        for change in changes {
-            let (TableChangeKind::Put { key, .. } | TableChangeKind::Delete { key }) = &change.kind else {
-                panic!("seed {seed}: a range is deleted pair by pair, {change:?}");
-            };
-            assert_eq!(change.old.as_ref(), model.get(key), "seed {seed}, {change:?}");
-            apply(&mut model, &mut 0, vec![change]);
-        }
-        after = stream.version();
-    }
-    assert!(model == expected, "seed {seed}");
-    let changes = stream.wait(Duration::from_millis(100)).unwrap();
-    assert!(changes.iter().all(|change| change.old.is_none()));
-}
-
-/// The old values of a range are one record, which is in memory as a whole.
-#[test]
-fn a_long_deleted_range_has_no_old_values() {
-    let disk = SimulatedDisk::default();
-    let mut config = Config { memory_bytes: 256 << 20, ..config(&disk, SyncPolicy::Never) };
-    config.durability.as_mut().unwrap().old_values = true;
-    let store = Store::open(config).unwrap();
-    let table = store.table("t").unwrap();
-    let value = vec![7; 1 << 20];
-    for (pairs, has_old_values) in [(63_u8, true), (64, false)] {
-        (0..pairs).for_each(|number| table.put(&[number], &value).unwrap());
-        let mut stream = store.changes::<[u8]>(&table, .., store.read_version()).unwrap();
-        assert_eq!(table.delete_range::<[u8]>(..).unwrap(), u64::from(pairs));
-        let changes = stream.wait(Duration::from_secs(10)).unwrap();
-        let deletes = changes.iter().filter(|change| change.old.as_ref() == Some(&value)).count();
-        let is_range = matches!(changes[0].kind, TableChangeKind::DeleteRange { .. });
-        assert_eq!((is_range, deletes), (!has_old_values, if has_old_values { 63 } else { 0 }));
-    }
-}
-
 /// Applies changes, whose versions must ascend from `after` on.
-fn apply(pairs: &mut Pairs, after: &mut u64, changes: Vec<TableChange>) {
+pub(crate) fn apply(pairs: &mut Pairs, after: &mut u64, changes: Vec<TableChange>) {
     let mut first = *after + 1;
     for TableChange { version, kind, .. } in changes {
         assert!(version >= first, "version {version} after {after}");
@@ -123,7 +58,6 @@ fn read_up_to(stream: &mut ChangeStream, pairs: &mut Pairs, version: u64) {
     }
 }
 
-/// Writes to a table at random: single writes, batches and range deletions.
 /// Reads the changes up to a version.
 fn kinds_up_to(stream: &mut ChangeStream, version: u64) -> Vec<TableChangeKind> {
     let mut kinds = Vec::new();
@@ -134,7 +68,8 @@ fn kinds_up_to(stream: &mut ChangeStream, version: u64) -> Vec<TableChangeKind> 
     kinds
 }
 
-fn write(store: &Store, table: &Table, random: &mut Random) {
+/// Writes to a table at random: single writes, batches and range deletions.
+pub(crate) fn write(store: &Store, table: &Table, random: &mut Random) {
     let key = |random: &mut Random| (random.below(300) as u32).to_be_bytes();
     match random.below(10) {
         0 => {

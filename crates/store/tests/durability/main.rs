@@ -9,4 +9,5 @@ mod faults;
 mod files;
 mod history;
 mod observed_disk;
+mod old_values;
 mod workload;
