@@ -6,8 +6,13 @@ mod server_process;
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, thread};
+
+use honeycomb_server::{Server, SystemTime as ServerTime};
+use honeycomb_store::{DurabilityConfig, Store};
+use honeycomb_testing::SimulatedDisk;
 
 use common::{Folder, honeycomb};
 use server_process::serve;
@@ -110,6 +115,65 @@ fn an_interrupted_backup_goes_on() {
     honeycomb(["backup", "--server", &address, &file]).success();
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+/// A server in this process, whose disk can fail, with some pairs in the table `t`.
+fn serve_on(disk: &SimulatedDisk) -> (Server, Store) {
+    let durability = DurabilityConfig::with_storage(Arc::new(disk.clone()));
+    let durability = Some(DurabilityConfig { writes_wait: false, ..durability });
+    let config = honeycomb_store::Config { memory_bytes: 64 << 20, durability, ..Default::default() };
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    (0..200_u32).for_each(|number| table.put(&number.to_be_bytes(), &[number as u8; 12_000]).unwrap());
+    let config =
+        honeycomb_server::Config { address: ([127, 0, 0, 1], 0).into(), cores: 1, ..Default::default() };
+    let server = Server::start(config, store.clone(), Box::new(ServerTime)).unwrap();
+    (server, store)
+}
+
+/// Whether a file has the pairs of the table `t`.
+fn is_whole(file: &str, store: &Store) -> bool {
+    let config = honeycomb_store::Config { memory_bytes: 64 << 20, ..Default::default() };
+    let loaded = Store::open(config).unwrap();
+    loaded.load(BufReader::new(fs::File::open(file).unwrap())).unwrap();
+    let pairs =
+        |store: &Store| -> Vec<_> { store.table("t").unwrap().iter().unwrap().map(Result::unwrap).collect() };
+    pairs(&loaded) == pairs(store)
+}
+
+/// Each read of the server's disk fails once. The command reports it, and the same command completes the
+/// backup afterwards, whether it begins one or continues one.
+#[test]
+fn a_backup_goes_on_after_a_failed_read_of_the_server() {
+    let disk = SimulatedDisk::default();
+    let (server, store) = serve_on(&disk);
+    let address = server.address().to_string();
+    let folder = Folder::new();
+    let (file, part) = (folder.path("backup"), folder.path("backup.part"));
+    let command = ["backup", "--server", &address, &file];
+    honeycomb(command).success();
+    for continues in [false, true] {
+        for read in 0.. {
+            if continues {
+                fs::rename(&file, &part).unwrap();
+                fs::File::options().write(true).open(&part).unwrap().set_len(1 << 20).unwrap();
+            }
+            disk.fail_read(disk.reads() + read);
+            let output = honeycomb(command);
+            let Some(name) = disk.failed_read() else {
+                assert!(read > 1, "{read} reads");
+                output.success();
+                break;
+            };
+            // A server that cannot read the checkpoint of an earlier run writes a new one.
+            if !continues || output.status != 0 {
+                output.fails_with(&[&address, &name, "simulated"]);
+                honeycomb(command).success();
+            }
+            assert!(is_whole(&file, &store), "read {read} of `{name}`");
+        }
+    }
+    server.stop().unwrap();
 }
 
 #[test]

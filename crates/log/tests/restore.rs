@@ -1,11 +1,12 @@
 //! Archives and restores: a restore to any version has exactly the records up to it, and an interrupted
 //! archive or restore leaves nothing wrong.
 
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use honeycomb_log::{
-    Change, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, Restored, Storage,
-    Until, archive, changes, log_file, restore,
+    Change, Changes, CheckpointReader, CheckpointWriter, ClosedFile, Directory, Durability, LogError,
+    Restored, Storage, Until, archive, changes, log_file, restore,
 };
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
@@ -45,11 +46,35 @@ fn image() -> Vec<u8> {
 }
 
 fn restore_to(logs: &[&SimulatedDisk], target: &SimulatedDisk, until: Until) -> Result<Restored, LogError> {
-    let image = image();
+    restore_image(&image()[..], logs, target, until)
+}
+
+fn restore_image(
+    image: impl Read,
+    logs: &[&SimulatedDisk],
+    target: &SimulatedDisk,
+    until: Until,
+) -> Result<Restored, LogError> {
     let logs: Vec<Arc<dyn Storage>> =
         logs.iter().map(|&log| Arc::new(log.clone()) as Arc<dyn Storage>).collect();
     let target: Arc<dyn Storage> = Arc::new(target.clone());
-    restore(CheckpointReader::image(&image[..], "image", 0)?, &logs, &target, until)
+    restore(CheckpointReader::image(image, "image", 0)?, &logs, &target, until)
+}
+
+/// Whether an error names the file of the read that has failed.
+fn names_file(error: &LogError, name: &str) -> bool {
+    matches!(error, LogError::Io { file, source, .. }
+        if (file == name || file == "the archive") && source.to_string().contains("simulated"))
+}
+
+/// Checks that a failed restore has left nothing that a server would start with.
+fn check_no_store(target: &SimulatedDisk, context: &str) {
+    match Directory::inspect(Arc::new(target.clone())) {
+        Ok(None) => {}
+        Err(LogError::Missing { file, .. }) if file == "manifest" => {}
+        Ok(Some(_)) => panic!("{context}: there is a store"),
+        Err(error) => panic!("{context}: {error}"),
+    }
 }
 
 /// The versions after the image that a recovery of a restored disk finds.
@@ -199,6 +224,103 @@ fn a_power_cut_during_archiving_leaves_no_partial_file() {
             assert!(archive(&disk, &folder, &closed).is_ok(), "call {call}, {kept:?}");
         }
     }
+}
+
+/// The error names the file, and the next restore, into another directory, is whole.
+#[test]
+fn a_restore_whose_read_fails_can_be_repeated() {
+    let (disk, folder) = log();
+    for fails_in_archive in [false, true] {
+        for read in 0.. {
+            let (disk, folder, target) = (disk.copy(), folder.copy(), SimulatedDisk::default());
+            let failing = if fails_in_archive { &folder } else { &disk };
+            failing.fail_read(failing.reads() + read);
+            let restored = restore_to(&[&folder, &disk], &target, Until::End);
+            let Some(name) = failing.failed_read() else {
+                assert!(read > 2 && restored.is_ok(), "{read} reads: {restored:?}");
+                break;
+            };
+            let context = format!("read {read} of `{name}`");
+            let error = restored.expect_err(&context);
+            assert!(names_file(&error, &name), "{context}: {error}");
+            check_no_store(&target, &context);
+            let target = SimulatedDisk::default();
+            restore_to(&[&folder, &disk], &target, Until::End).expect(&context);
+            assert!(versions(&target).into_iter().eq(IMAGE_VERSION + 1..=LAST_VERSION), "{context}");
+        }
+    }
+}
+
+/// Bytes whose read with a number fails.
+struct FailingImage<'i>(&'i [u8], Option<usize>);
+
+impl Read for FailingImage<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self.1.as_mut() {
+            Some(0) => return Err(io::Error::other("simulated")),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        self.0.read(bytes)
+    }
+}
+
+/// A failed read differs from damage.
+#[test]
+fn a_restore_whose_image_cannot_be_read_names_it() {
+    let ((disk, folder), image) = (log(), image());
+    for read in 0.. {
+        let target = SimulatedDisk::default();
+        let failing = FailingImage(&image, Some(read));
+        let Err(error) = restore_image(failing, &[&folder, &disk], &target, Until::End) else {
+            assert!(read > 4, "{read} reads");
+            assert_eq!(versions(&target), (IMAGE_VERSION + 1..=LAST_VERSION).collect::<Vec<_>>());
+            break;
+        };
+        assert!(names_file(&error, "image"), "read {read}: {error}");
+        check_no_store(&target, &format!("read {read} of the image"));
+    }
+}
+
+/// A file that could not be compared is not taken for one of another history.
+#[test]
+fn archiving_whose_read_fails_can_be_repeated() {
+    let (disk, folder) = log();
+    let whole = |folder: &SimulatedDisk| {
+        let target = SimulatedDisk::default();
+        restore_to(&[folder, &disk], &target, Until::End).expect("a restore");
+        versions(&target).len() as u64 == LAST_VERSION - IMAGE_VERSION
+    };
+    let (number, end) = (4, closed_end(&folder, 4));
+    let closed = ClosedFile { number, bytes: FILE_BYTES, end, last_version: 0 };
+    for is_there in [false, true] {
+        for fails_in_archive in [false, true] {
+            for read in 0.. {
+                let (disk, folder) = (disk.copy(), folder.copy());
+                if !is_there {
+                    folder.remove(&log_file(closed.number)).expect("a file");
+                }
+                let failing = if fails_in_archive { &folder } else { &disk };
+                failing.fail_read(failing.reads() + read);
+                let archived = archive(&disk, &folder, &closed);
+                let Some(name) = failing.failed_read() else {
+                    assert!(read > 0 && archived.is_ok(), "{read} reads: {archived:?}");
+                    break;
+                };
+                let context = format!("read {read} of `{name}`, {is_there}, {fails_in_archive}");
+                let error = archived.expect_err(&context);
+                assert!(names_file(&error, &log_file(closed.number)), "{context}: {error}");
+                archive(&disk, &folder, &closed).expect(&context);
+                assert!(whole(&folder), "{context}");
+            }
+        }
+    }
+}
+
+/// Returns the end of the records of an archived file.
+fn closed_end(folder: &SimulatedDisk, number: u64) -> u64 {
+    let files = folder.files();
+    files.iter().find(|(name, _)| *name == log_file(number)).expect("a file").1 as u64
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use honeycomb_log::{CheckpointReader, Until, restore};
+use honeycomb_log::{CheckpointReader, LogError, Until, restore};
 use honeycomb_store::{Backup, DurabilityConfig, Error, Storage, Store, SyncPolicy};
 use honeycomb_testing::{DiskFault, SimulatedDisk};
 
@@ -117,6 +117,78 @@ fn log_files_stay_while_the_archive_fails() {
     let state = contents(&store);
     drop((table, store));
     assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state);
+}
+
+/// The reader gets the error with the name of the file, and the next backup is whole.
+#[test]
+fn a_backup_whose_read_fails_can_be_repeated() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    (0..100_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    store.checkpoint().unwrap();
+    let expected = contents(&store);
+    let image = || -> Result<Vec<u8>, Error> {
+        let backup = store.newest_backup()?.unwrap();
+        let mut bytes = vec![0; backup.bytes() as usize];
+        for part in 0..bytes.len().div_ceil(4096) {
+            let end = bytes.len().min((part + 1) * 4096);
+            backup.read_at(part as u64 * 4096, &mut bytes[part * 4096..end])?;
+        }
+        Ok(bytes)
+    };
+    for read in 0.. {
+        disk.fail_read(disk.reads() + read);
+        let read_first = image();
+        let Some(name) = disk.failed_read() else {
+            assert!(read > 5 && read_first.is_ok(), "{read} reads");
+            break;
+        };
+        match read_first {
+            Err(Error::Log(LogError::Io { file, .. })) => assert_eq!(file, name, "read {read}"),
+            other => panic!("read {read} of `{name}`: {other:?}"),
+        }
+        let loaded = Store::open(honeycomb_store::Config::default()).unwrap();
+        loaded.load(&image().unwrap()[..]).unwrap();
+        assert!(contents(&loaded) == expected, "read {read} of `{name}`");
+    }
+}
+
+/// A file whose copy fails stays a part of the log until a later attempt.
+#[test]
+fn an_archive_whose_read_fails_is_whole_later() {
+    for read in 0.. {
+        let (disk, archive) = (SimulatedDisk::default(), SimulatedDisk::default());
+        // The archive has no room at first, so the copies begin after the writes, which may open log files.
+        archive.fail(0, DiskFault::Full);
+        let store = open(&disk, &archive);
+        let image = bytes_of(&store.backup().unwrap());
+        let table = store.table("t").unwrap();
+        (0..400_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+        store.checkpoint().unwrap();
+        assert!(store.durability_statistics().unwrap().archive_error.is_some());
+        disk.fail_read(disk.reads() + read);
+        archive.add_room();
+        let first = store.checkpoint();
+        let statistics = store.durability_statistics().unwrap();
+        let Some(name) = disk.failed_read() else {
+            assert!(read > 5 && first.is_ok(), "{read} reads");
+            break;
+        };
+        // Unless a later attempt has succeeded by now.
+        let reported = statistics.archive_error.or(first.err().map(|error| error.to_string()));
+        assert!(reported.is_none_or(|error| error.contains(&name)), "read {read} of `{name}`");
+        let attempts = (0..100).find(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            store.checkpoint().unwrap();
+            let statistics = store.durability_statistics().unwrap();
+            statistics.archive_error.is_none() && statistics.files == 1
+        });
+        assert!(attempts.is_some(), "read {read} of `{name}`: {:?}", store.durability_statistics());
+        let state = contents(&store);
+        drop((table, store));
+        assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state, "read {read}");
+    }
 }
 
 #[test]
