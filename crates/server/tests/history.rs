@@ -142,12 +142,13 @@ fn lines(operation: &Operation) -> Vec<String> {
             format!("MSET{}", format!(" {} {value}", KEYS[*key]).repeat(LONG_SET_PAIRS))
         }
         Operation::Set(key, value) => format!("SET {} {value}", KEYS[*key]),
+        Operation::SetUntil(key, value, deadline) => format!("SET {} {value} PXAT {deadline}", KEYS[*key]),
         Operation::Delete(key) => format!("DEL {}", KEYS[*key]),
         Operation::Increment(key) => format!("INCR {}", KEYS[*key]),
         // A range of many pairs is a request to the accelerator, and so are the other reads of its batch.
         Operation::Range { is_short: true } => format!("RI.RANGE - + COUNT {}", KEYS.len()),
         Operation::Range { is_short: false } => "RI.RANGE - +".to_owned(),
-        Operation::Connect => unreachable!("the client connects again"),
+        Operation::Connect | Operation::Time(_) => unreachable!("no command"),
         Operation::Watch(key) => format!("WATCH {}", KEYS[*key]),
         Operation::Execute(queued) => {
             let queued = queued.iter().flat_map(lines);
