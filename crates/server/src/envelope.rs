@@ -87,6 +87,11 @@ impl<'a> Envelope<'a> {
         Self::is_alive_at(self.expires_at, now)
     }
 
+    /// Returns whether a stored value has expired. One that no server wrote has no deadline.
+    pub(crate) fn has_expired(value: &[u8], now: u64) -> bool {
+        Envelope::open(value).is_some_and(|envelope| !envelope.is_alive(now))
+    }
+
     /// Returns whether a value with a deadline, or without one, has not expired.
     #[inline]
     pub(crate) fn is_alive_at(expires_at: Option<u64>, now: u64) -> bool {

@@ -75,6 +75,7 @@ pub(crate) struct WatchedPair {
     /// The number of its table. `SWAPDB` changes the table of a number.
     pub(crate) database: usize,
     pub(crate) key: Vec<u8>,
+    /// The stored value, if it had not expired.
     pub(crate) seen: Option<Vec<u8>>,
 }
 

@@ -159,3 +159,24 @@ fn watch_is_an_error_within_a_transaction() {
         ],
     );
 }
+
+/// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.
+#[test]
+fn exec_aborts_only_if_a_watched_pair_expires_after_its_watch() {
+    let running = start_with(Config { cores: 1, databases: 2, unordered: vec![1], ..Config::default() });
+    let mut client = Client::connect(&running);
+    for round in 0..20 {
+        dialogue(&mut client, &[(if round % 2 == 0 { "SELECT 0" } else { "SELECT 1" }, "OK")]);
+        dialogue(&mut client, &[("SET a 1 PX 100", "OK")]);
+        running.time.advance(200);
+        dialogue(&mut client, &[("WATCH a", "OK"), ("GET a", "nil")]);
+        while client.reply_text("DBSIZE") != "0" {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        dialogue(&mut client, &[("MULTI", "OK"), ("SET b 1", "QUEUED"), ("EXEC", "[OK]")]);
+        dialogue(&mut client, &[("SET a 1 PX 100", "OK"), ("WATCH a", "OK"), ("MULTI", "OK")]);
+        dialogue(&mut client, &[("SET b 2", "QUEUED")]);
+        running.time.advance(200);
+        dialogue(&mut client, &[("EXEC", "nil"), ("GET b", "'1'"), ("DEL b", "1")]);
+    }
+}

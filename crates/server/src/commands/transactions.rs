@@ -4,6 +4,7 @@ use crate::arguments::Arguments;
 use crate::budget::Budget;
 use crate::command::{Command, CommandForm, Keys, OnKeys};
 use crate::context::Context;
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::session::{Queue, Watched, WatchedPair};
@@ -116,7 +117,8 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         let (table, database) = (context.table(), context.session.database);
         // A key that the table does not allow stays absent, so it needs no watch.
         if table.allows_key(key) {
-            let seen = table.get(key)?;
+            // The server removes an expired pair at some time, which changes nothing that clients see.
+            let seen = table.get(key)?.filter(|value| !Envelope::has_expired(value, context.now));
             context.session.watched.push(WatchedPair { database, key: key.to_vec(), seen }, bytes_max)?;
         }
     }

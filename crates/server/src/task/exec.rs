@@ -19,6 +19,7 @@ use crate::commands::watch;
 use crate::context::Context;
 use crate::databases::is_exclusive;
 use crate::digest::RangeDigest;
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::session::{Queue, Watched};
 use crate::task::progress::Progress;
@@ -222,7 +223,8 @@ impl Exec {
         self.swap_count = context.shared.databases.swap_count();
         for watched in &self.watched.pairs {
             let table = context.shared.table(watched.database);
-            if self.transaction.get(table, &watched.key)? != watched.seen.as_deref() {
+            let stored = self.transaction.get(table, &watched.key)?;
+            if stored.filter(|value| !Envelope::has_expired(value, self.now)) != watched.seen.as_deref() {
                 return Ok(Self::abort(context));
             }
         }
