@@ -3,10 +3,13 @@
 
 mod common;
 
+use std::thread;
+use std::time::Duration;
+
 use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 
-use common::{Client, dialogue, run_concurrently, start, start_with};
+use common::{Client, dialogue, run_concurrently, show, start, start_with, start_with_system_time};
 
 #[test]
 fn ranges_within_a_transaction_show_its_own_writes() {
@@ -162,21 +165,33 @@ fn watch_is_an_error_within_a_transaction() {
 
 /// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.
 #[test]
-fn exec_aborts_only_if_a_watched_pair_expires_after_its_watch() {
+fn the_removal_of_an_expired_pair_aborts_no_transaction() {
     let running = start_with(Config { cores: 1, databases: 2, unordered: vec![1], ..Config::default() });
     let mut client = Client::connect(&running);
-    for round in 0..20 {
-        dialogue(&mut client, &[(if round % 2 == 0 { "SELECT 0" } else { "SELECT 1" }, "OK")]);
-        dialogue(&mut client, &[("SET a 1 PX 100", "OK")]);
+    for database in ["SELECT 0", "SELECT 1"].repeat(10) {
+        dialogue(&mut client, &[(database, "OK"), ("SET a 1 PX 100", "OK")]);
         running.time.advance(200);
         dialogue(&mut client, &[("WATCH a", "OK"), ("GET a", "nil")]);
         while client.reply_text("DBSIZE") != "0" {
-            std::thread::sleep(std::time::Duration::from_millis(1));
+            thread::sleep(Duration::from_millis(1));
         }
-        dialogue(&mut client, &[("MULTI", "OK"), ("SET b 1", "QUEUED"), ("EXEC", "[OK]")]);
-        dialogue(&mut client, &[("SET a 1 PX 100", "OK"), ("WATCH a", "OK"), ("MULTI", "OK")]);
-        dialogue(&mut client, &[("SET b 2", "QUEUED")]);
-        running.time.advance(200);
-        dialogue(&mut client, &[("EXEC", "nil"), ("GET b", "'1'"), ("DEL b", "1")]);
+        dialogue(&mut client, &[("MULTI", "OK"), ("SET b 1", "QUEUED"), ("EXEC", "[OK]"), ("DEL b", "1")]);
+    }
+}
+
+/// Also if the server has not removed the pair yet.
+#[test]
+fn a_watched_pair_that_expires_aborts_the_transaction() {
+    let config = Config { cores: 1, databases: 2, unordered: vec![1], ..Config::default() };
+    let running = start_with_system_time(config);
+    let mut client = Client::connect(&running);
+    for database in ["SELECT 0", "SELECT 1"].repeat(10) {
+        dialogue(&mut client, &[(database, "OK")]);
+        // The commands of one packet have one time, so the pair has not expired at the watch.
+        client.send_bytes(b"SET a 1 PX 20\r\nWATCH a\r\nMULTI\r\nSET b 2\r\n");
+        let replies: Vec<_> = (0..4).map(|_| show(&client.receive())).collect();
+        assert_eq!(replies, ["OK", "OK", "OK", "QUEUED"]);
+        thread::sleep(Duration::from_millis(30));
+        dialogue(&mut client, &[("EXEC", "nil"), ("EXISTS b", "0")]);
     }
 }
