@@ -173,6 +173,51 @@ OPCODE_REDUCE = 4
 # Request: the pairs of a range whose values satisfy all conditions.
 OPCODE_FILTER = 5
 
+# Request to an unordered table: the value of a key.
+OPCODE_UNORDERED_GET = 6
+
+# Request to an unordered table: store a value.
+OPCODE_UNORDERED_PUT = 7
+
+# Request to an unordered table: store a value if the key is absent.
+OPCODE_UNORDERED_INSERT = 8
+
+# Request to an unordered table: store a value if the key exists.
+OPCODE_UNORDERED_UPDATE = 9
+
+# Request to an unordered table: remove a pair.
+OPCODE_UNORDERED_DELETE = 10
+
+# Request to an unordered table: replace a value that equals the expected one.
+OPCODE_UNORDERED_COMPARE_AND_SWAP = 11
+
+# Request to an unordered table: remove a pair whose value equals the expected one.
+OPCODE_UNORDERED_COMPARE_AND_DELETE = 12
+
+# Request to an unordered table: apply a function to a value of one element; the value of the
+# request has its operands.
+OPCODE_UNORDERED_UPDATE_SCALAR = 13
+
+# Request to an unordered table: apply a function to each element; the value of the request has its
+# operands.
+OPCODE_UNORDERED_UPDATE_VECTOR_WITH_SCALAR = 14
+
+# Request to an unordered table: apply a function to each element and the element at the same index
+# of the value of the request.
+OPCODE_UNORDERED_UPDATE_VECTOR_WITH_VECTOR = 15
+
+# Request to an unordered table: the fold of all elements; the value of the request is the initial
+# element.
+OPCODE_UNORDERED_REDUCE = 16
+
+# Request to an unordered table: the elements that satisfy a predicate; the value of the request has
+# its operands.
+OPCODE_UNORDERED_FILTER = 17
+
+# Longest value, expected value or operands of an unordered_request: both lengths together fit into
+# 16 bits.
+REQUEST_VALUE_BYTES_MAX = 32767
+
 # Maximum number of conditions of a function over a range.
 FUNCTION_CONDITIONS_MAX = 8
 
@@ -182,7 +227,7 @@ TERM_OPERAND_BYTES_MAX = 24
 # Completion: the value or the pairs follow.
 STATUS_FOUND = 0
 
-# Completion: the key of a get is absent.
+# Completion: the key is absent.
 STATUS_ABSENT = 1
 
 # Completion: a field has an invalid value, or the request is truncated; the bytes after a truncated
@@ -192,10 +237,10 @@ STATUS_MALFORMED = 2
 # Completion: the operation is unknown.
 STATUS_UNKNOWN_OPCODE = 3
 
-# Completion: a key is too long, or the key of a get is empty.
+# Completion: a key is too long, or the key of a get or of an unordered_request is empty.
 STATUS_KEY_LENGTH = 4
 
-# Completion: the table has no root.
+# Completion: the table has no root, or there is no unordered table of the number.
 STATUS_UNKNOWN_TABLE = 5
 
 # Completion: the read version is not pinned: the snapshot is too old.
@@ -211,6 +256,33 @@ STATUS_NO_ROOM = 8
 # Completion: no function has the number, it is of another kind, or its operands have another
 # length.
 STATUS_INVALID_FUNCTION = 9
+
+# Completion: the key was absent and has the value now.
+STATUS_INSERTED = 10
+
+# Completion: the value is replaced.
+STATUS_UPDATED = 11
+
+# Completion: the pair is removed.
+STATUS_DELETED = 12
+
+# Completion: the key of an insert exists.
+STATUS_EXISTS = 13
+
+# Completion: the current value, which differs from the expected one, follows.
+STATUS_MISMATCH = 14
+
+# Completion: a function has changed the value; the original one follows.
+STATUS_ORIGINAL = 15
+
+# Completion: the value does not consist of elements of the function.
+STATUS_NOT_ELEMENTS = 16
+
+# Completion: a value of the request is longer than request_value_bytes_max.
+STATUS_VALUE_LENGTH = 17
+
+# Completion: there is no memory for the new value; nothing has changed.
+STATUS_OUT_OF_MEMORY = 18
 
 # Counter: cycles in which key search units search a node.
 COUNTER_SEARCH_BUSY = 0
@@ -873,6 +945,60 @@ class RequestFunction(_Record):
 
 
 @dataclass(frozen=True)
+class UnorderedRequest(_Record):
+    """An operation on a key of an unordered table; identifier, table_number, both lengths and opcode
+    are where a request has them. The key, the expected value, the value, and zeros up to a multiple of
+    8 bytes follow.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | identifier                                                                            |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | padding                                                                               |
+    +-------------------------------------------+-------------------------------------------+
+    | 16..20                                    | 20..24                                    |
+    | function_number                           | expected_length                           |
+    +---------------------+---------------------+---------------------+----------+----------+
+    | 24..26              | 26..28              | 28..30              | 30       | 31       |
+    | table_number        | key_length          | values_length       | opcode   | padding2 |
+    +---------------------+---------------------+---------------------+----------+----------+
+    """
+
+    SIZE: ClassVar[int] = 32
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "identifier": Field(0, 64, None, 0xffffffffffffffff),
+        "padding": Field(64, 64, None, 0x0),
+        "function_number": Field(128, 32, None, 0xffffffff),
+        "expected_length": Field(160, 32, None, 0xffffffff),
+        "table_number": Field(192, 16, None, 0xffff),
+        "key_length": Field(208, 16, None, 0xffff),
+        "values_length": Field(224, 16, None, 0xffff),
+        "opcode": Field(240, 8, None, 0xff),
+        "padding2": Field(248, 8, None, 0x0),
+    }
+
+    # Chosen by the requester; the completion repeats it.
+    identifier: int = 0
+    # Zero.
+    padding: int = 0
+    # The number of the function; operations without one: 0.
+    function_number: int = 0
+    # Bytes of the expected value of a compare_and_swap or compare_and_delete; others: 0.
+    expected_length: int = 0
+    # The unordered table; its number is independent of those of ordered tables.
+    table_number: int = 0
+    # Bytes of the key.
+    key_length: int = 0
+    # Bytes of the expected value and the value together.
+    values_length: int = 0
+    # Opcode_unordered_get to opcode_unordered_filter.
+    opcode: int = 0
+    # Zero.
+    padding2: int = 0
+
+
+@dataclass(frozen=True)
 class FunctionTerm(_Record):
     """A registered function of the element at an offset of each value; its operands follow, or the
     initial element of a fold.
@@ -903,8 +1029,9 @@ class FunctionTerm(_Record):
 
 @dataclass(frozen=True)
 class Completion(_Record):
-    """An answer or a part of one; the value (get), the pairs (scan, filter), the number of pairs
-    (count; 8 bytes) or the element (reduce), and zeros up to a multiple of 8 bytes follow.
+    """An answer or a part of one; the value (get, and operations on unordered tables that return one),
+    the pairs (scan, filter), the number of pairs (count; 8 bytes) or the element (reduce), and zeros up
+    to a multiple of 8 bytes follow.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -932,9 +1059,9 @@ class Completion(_Record):
 
     # The identifier of the request.
     identifier: int = 0
-    # The version at which the request was read; 0 without MVCC.
+    # The version at which the request was read; 0 without MVCC, and for unordered tables.
     read_version: int = 0
-    # Get: the version of the pair; others: 0.
+    # Get of an ordered table: the version of the pair; others: 0.
     pair_version: int = 0
     # Bytes that follow, without the padding.
     bytes: int = 0

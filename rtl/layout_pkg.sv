@@ -103,6 +103,51 @@ package layout_pkg;
   // request: the pairs of a range whose values satisfy all conditions
   localparam int unsigned OpcodeFilter = 5;
 
+  // request to an unordered table: the value of a key
+  localparam int unsigned OpcodeUnorderedGet = 6;
+
+  // request to an unordered table: store a value
+  localparam int unsigned OpcodeUnorderedPut = 7;
+
+  // request to an unordered table: store a value if the key is absent
+  localparam int unsigned OpcodeUnorderedInsert = 8;
+
+  // request to an unordered table: store a value if the key exists
+  localparam int unsigned OpcodeUnorderedUpdate = 9;
+
+  // request to an unordered table: remove a pair
+  localparam int unsigned OpcodeUnorderedDelete = 10;
+
+  // request to an unordered table: replace a value that equals the expected one
+  localparam int unsigned OpcodeUnorderedCompareAndSwap = 11;
+
+  // request to an unordered table: remove a pair whose value equals the expected one
+  localparam int unsigned OpcodeUnorderedCompareAndDelete = 12;
+
+  // request to an unordered table: apply a function to a value of one element; the value of the
+  // request has its operands
+  localparam int unsigned OpcodeUnorderedUpdateScalar = 13;
+
+  // request to an unordered table: apply a function to each element; the value of the request has its
+  // operands
+  localparam int unsigned OpcodeUnorderedUpdateVectorWithScalar = 14;
+
+  // request to an unordered table: apply a function to each element and the element at the same index
+  // of the value of the request
+  localparam int unsigned OpcodeUnorderedUpdateVectorWithVector = 15;
+
+  // request to an unordered table: the fold of all elements; the value of the request is the initial
+  // element
+  localparam int unsigned OpcodeUnorderedReduce = 16;
+
+  // request to an unordered table: the elements that satisfy a predicate; the value of the request
+  // has its operands
+  localparam int unsigned OpcodeUnorderedFilter = 17;
+
+  // longest value, expected value or operands of an unordered_request: both lengths together fit into
+  // 16 bits
+  localparam int unsigned RequestValueBytesMax = 32767;
+
   // maximum number of conditions of a function over a range
   localparam int unsigned FunctionConditionsMax = 8;
 
@@ -112,7 +157,7 @@ package layout_pkg;
   // completion: the value or the pairs follow
   localparam int unsigned StatusFound = 0;
 
-  // completion: the key of a get is absent
+  // completion: the key is absent
   localparam int unsigned StatusAbsent = 1;
 
   // completion: a field has an invalid value, or the request is truncated; the bytes after a
@@ -122,10 +167,10 @@ package layout_pkg;
   // completion: the operation is unknown
   localparam int unsigned StatusUnknownOpcode = 3;
 
-  // completion: a key is too long, or the key of a get is empty
+  // completion: a key is too long, or the key of a get or of an unordered_request is empty
   localparam int unsigned StatusKeyLength = 4;
 
-  // completion: the table has no root
+  // completion: the table has no root, or there is no unordered table of the number
   localparam int unsigned StatusUnknownTable = 5;
 
   // completion: the read version is not pinned: the snapshot is too old
@@ -141,6 +186,33 @@ package layout_pkg;
   // completion: no function has the number, it is of another kind, or its operands have another
   // length
   localparam int unsigned StatusInvalidFunction = 9;
+
+  // completion: the key was absent and has the value now
+  localparam int unsigned StatusInserted = 10;
+
+  // completion: the value is replaced
+  localparam int unsigned StatusUpdated = 11;
+
+  // completion: the pair is removed
+  localparam int unsigned StatusDeleted = 12;
+
+  // completion: the key of an insert exists
+  localparam int unsigned StatusExists = 13;
+
+  // completion: the current value, which differs from the expected one, follows
+  localparam int unsigned StatusMismatch = 14;
+
+  // completion: a function has changed the value; the original one follows
+  localparam int unsigned StatusOriginal = 15;
+
+  // completion: the value does not consist of elements of the function
+  localparam int unsigned StatusNotElements = 16;
+
+  // completion: a value of the request is longer than request_value_bytes_max
+  localparam int unsigned StatusValueLength = 17;
+
+  // completion: there is no memory for the new value; nothing has changed
+  localparam int unsigned StatusOutOfMemory = 18;
 
   // counter: cycles in which key search units search a node
   localparam int unsigned CounterSearchBusy = 0;
@@ -798,6 +870,64 @@ package layout_pkg;
     logic [15:0] terms_bytes;
   } request_function_t;
 
+  // unordered_request: an operation on a key of an unordered table; identifier, table_number, both
+  // lengths and opcode are where a request has them. The key, the expected value, the value, and
+  // zeros up to a multiple of 8 bytes follow
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | identifier                                                                            |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | padding                                                                               |
+  // +-------------------------------------------+-------------------------------------------+
+  // | 16..20                                    | 20..24                                    |
+  // | function_number                           | expected_length                           |
+  // +---------------------+---------------------+---------------------+----------+----------+
+  // | 24..26              | 26..28              | 28..30              | 30       | 31       |
+  // | table_number        | key_length          | values_length       | opcode   | padding2 |
+  // +---------------------+---------------------+---------------------+----------+----------+
+  localparam int unsigned UnorderedRequestSize = 32;
+  localparam int unsigned UnorderedRequestIdentifierOffset = 0;
+  localparam int unsigned UnorderedRequestIdentifierBytes = 8;
+  localparam int unsigned UnorderedRequestPaddingOffset = 8;
+  localparam int unsigned UnorderedRequestPaddingBytes = 8;
+  localparam int unsigned UnorderedRequestFunctionNumberOffset = 16;
+  localparam int unsigned UnorderedRequestFunctionNumberBytes = 4;
+  localparam int unsigned UnorderedRequestExpectedLengthOffset = 20;
+  localparam int unsigned UnorderedRequestExpectedLengthBytes = 4;
+  localparam int unsigned UnorderedRequestTableNumberOffset = 24;
+  localparam int unsigned UnorderedRequestTableNumberBytes = 2;
+  localparam int unsigned UnorderedRequestKeyLengthOffset = 26;
+  localparam int unsigned UnorderedRequestKeyLengthBytes = 2;
+  localparam int unsigned UnorderedRequestValuesLengthOffset = 28;
+  localparam int unsigned UnorderedRequestValuesLengthBytes = 2;
+  localparam int unsigned UnorderedRequestOpcodeOffset = 30;
+  localparam int unsigned UnorderedRequestOpcodeBytes = 1;
+  localparam int unsigned UnorderedRequestPadding2Offset = 31;
+  localparam int unsigned UnorderedRequestPadding2Bytes = 1;
+
+  typedef struct packed {
+    // zero
+    logic [7:0] padding2;
+    // opcode_unordered_get to opcode_unordered_filter
+    logic [7:0] opcode;
+    // bytes of the expected value and the value together
+    logic [15:0] values_length;
+    // bytes of the key
+    logic [15:0] key_length;
+    // the unordered table; its number is independent of those of ordered tables
+    logic [15:0] table_number;
+    // bytes of the expected value of a compare_and_swap or compare_and_delete; others: 0
+    logic [31:0] expected_length;
+    // the number of the function; operations without one: 0
+    logic [31:0] function_number;
+    // zero
+    logic [63:0] padding;
+    // chosen by the requester; the completion repeats it
+    logic [63:0] identifier;
+  } unordered_request_t;
+
   // function_term: a registered function of the element at an offset of each value; its operands
   // follow, or the initial element of a fold
   //
@@ -825,8 +955,9 @@ package layout_pkg;
     logic [31:0] element_offset;
   } function_term_t;
 
-  // completion: an answer or a part of one; the value (get), the pairs (scan, filter), the number of
-  // pairs (count; 8 bytes) or the element (reduce), and zeros up to a multiple of 8 bytes follow
+  // completion: an answer or a part of one; the value (get, and operations on unordered tables that
+  // return one), the pairs (scan, filter), the number of pairs (count; 8 bytes) or the element
+  // (reduce), and zeros up to a multiple of 8 bytes follow
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -858,9 +989,9 @@ package layout_pkg;
     logic [31:0] outcome;
     // bytes that follow, without the padding
     logic [31:0] bytes;
-    // get: the version of the pair; others: 0
+    // get of an ordered table: the version of the pair; others: 0
     logic [63:0] pair_version;
-    // the version at which the request was read; 0 without MVCC
+    // the version at which the request was read; 0 without MVCC, and for unordered tables
     logic [63:0] read_version;
     // the identifier of the request
     logic [63:0] identifier;

@@ -123,7 +123,8 @@ def writes(arguments):
 
 def print_writes(rates, seconds):
     """Prints ratios of medians, by pipeline and policy."""
-    rate, used = ({case: statistics.median(all_) for case, all_ in found.items()} for found in (rates, seconds))
+    medians = lambda found: {case: statistics.median(values) for case, values in found.items()}
+    rate, used = medians(rates), medians(seconds)
     print("| pipeline | policy | Honeycomb, of none | Redis, of none | to Redis | spread | processor time |")
     print("|---|---|---|---|---|---|---|")
     for pipeline, policy in itertools.product(PIPELINES, POLICIES):

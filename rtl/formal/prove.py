@@ -81,8 +81,8 @@ PROOFS = [
         ("read_version_q <= read_version_i;", "read_version_q <= '0;"),
     ]),
     Proof("read_timeouts", 20, 0, [
-        # A read begins old; the first visit ends it; a read ends twice; a read that began after the timeout, or
-        # any, stays in flight.
+        # A read begins old; the first visit ends it; a read ends twice; a read that began after the timeout,
+        # or any, stays in flight.
         ("<= !begins_i;", "<= 1'b1;"),
         ("visits && is_flying && old_q[tag_q]", "visits && is_flying"),
         ("fails_o = timed_out_q && is_flying", "fails_o = timed_out_q"),

@@ -1,7 +1,7 @@
-// Proves for columns in on-board memory with arbitrary mappings, readers and memories: while the page table says
-// that the columns of a buffer are in on-board memory, they are, and a reader that began then finds them there until
-// it ends, also after a mapping. The columns have two lines, and the contents of a line is the number of its
-// buffer: each mapping of the watched LID names the next one.
+// Proves for columns in on-board memory with arbitrary mappings, readers and memories: while the page table
+// says that the columns of a buffer are in on-board memory, they are, and a reader that began then finds them
+// there until it ends, also after a mapping. The columns have two lines, and the contents of a line is the
+// number of its buffer: each mapping of the watched LID names the next one.
 
 `default_nettype none
 
@@ -86,7 +86,8 @@ module prove_column_filler
     .beat_valid_i(beat_valid),
     .beat_ready_o(beat_ready),
     .beat_i('{
-      data: line_t'(read_buffer_q), address: bus_address_t'(read_buffer_q), last: is_last, error: beat_error_i
+      data: line_t'(read_buffer_q), address: bus_address_t'(read_buffer_q),
+      last: is_last, error: beat_error_i
     }),
     .write_valid_o(write_valid),
     .write_ready_i(write_ready_i && !written_q[write_place.line[0]]),
@@ -165,7 +166,8 @@ module prove_column_filler
   always @(posedge clk_i) begin
     if (!rst) begin
       LackStays : assume (!$past(lacks_valid_i && !rst) || $stable(lacks_other_i));
-      BeatStays : assume (!$past(beat_valid && !beat_ready && !rst) || (beat_valid_i && $stable(beat_error_i)));
+      BeatStays : assume (!$past(beat_valid && !beat_ready && !rst)
+          || (beat_valid_i && $stable(beat_error_i)));
       ColumnsAreThose : assert (!has_columns_q
           || (contents_q[0] == buffer_q && contents_q[1] == buffer_q));
       ReaderFindsColumns : assert (!reads_q

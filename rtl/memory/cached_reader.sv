@@ -21,9 +21,8 @@ module cached_reader
   parameter int unsigned CacheSets = 1024,
   parameter int unsigned CacheWays = 4,
   parameter int unsigned CacheEntryLines = 128,
-  // see top_nodes
+  // see top_nodes and host_reader
   parameter int unsigned NodesOnChip = 16,
-  // see host_reader
   parameter int unsigned HostTimeoutBits = 22,
   // leaves whose columns are in on-board memory
   parameter int unsigned LidCount = 65536,
@@ -264,23 +263,19 @@ module cached_reader
   );
 
   host_reader #(
-    .TagBits(TagBits),
-    .TimeoutBits(HostTimeoutBits)
+    .TagBits(TagBits), .TimeoutBits(HostTimeoutBits)
   ) u_host_reader (
     .burst_valid_i(host_valid), .burst_ready_o(host_ready),
     .burst_address_i(host_address), .burst_lines_i(host_lines), .burst_tag_i(host_tag),
     .line_valid_o(host_line_valid), .line_tag_o(host_line_tag), .line_o(host_line),
-    .timed_out_o(host_timed_out_o),
-    .*
+    .timed_out_o(host_timed_out_o), .*
   );
 
   line_router #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .NodeUnits(NodeUnits),
-    .NodePlaces(NodePlaces),
-    .LeafUnits(LeafUnits),
-    .LeafPlaces(LeafPlaces),
+    .NodeUnits(NodeUnits), .NodePlaces(NodePlaces),
+    .LeafUnits(LeafUnits), .LeafPlaces(LeafPlaces),
     .Channels(Channels),
     .Streams(Streams)
   ) u_line_router (

@@ -1,7 +1,7 @@
 // Reads the bursts of all ports from host memory over AXI4. The id is the tag of a burst. A tag has at most
 // one read in flight, and its port has room for the lines, so the reader always accepts them. A read that
-// fails ends with an error when its last beat has arrived. After a read without an answer, all reads fail: see
-// read_timeouts.
+// fails ends with an error when its last beat has arrived. After a read without an answer, all reads fail:
+// see read_timeouts.
 
 `default_nettype none
 

@@ -121,10 +121,8 @@ module memory_system
   client_ports #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .NodeUnits(NodeUnits),
-    .NodePlaces(NodePlaces),
-    .LeafUnits(LeafUnits),
-    .LeafPlaces(LeafPlaces),
+    .NodeUnits(NodeUnits), .NodePlaces(NodePlaces),
+    .LeafUnits(LeafUnits), .LeafPlaces(LeafPlaces),
     .LidCount(LidCount),
     .Channels(Channels)
   ) u_client_ports (
@@ -165,13 +163,9 @@ module memory_system
   cached_reader #(
     .ClientCount(ClientCount),
     .Banks(Banks),
-    .NodeUnits(NodeUnits),
-    .NodePlaces(NodePlaces),
-    .LeafUnits(LeafUnits),
-    .LeafPlaces(LeafPlaces),
-    .CacheSets(CacheSets),
-    .CacheWays(CacheWays),
-    .CacheEntryLines(CacheEntryLines),
+    .NodeUnits(NodeUnits), .NodePlaces(NodePlaces),
+    .LeafUnits(LeafUnits), .LeafPlaces(LeafPlaces),
+    .CacheSets(CacheSets), .CacheWays(CacheWays), .CacheEntryLines(CacheEntryLines),
     .HostTimeoutBits(HostTimeoutBits),
     .LidCount(LidCount),
     .Channels(Channels)

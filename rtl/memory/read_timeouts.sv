@@ -1,9 +1,9 @@
 // Finds reads of host memory that get no answer in time. From the first of them on, no answer of host memory
-// is used until reset, because a late one could not be told from that of the next read with its tag: all
-// reads in flight and all later ones end with an error.
+// is used until reset, because a late one might be taken for that of the next read with its tag:
+// all reads in flight and all later ones end with an error.
 //
-// A sweep visits the tags, one after the other, and all of them in 2**PeriodBits cycles. A read that two visits
-// find in flight has timed out, so that takes between one and two of these periods.
+// A sweep visits the tags, one after the other, and all of them in 2**PeriodBits cycles. A read that two
+// visits find in flight has timed out, so that takes between one and two of these periods.
 //
 // The state of all tags is in memories, because as registers it would be most of the reader. A read is in
 // flight if it has begun and not ended: each of the two flips a bit of its own. A read begins young. The bits

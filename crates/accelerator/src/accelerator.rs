@@ -9,6 +9,7 @@ use honeycomb_memory::{Lease, LeaseUse};
 
 use crate::completion::Completions;
 use crate::direct_reader::DirectReader;
+use crate::unordered_tables::UnorderedTable;
 
 /// Creates accelerators. The configuration of a store names a backend.
 pub trait Backend: Debug + Send + Sync {
@@ -21,7 +22,7 @@ pub trait Backend: Debug + Send + Sync {
     -> Result<Box<dyn Accelerator>, Error>;
 }
 
-/// Executes reads on the trees of one forest.
+/// Executes reads on the trees of one forest, and operations on unordered tables.
 ///
 /// The store notifies the accelerator of roots and pinned versions. The accelerator either reads the other
 /// state of writers where they change it, or writers notify it through
@@ -56,6 +57,16 @@ pub trait Accelerator: Debug + Send + Sync {
         false
     }
 
+    /// Sets the unordered table of a number; `None` removes it. Its number is independent of those of tables
+    /// with roots. A request in flight uses either the old table or the new one.
+    fn set_unordered(&self, _number: u16, _table: Option<Arc<dyn UnorderedTable>>) {}
+
+    /// Whether the accelerator executes operations on unordered tables. Otherwise it rejects them with
+    /// [`Status::UnknownOpcode`](crate::Status::UnknownOpcode).
+    fn executes_unordered(&self) -> bool {
+        false
+    }
+
     /// Returns a reader with which the calling thread visits [pages of ranges](crate::RangePage), if the
     /// accelerator executes functions on the CPU of that thread: of a version under its lease, or of the
     /// newest visible version.
@@ -70,7 +81,8 @@ pub trait Queue: Debug + Send {
     /// number of bytes. The queue also accepts invalid requests and completes them with an error. After a
     /// truncated request it accepts nothing before the next poll.
     ///
-    /// A request without a version reads a version that is visible at some moment after this call.
+    /// A request without a version reads a version that is visible at some moment after this call. The
+    /// operations on a key of an unordered table execute in the order of their submission.
     fn submit(&mut self, requests: &[u8]) -> usize;
 
     /// Executes submitted requests and appends their completions. Returns the number of requests that are

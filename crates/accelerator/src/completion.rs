@@ -4,7 +4,8 @@
 //! | completion, 32 bytes | value                              | zeros up to a multiple of 8 |    a get
 //! | completion, 32 bytes | pair, 8 bytes | key | value | ...  | zeros up to a multiple of 8 |    a scan
 //! ```
-//! The completion of a filter is that of a scan; that of a count or a reduction is that of a get.
+//! The completion of a filter of a range is that of a scan. Those of a count, of a reduction and of an
+//! operation on an unordered table are that of a get, with an empty value if there is none.
 
 use honeycomb_btree::{Pair, PairRun, Version, WrittenPairs};
 use honeycomb_layout::{completion as layout, completion_outcome as outcome, completion_pair};
@@ -43,7 +44,7 @@ pub struct Completion<'a> {
     pub more: bool,
     /// Number of pairs of a scan in this completion.
     pub pair_count: usize,
-    /// The value of a get, or the pairs of a scan.
+    /// The value, or the pairs of a scan.
     body: &'a [u8],
 }
 
@@ -89,7 +90,8 @@ impl Completions {
     /// are rejected too.
     ///
     /// The first value can exceed the room, so that a reader can get every value. A scan that begins while
-    /// there is room can exceed it, up to its own limit. Rejections do not count.
+    /// there is room can exceed it, up to its own limit; so can the results of the writes of a batch, at most
+    /// 1024, on an unordered table. Rejections do not count.
     #[must_use]
     pub fn with_limits(bytes_max: usize, value_bytes_max: usize) -> Self {
         let buffer = Buffer::doubling_up_to(bytes_max);
@@ -216,6 +218,21 @@ impl Completions {
         }
         let header = header_of(identifier, read_version, pair_version, value.len(), status as u64);
         self.buffer.push_padded(&header, &[value]);
+    }
+
+    /// Appends the completion of an operation on an unordered table, whose effect is final. It can exceed the
+    /// room.
+    pub(crate) fn push_outcome(&mut self, identifier: u64, status: Status, value: &[u8]) {
+        let header = header_of(identifier, 0, 0, value.len(), status as u64);
+        self.buffer.push_padded(&header, &[value]);
+    }
+
+    /// Appends the completion of an operation that has changed nothing. Rejects it if there is no room.
+    pub(crate) fn push_outcome_within_room(&mut self, identifier: u64, status: Status, value: &[u8]) {
+        if !self.have_room_for(value.len()) {
+            return self.push_rejection(identifier, Status::NoRoom);
+        }
+        self.push_outcome(identifier, status, value);
     }
 
     /// Appends a copy of a completion with another identifier and other flags. If there is no room, it omits
@@ -410,11 +427,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<(Completion<'_>, usize)> {
 }
 
 impl<'a> Completion<'a> {
-    /// The value of a get, if the key exists; the result of a count or a reduction.
+    /// The value of a get, if the key exists; the result of a function; the current value of a mismatch; the
+    /// original value.
     #[must_use]
     #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
-        (self.status == Status::Found).then_some(self.body)
+        matches!(self.status, Status::Found | Status::Mismatch | Status::Original).then_some(self.body)
     }
 
     /// Length of the whole completion in bytes.
@@ -600,7 +618,7 @@ mod tests {
             bytes[layout::OUTCOME_OFFSET] = status;
             bytes
         };
-        assert_eq!(rejected(&with_status(Status::InvalidFunction as u8 + 1)).offset, 0);
+        assert_eq!(rejected(&with_status(Status::OutOfMemory as u8 + 1)).offset, 0);
         assert_eq!(rejected(&with_status(255)).offset, 0);
     }
 

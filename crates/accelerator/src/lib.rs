@@ -12,6 +12,8 @@
 //! A backend that runs on the reader's CPU also executes reads directly, without these bytes
 //! ([`DirectReader`]), and functions over ranges ([`RangePage`]).
 //!
+//! Requests may also be operations on [unordered tables](UnorderedTable), and then write.
+//!
 //! There are several backends. [`Software`] executes requests on the CPU, in the thread that polls.
 //! [`DeviceBackend`] drives a device, which has its own copies of the state that writers change. Crate
 //! `testing` contains the conformance suite that each backend must pass, and a model of a device.
@@ -40,6 +42,8 @@ mod scan_lease;
 mod scanned_pairs;
 mod software;
 mod status;
+mod unordered_request;
+mod unordered_tables;
 mod value_view;
 
 pub use accelerator::{Accelerator, Backend, Error, Queue};
@@ -50,9 +54,10 @@ pub use pair::PairsOf;
 pub use range_function::{Conditions, OperandsTooLong, RangeForm, RangeFunction, RangeTerm};
 pub use range_page::RangePage;
 pub use range_values::{Count, Reduction};
-pub use request::{KeyTooLong, Read, Rejected, Request, Requests, parse as parse_request};
+pub use request::{Read, Rejected, Request, Requests, TooLong, parse as parse_request};
 pub use scan_lease::LONG_SCAN_LEASES;
 pub use scanned_pairs::{Scanned, ScannedPairs};
 pub use software::Software;
 pub use status::Status;
+pub use unordered_tables::UnorderedTable;
 pub use value_view::ValueView;

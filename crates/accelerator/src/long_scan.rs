@@ -46,10 +46,10 @@ pub(crate) enum ScanProgress {
 impl LongScan {
     /// Creates a long scan of the pinned version that the request names. If the request names no version,
     /// the scan acquires a lease and reads the newest visible version. Returns `None` if no lease is
-    /// available, or if the request is a get, or the table does not exist.
+    /// available, or if the request is of one key, or the table does not exist.
     fn new(state: &BackendState, request: &Request<'_>) -> Option<Self> {
         let (scan, bytes_max, function) = match &request.read {
-            Read::Get(_) => return None,
+            Read::Get(_) | Read::Unordered(_) => return None,
             Read::Scan { scan, bytes_max } => (*scan, *bytes_max, None),
             Read::Function(function) => {
                 let (limit, bytes_max) = function.limits();

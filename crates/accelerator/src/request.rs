@@ -4,27 +4,32 @@
 //! | request, 32 bytes | lower key | upper key | zeros up to a multiple of 8 |
 //! ```
 //! The lengths of its keys determine where the next request begins, even if a request is otherwise invalid. A
-//! [function over a range](crate::range_function) has its terms between its keys.
+//! [function over a range](crate::range_function) has its terms between its keys, and an
+//! [operation on an unordered table](crate::unordered_request) has values instead of the upper key.
 
 use std::ops::Bound;
 
 use honeycomb_btree::{Scan, Version};
+use honeycomb_hashtable as hashtable;
 use honeycomb_layout::{
-    KEY_BYTES_MAX, KEY_BYTES_MIN, OPCODE_GET, OPCODE_SCAN, request as layout, request_flags as flags,
+    KEY_BYTES_MAX, KEY_BYTES_MIN, OPCODE_GET, OPCODE_SCAN, REQUEST_VALUE_BYTES_MAX, request as layout,
+    request_flags as flags,
 };
 
 use crate::buffer::{ALIGNMENT, Buffer, header_bytes};
 use crate::range_function::{FUNCTION_BYTES_MAX, RangeFunction, decode, is_function, split};
 use crate::status::Status;
+use crate::unordered_request::{Parts, is_unordered};
 
-/// A read that an accelerator executes.
+/// A read, or an operation on an unordered table, that an accelerator executes.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// Chosen by the reader. Every completion of the request contains it.
     pub identifier: u64,
     /// The number of the table.
     pub table: u16,
-    /// The version to read, which must be pinned; `None` for the newest visible version.
+    /// The version to read, which must be pinned; `None` for the newest visible version, and for unordered
+    /// tables, which have no versions.
     pub version: Option<Version>,
     /// The operation.
     pub read: Read<'a>,
@@ -44,14 +49,26 @@ pub enum Read<'a> {
     },
     /// A function over a range.
     Function(RangeFunction<'a>),
+    /// An operation on a key of an unordered table, which may write. Each of its values has at most 32,767
+    /// bytes.
+    Unordered(hashtable::Request<'a>),
 }
 
-/// A key exceeds the maximum length.
+/// A key or a value exceeds the maximum length in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a key of {bytes} bytes: at most {KEY_BYTES_MAX} are allowed")]
-pub struct KeyTooLong {
-    /// The length of the key.
-    pub bytes: usize,
+pub enum TooLong {
+    /// A key is too long.
+    #[error("a key of {bytes} bytes: at most {KEY_BYTES_MAX} are allowed")]
+    Key {
+        /// The length of the key.
+        bytes: usize,
+    },
+    /// A value, or the operands of a function, are too long.
+    #[error("a value of {bytes} bytes: at most {REQUEST_VALUE_BYTES_MAX} are allowed in a request")]
+    Value {
+        /// The length of the value.
+        bytes: usize,
+    },
 }
 
 /// A sequence of encoded requests to submit. A reader reuses its memory.
@@ -72,7 +89,7 @@ pub struct Rejected {
 const WORDS: usize = layout::SIZE / 8;
 /// Bytes of the longest request that a header can describe, valid or not.
 pub(crate) const FRAME_BYTES_MAX: usize = (layout::SIZE + 2 * 0xffff_usize).next_multiple_of(ALIGNMENT);
-/// Bytes of the longest valid request.
+/// Bytes of the longest valid read.
 pub(crate) const REQUEST_BYTES_MAX: usize =
     (layout::SIZE + 2 * KEY_BYTES_MAX + FUNCTION_BYTES_MAX).next_multiple_of(ALIGNMENT);
 /// Offset of the fourth word of a request.
@@ -103,16 +120,17 @@ impl Requests {
     /// Appends a request.
     ///
     /// # Errors
-    /// [`KeyTooLong`].
+    /// [`TooLong`].
     // Always inline: less than half of the code remains where the request is known to be a get.
     #[inline(always)]
-    pub fn push(&mut self, request: &Request<'_>) -> Result<(), KeyTooLong> {
+    pub fn push(&mut self, request: &Request<'_>) -> Result<(), TooLong> {
         let fields = match &request.read {
             Read::Get(key) => Fields { lower: key, opcode: OPCODE_GET, ..Fields::default() },
             Read::Scan { scan, bytes_max } => Fields::of_scan(scan, *bytes_max),
             Read::Function(function) => {
                 return self.push_fields(request, &Fields::of_function(function), &function.encoded_terms());
             }
+            Read::Unordered(operation) => return self.push_unordered(request, operation),
         };
         self.push_fields(request, &fields, &[])
     }
@@ -124,31 +142,58 @@ impl Requests {
         request: &Request<'_>,
         fields: &Fields<'_>,
         terms: &[u8],
-    ) -> Result<(), KeyTooLong> {
-        let Fields { lower, upper, limits: (pairs_max, bytes_max), opcode, flags } = *fields;
-        for key in [lower, upper] {
-            if key.len() > KEY_BYTES_MAX {
-                return Err(KeyTooLong { bytes: key.len() });
-            }
+    ) -> Result<(), TooLong> {
+        check_key(fields.lower)?;
+        check_key(fields.upper)?;
+        self.push_parts(request, fields, terms);
+        Ok(())
+    }
+
+    /// Appends an operation on an unordered table.
+    fn push_unordered(
+        &mut self,
+        request: &Request<'_>,
+        hashtable::Request { key, operation }: &hashtable::Request<'_>,
+    ) -> Result<(), TooLong> {
+        let parts = Parts::of(operation);
+        let Parts { opcode, function, expected, value } = parts;
+        check_key(key)?;
+        if let Some(bytes) = parts.too_long() {
+            return Err(TooLong::Value { bytes });
         }
+        let limits = (function, expected.len() as u32);
+        self.push_parts(request, &Fields { lower: key, upper: value, limits, opcode, flags: 0 }, expected);
+        Ok(())
+    }
+
+    /// Appends a request with these fields, and with bytes between `lower` and `upper`.
+    #[inline(always)]
+    fn push_parts(&mut self, request: &Request<'_>, fields: &Fields<'_>, between: &[u8]) {
+        let Fields { lower, upper, limits: (pairs_max, bytes_max), opcode, flags } = *fields;
         let fourth = u64::from(request.table)
             | (lower.len() as u64) << shift(layout::LOWER_LENGTH_OFFSET)
-            | ((terms.len() + upper.len()) as u64) << shift(layout::UPPER_LENGTH_OFFSET)
+            | ((between.len() + upper.len()) as u64) << shift(layout::UPPER_LENGTH_OFFSET)
             | (opcode as u64) << shift(layout::OPCODE_OFFSET)
             | flags << shift(layout::FLAGS_OFFSET);
         let limits = u64::from(pairs_max) | u64::from(bytes_max) << 32;
         let header = header_bytes([request.identifier, request.version.unwrap_or(0), limits, fourth]);
-        self.buffer.push_padded(&header, &[lower, terms, upper]);
-        Ok(())
+        self.buffer.push_padded(&header, &[lower, between, upper]);
     }
+}
+
+#[inline(always)]
+fn check_key(key: &[u8]) -> Result<(), TooLong> {
+    if key.len() <= KEY_BYTES_MAX { Ok(()) } else { Err(TooLong::Key { bytes: key.len() }) }
 }
 
 /// The fields of a request that depend on its operation.
 #[derive(Default)]
 struct Fields<'a> {
+    /// The key, or the lower bound.
     lower: &'a [u8],
+    /// The upper bound, or the value.
     upper: &'a [u8],
-    /// Of pairs and bytes.
+    /// Of pairs and bytes; for an unordered table the function and the length of the expected value.
     limits: (u32, u32),
     opcode: usize,
     flags: u64,
@@ -223,6 +268,7 @@ impl<'a> Frame<'a> {
         let flags = self.field(layout::FLAGS_OFFSET, layout::FLAGS_BYTES);
         let read = match self.field(layout::OPCODE_OFFSET, layout::OPCODE_BYTES) as usize {
             opcode if is_function(opcode) => Read::Function(self.function(opcode, limits, flags)?),
+            opcode if is_unordered(opcode) => Read::Unordered(self.unordered(opcode, flags)?),
             _ if self.lower_length() > KEY_BYTES_MAX || self.upper_length() > KEY_BYTES_MAX => {
                 return Err(Status::KeyLength);
             }
@@ -265,6 +311,22 @@ impl<'a> Frame<'a> {
         let decoded = decode(opcode, limits, terms).filter(|_| word & !allowed == 0);
         let (form, conditions) = decoded.ok_or(Status::Malformed)?;
         Ok(RangeFunction { form, lower, upper, conditions })
+    }
+
+    fn unordered(&self, opcode: usize, flags: u64) -> Result<hashtable::Request<'a>, Status> {
+        let [_, version, third, _] = self.words;
+        let (key, values) = self.keys.split_at(self.lower_length());
+        if !(KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()) {
+            return Err(Status::KeyLength);
+        }
+        let split = values.split_at_checked((third >> 32) as usize);
+        let (expected, value) = split.filter(|_| version == 0 && flags == 0).ok_or(Status::Malformed)?;
+        let parts = Parts { opcode, function: third as u32, expected, value };
+        if parts.too_long().is_some() {
+            return Err(Status::ValueLength);
+        }
+        let operation = parts.operation().ok_or(Status::Malformed)?;
+        Ok(hashtable::Request { key, operation })
     }
 }
 
@@ -358,7 +420,7 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
 
-    use honeycomb_layout::{OPCODE_COUNT, OPCODE_FILTER};
+    use honeycomb_layout::{OPCODE_COUNT, OPCODE_UNORDERED_FILTER};
 
     use super::*;
     use crate::range_function::{Conditions, RangeForm, RangeTerm};
@@ -437,7 +499,10 @@ mod tests {
         }
         assert_eq!(changed(layout::PAIRS_MAX_OFFSET, 1), Some(Status::Malformed));
         assert_eq!(changed(layout::OPCODE_OFFSET, OPCODE_COUNT as u8), None, "both terms are conditions");
-        assert_eq!(changed(layout::OPCODE_OFFSET, OPCODE_FILTER as u8 + 1), Some(Status::UnknownOpcode));
+        assert_eq!(
+            changed(layout::OPCODE_OFFSET, OPCODE_UNORDERED_FILTER as u8 + 1),
+            Some(Status::UnknownOpcode)
+        );
         assert_eq!(changed(layout::UPPER_LENGTH_OFFSET, 1), Some(Status::Malformed));
         assert_eq!(changed(35, 22), Some(Status::Malformed), "an incomplete term");
         assert_eq!(changed(35, 26), Some(Status::Malformed), "more terms than bytes");

@@ -6,6 +6,7 @@
 
 mod emission;
 mod pipeline;
+mod unordered_batch;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::direct_reader::{DirectReader, GROUP};
 use crate::function_progress::FunctionQuantum;
 use crate::long_scan::{LongScan, LongScans, ScanProgress};
 use crate::round_robin::{Executor, RoundRobinQueue, check_parameters};
+use crate::unordered_tables::{UnorderedTable, UnorderedTables};
 use emission::{Emission, ScanEnd};
 use pipeline::Pipeline;
 
@@ -67,7 +69,8 @@ impl Backend for Software {
         self.check()?;
         let touched = self.count_accesses.then(|| Arc::new(AccessStats::default()));
         let state = Arc::new(BackendState::new(forest, functions));
-        Ok(Box::new(SoftwareAccelerator { parameters: *self, state, touched }))
+        let unordered = Arc::default();
+        Ok(Box::new(SoftwareAccelerator { parameters: *self, state, unordered, touched }))
     }
 }
 
@@ -76,6 +79,7 @@ impl Backend for Software {
 struct SoftwareAccelerator {
     parameters: Software,
     state: Arc<BackendState>,
+    unordered: Arc<UnorderedTables>,
     touched: Option<Arc<AccessStats>>,
 }
 
@@ -110,6 +114,14 @@ impl Accelerator for SoftwareAccelerator {
         true
     }
 
+    fn set_unordered(&self, number: u16, table: Option<Arc<dyn UnorderedTable>>) {
+        self.unordered.set(number, table);
+    }
+
+    fn executes_unordered(&self) -> bool {
+        true
+    }
+
     fn page_reader<'a>(&'a self, leased: Option<(&'a LeaseUse<'a>, Version)>) -> Option<Reader<'a>> {
         Some(self.reader(leased))
     }
@@ -141,7 +153,8 @@ impl Executor for SoftwareAccelerator {
         completions: &mut Completions,
     ) {
         let (reader, state, parameters) = (&self.reader(pinned), &*self.state, &self.parameters);
-        Pipeline { reader, state, parameters, long_scans, completions }.execute(admission);
+        let unordered = &*self.unordered;
+        Pipeline { reader, state, unordered, parameters, long_scans, completions }.execute(admission);
     }
 
     fn execute_quantum(

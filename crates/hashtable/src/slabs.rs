@@ -368,8 +368,8 @@ mod models {
         });
     }
 
-    /// A page of slabs, and which of its units have an owner. Locks decide here, so the owners need no atomics
-    /// of loom.
+    /// A page of slabs, and which of its units have an owner. Locks decide here, so the owners need no
+    /// atomics of loom.
     struct Pages {
         memory: Memory,
         slabs: Slabs,

@@ -4,6 +4,7 @@ mod atomics;
 mod maps;
 mod mixes;
 mod reductions;
+mod seam;
 mod wire;
 
 use std::fmt::Write;
@@ -67,6 +68,8 @@ pub enum Part {
     Skew,
     /// Reductions of ranges over the wire
     Wire,
+    /// Gets and updates as requests to an accelerator, beside calls of the table
+    Seam,
 }
 
 /// A name and a map.
@@ -102,6 +105,9 @@ pub fn run(arguments: &UnorderedArguments) -> Result<String, Failure> {
     }
     if has(Part::Wire) {
         text += &wire::measure(arguments.rounds, time)?;
+    }
+    if has(Part::Seam) {
+        text += &seam::measure(arguments.pairs, arguments.rounds, time)?;
     }
     Ok(text)
 }

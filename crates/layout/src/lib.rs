@@ -107,6 +107,51 @@ pub const OPCODE_REDUCE: usize = 4;
 /// Request: the pairs of a range whose values satisfy all conditions.
 pub const OPCODE_FILTER: usize = 5;
 
+/// Request to an unordered table: the value of a key.
+pub const OPCODE_UNORDERED_GET: usize = 6;
+
+/// Request to an unordered table: store a value.
+pub const OPCODE_UNORDERED_PUT: usize = 7;
+
+/// Request to an unordered table: store a value if the key is absent.
+pub const OPCODE_UNORDERED_INSERT: usize = 8;
+
+/// Request to an unordered table: store a value if the key exists.
+pub const OPCODE_UNORDERED_UPDATE: usize = 9;
+
+/// Request to an unordered table: remove a pair.
+pub const OPCODE_UNORDERED_DELETE: usize = 10;
+
+/// Request to an unordered table: replace a value that equals the expected one.
+pub const OPCODE_UNORDERED_COMPARE_AND_SWAP: usize = 11;
+
+/// Request to an unordered table: remove a pair whose value equals the expected one.
+pub const OPCODE_UNORDERED_COMPARE_AND_DELETE: usize = 12;
+
+/// Request to an unordered table: apply a function to a value of one element; the value of the
+/// request has its operands.
+pub const OPCODE_UNORDERED_UPDATE_SCALAR: usize = 13;
+
+/// Request to an unordered table: apply a function to each element; the value of the request has
+/// its operands.
+pub const OPCODE_UNORDERED_UPDATE_VECTOR_WITH_SCALAR: usize = 14;
+
+/// Request to an unordered table: apply a function to each element and the element at the same
+/// index of the value of the request.
+pub const OPCODE_UNORDERED_UPDATE_VECTOR_WITH_VECTOR: usize = 15;
+
+/// Request to an unordered table: the fold of all elements; the value of the request is the initial
+/// element.
+pub const OPCODE_UNORDERED_REDUCE: usize = 16;
+
+/// Request to an unordered table: the elements that satisfy a predicate; the value of the request
+/// has its operands.
+pub const OPCODE_UNORDERED_FILTER: usize = 17;
+
+/// Longest value, expected value or operands of an unordered_request: both lengths together fit
+/// into 16 bits.
+pub const REQUEST_VALUE_BYTES_MAX: usize = 32767;
+
 /// Maximum number of conditions of a function over a range.
 pub const FUNCTION_CONDITIONS_MAX: usize = 8;
 
@@ -116,7 +161,7 @@ pub const TERM_OPERAND_BYTES_MAX: usize = 24;
 /// Completion: the value or the pairs follow.
 pub const STATUS_FOUND: usize = 0;
 
-/// Completion: the key of a get is absent.
+/// Completion: the key is absent.
 pub const STATUS_ABSENT: usize = 1;
 
 /// Completion: a field has an invalid value, or the request is truncated; the bytes after a
@@ -126,10 +171,10 @@ pub const STATUS_MALFORMED: usize = 2;
 /// Completion: the operation is unknown.
 pub const STATUS_UNKNOWN_OPCODE: usize = 3;
 
-/// Completion: a key is too long, or the key of a get is empty.
+/// Completion: a key is too long, or the key of a get or of an unordered_request is empty.
 pub const STATUS_KEY_LENGTH: usize = 4;
 
-/// Completion: the table has no root.
+/// Completion: the table has no root, or there is no unordered table of the number.
 pub const STATUS_UNKNOWN_TABLE: usize = 5;
 
 /// Completion: the read version is not pinned: the snapshot is too old.
@@ -145,6 +190,33 @@ pub const STATUS_NO_ROOM: usize = 8;
 /// Completion: no function has the number, it is of another kind, or its operands have another
 /// length.
 pub const STATUS_INVALID_FUNCTION: usize = 9;
+
+/// Completion: the key was absent and has the value now.
+pub const STATUS_INSERTED: usize = 10;
+
+/// Completion: the value is replaced.
+pub const STATUS_UPDATED: usize = 11;
+
+/// Completion: the pair is removed.
+pub const STATUS_DELETED: usize = 12;
+
+/// Completion: the key of an insert exists.
+pub const STATUS_EXISTS: usize = 13;
+
+/// Completion: the current value, which differs from the expected one, follows.
+pub const STATUS_MISMATCH: usize = 14;
+
+/// Completion: a function has changed the value; the original one follows.
+pub const STATUS_ORIGINAL: usize = 15;
+
+/// Completion: the value does not consist of elements of the function.
+pub const STATUS_NOT_ELEMENTS: usize = 16;
+
+/// Completion: a value of the request is longer than request_value_bytes_max.
+pub const STATUS_VALUE_LENGTH: usize = 17;
+
+/// Completion: there is no memory for the new value; nothing has changed.
+pub const STATUS_OUT_OF_MEMORY: usize = 18;
 
 /// Counter: cycles in which key search units search a node.
 pub const COUNTER_SEARCH_BUSY: usize = 0;
@@ -930,6 +1002,89 @@ pub mod request_function {
     };
 }
 
+/// An operation on a key of an unordered table; identifier, table_number, both lengths and opcode
+/// are where a request has them. The key, the expected value, the value, and zeros up to a multiple
+/// of 8 bytes follow.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | identifier                                                                            |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | padding                                                                               |
+/// +-------------------------------------------+-------------------------------------------+
+/// | 16..20                                    | 20..24                                    |
+/// | function_number                           | expected_length                           |
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// | 24..26              | 26..28              | 28..30              | 30       | 31       |
+/// | table_number        | key_length          | values_length       | opcode   | padding2 |
+/// +---------------------+---------------------+---------------------+----------+----------+
+/// ```
+pub mod unordered_request {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 32;
+    /// Chosen by the requester; the completion repeats it.
+    pub const IDENTIFIER_OFFSET: usize = 0;
+    /// Bytes of `identifier`.
+    pub const IDENTIFIER_BYTES: usize = 8;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 8;
+    /// Bytes of `padding`.
+    pub const PADDING_BYTES: usize = 8;
+    /// The number of the function; operations without one: 0.
+    pub const FUNCTION_NUMBER_OFFSET: usize = 16;
+    /// Bytes of `function_number`.
+    pub const FUNCTION_NUMBER_BYTES: usize = 4;
+    /// Bytes of the expected value of a compare_and_swap or compare_and_delete; others: 0.
+    pub const EXPECTED_LENGTH_OFFSET: usize = 20;
+    /// Bytes of `expected_length`.
+    pub const EXPECTED_LENGTH_BYTES: usize = 4;
+    /// The unordered table; its number is independent of those of ordered tables.
+    pub const TABLE_NUMBER_OFFSET: usize = 24;
+    /// Bytes of `table_number`.
+    pub const TABLE_NUMBER_BYTES: usize = 2;
+    /// Bytes of the key.
+    pub const KEY_LENGTH_OFFSET: usize = 26;
+    /// Bytes of `key_length`.
+    pub const KEY_LENGTH_BYTES: usize = 2;
+    /// Bytes of the expected value and the value together.
+    pub const VALUES_LENGTH_OFFSET: usize = 28;
+    /// Bytes of `values_length`.
+    pub const VALUES_LENGTH_BYTES: usize = 2;
+    /// Opcode_unordered_get to opcode_unordered_filter.
+    pub const OPCODE_OFFSET: usize = 30;
+    /// Bytes of `opcode`.
+    pub const OPCODE_BYTES: usize = 1;
+    /// Zero.
+    pub const PADDING2_OFFSET: usize = 31;
+    /// Bytes of `padding2`.
+    pub const PADDING2_BYTES: usize = 1;
+
+    const _: () = {
+        let end = 0;
+        assert!(IDENTIFIER_OFFSET == end);
+        let end = end + IDENTIFIER_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES;
+        assert!(FUNCTION_NUMBER_OFFSET == end);
+        let end = end + FUNCTION_NUMBER_BYTES;
+        assert!(EXPECTED_LENGTH_OFFSET == end);
+        let end = end + EXPECTED_LENGTH_BYTES;
+        assert!(TABLE_NUMBER_OFFSET == end);
+        let end = end + TABLE_NUMBER_BYTES;
+        assert!(KEY_LENGTH_OFFSET == end);
+        let end = end + KEY_LENGTH_BYTES;
+        assert!(VALUES_LENGTH_OFFSET == end);
+        let end = end + VALUES_LENGTH_BYTES;
+        assert!(OPCODE_OFFSET == end);
+        let end = end + OPCODE_BYTES;
+        assert!(PADDING2_OFFSET == end);
+        let end = end + PADDING2_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
 /// A registered function of the element at an offset of each value; its operands follow, or the
 /// initial element of a fold.
 ///
@@ -970,8 +1125,9 @@ pub mod function_term {
     };
 }
 
-/// An answer or a part of one; the value (get), the pairs (scan, filter), the number of pairs
-/// (count; 8 bytes) or the element (reduce), and zeros up to a multiple of 8 bytes follow.
+/// An answer or a part of one; the value (get, and operations on unordered tables that return one),
+/// the pairs (scan, filter), the number of pairs (count; 8 bytes) or the element (reduce), and
+/// zeros up to a multiple of 8 bytes follow.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -995,11 +1151,11 @@ pub mod completion {
     pub const IDENTIFIER_OFFSET: usize = 0;
     /// Bytes of `identifier`.
     pub const IDENTIFIER_BYTES: usize = 8;
-    /// The version at which the request was read; 0 without MVCC.
+    /// The version at which the request was read; 0 without MVCC, and for unordered tables.
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
-    /// Get: the version of the pair; others: 0.
+    /// Get of an ordered table: the version of the pair; others: 0.
     pub const PAIR_VERSION_OFFSET: usize = 16;
     /// Bytes of `pair_version`.
     pub const PAIR_VERSION_BYTES: usize = 8;

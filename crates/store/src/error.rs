@@ -337,9 +337,14 @@ impl From<honeycomb_hashtable::Error> for Error {
     }
 }
 
-impl From<honeycomb_accelerator::KeyTooLong> for Error {
-    fn from(error: honeycomb_accelerator::KeyTooLong) -> Self {
-        Self::KeyLength { bytes: error.bytes, max: honeycomb_layout::KEY_BYTES_MAX }
+impl From<honeycomb_accelerator::TooLong> for Error {
+    fn from(error: honeycomb_accelerator::TooLong) -> Self {
+        use honeycomb_accelerator::TooLong;
+        use honeycomb_layout::{KEY_BYTES_MAX, REQUEST_VALUE_BYTES_MAX};
+        match error {
+            TooLong::Key { bytes } => Self::KeyLength { bytes, max: KEY_BYTES_MAX },
+            TooLong::Value { bytes } => Self::ValueLength { bytes, max: REQUEST_VALUE_BYTES_MAX },
+        }
     }
 }
 

@@ -150,3 +150,27 @@ pub(crate) fn check(status: Status) -> Result<(), Error> {
         _ => Err(Error::Accelerator("it rejected a request as invalid")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_hashtable::{Operation, Request as Write};
+
+    use super::*;
+    use crate::{Config, Store, UnorderedConfig};
+
+    /// Nobody would wait until the log has the writes of such requests.
+    #[test]
+    fn no_request_reaches_an_unordered_table() {
+        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
+        let unordered = store.unordered_table("unordered", UnorderedConfig::default()).unwrap();
+        let _ordered = store.table("ordered").unwrap();
+        let (mut requests, mut completions) = (Requests::default(), Completions::default());
+        for table in 0..=u16::MAX {
+            let read = Read::Unordered(Write { key: b"key", operation: Operation::Put(b"value") });
+            requests.push(&Request { identifier: 0, table, version: None, read }).unwrap();
+        }
+        store.state().lanes.with(|lane| lane.run(&requests, &mut completions));
+        let rejected = completions.iter().filter(|completion| completion.status == Status::UnknownTable);
+        assert_eq!((rejected.count(), unordered.pair_count()), (1 << 16, 0));
+    }
+}

@@ -104,7 +104,7 @@ impl Executor for DeviceExecutor {
         let (mut newest, are_full) = (0, Cell::new(completions.are_full()));
         let next = || loop {
             let (request, bytes) = admission.next(&mut rejected)?;
-            if matches!(request.read, Read::Function(_)) {
+            if matches!(request.read, Read::Function(_) | Read::Unordered(_)) {
                 rejected.push_rejection(request.identifier, Status::UnknownOpcode);
                 continue;
             }

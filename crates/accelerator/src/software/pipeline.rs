@@ -14,12 +14,15 @@ use crate::range_function::RangeFunction;
 use crate::request::{PlainGet, Read, Request};
 use crate::software::Software;
 use crate::software::emission::Emission;
+use crate::software::unordered_batch::UnorderedBatch;
 use crate::status::Status;
+use crate::unordered_tables::UnorderedTables;
 
 /// Executes the requests of one admission.
 pub(super) struct Pipeline<'p, 'r> {
     pub(super) reader: &'r Reader<'r>,
     pub(super) state: &'p BackendState,
+    pub(super) unordered: &'p UnorderedTables,
     pub(super) parameters: &'p Software,
     pub(super) long_scans: &'p mut LongScans,
     pub(super) completions: &'p mut Completions,
@@ -42,10 +45,11 @@ struct Group<'r, 'q> {
 impl<'r> Pipeline<'_, 'r> {
     pub(super) fn execute<'q>(mut self, admission: &mut Admission<'q>) {
         let mut group = Group { flights: SmallVec::new(), descents: SmallVec::new() };
+        let mut batch = UnorderedBatch::new(self.unordered);
         loop {
-            self.admit(admission, &mut group);
+            self.admit(admission, &mut group, &mut batch);
             if group.flights.is_empty() {
-                return;
+                return batch.execute(self.completions);
             }
             descend_together(&mut group.descents);
             self.complete(&group);
@@ -56,7 +60,12 @@ impl<'r> Pipeline<'_, 'r> {
 
     /// Fills the group with the next requests. Completes the requests that need no descent.
     #[inline]
-    fn admit<'q>(&mut self, admission: &mut Admission<'q>, group: &mut Group<'r, 'q>) {
+    fn admit<'q>(
+        &mut self,
+        admission: &mut Admission<'q>,
+        group: &mut Group<'r, 'q>,
+        batch: &mut UnorderedBatch<'_, 'q>,
+    ) {
         while group.flights.len() < self.parameters.in_flight {
             if let Some(PlainGet { identifier, table, key }) = admission.next_get() {
                 if let Some(root) = self.root(identifier, table) {
@@ -64,10 +73,12 @@ impl<'r> Pipeline<'_, 'r> {
                     group.descents.push(self.reader.descend_to_get(root, key));
                 }
             } else if let Some((request, _)) = admission.next(self.completions) {
-                if let Some(descent) = self.begin(&request) {
+                if let Read::Unordered(operation) = request.read {
+                    batch.add(request.identifier, request.table, operation, self.completions);
+                } else if let Some(descent) = self.begin(&request) {
                     let scan = match request.read {
                         Read::Scan { scan, bytes_max } => Some((scan, bytes_max)),
-                        Read::Get(_) | Read::Function(_) => None,
+                        _ => None,
                     };
                     group.flights.push(Flight { identifier: request.identifier, scan });
                     group.descents.push(descent);
@@ -89,7 +100,7 @@ impl<'r> Pipeline<'_, 'r> {
     }
 
     /// Begins the descent of a get, or of a scan that starts at a key and is not set aside. Returns `None` if
-    /// the request is completed or set aside.
+    /// the request is completed or set aside, or is for an unordered table.
     fn begin<'q>(&mut self, request: &Request<'q>) -> Option<Descent<'r, 'q>> {
         let root = self.root(request.identifier, request.table)?;
         let (scan, bytes_max) = match &request.read {
@@ -101,6 +112,7 @@ impl<'r> Pipeline<'_, 'r> {
                 }
                 return None;
             }
+            Read::Unordered(_) => return None,
         };
         if scan.limit > self.parameters.scan_quantum_pairs && self.long_scans.set_aside(self.state, request) {
             return None;

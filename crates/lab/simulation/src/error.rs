@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use honeycomb_accelerator::KeyTooLong;
+use honeycomb_accelerator::TooLong;
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum Error {
     Memory(#[from] honeycomb_memory::MemoryError),
     /// A key is too long for the accelerator.
     #[error(transparent)]
-    Key(#[from] KeyTooLong),
+    Key(#[from] TooLong),
     /// The tree has more nodes than the accelerator's page table has entries.
     #[error("the tree has {nodes} nodes, but the accelerator's page table has only {max} entries")]
     TooManyNodes {

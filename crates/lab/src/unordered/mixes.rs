@@ -23,7 +23,7 @@ const COUNTERS: [u64; 8] = [1, 2, 3, 4, 5, 100, 10_000, 1_000_000];
 const BATCH: usize = 256;
 const ONE: [u8; 8] = 1_u64.to_le_bytes();
 
-type Index = Table<Arc<Memory>>;
+pub(super) type Index = Table<Arc<Memory>>;
 
 /// Measures gets and puts. Returns a table.
 pub(super) fn measure(pairs: u64, rounds: usize, time: Duration) -> Result<String, Failure> {
@@ -63,7 +63,8 @@ pub(super) fn measure_skew(rounds: usize, time: Duration) -> Result<String, Fail
     Ok(text)
 }
 
-fn index(pairs: u64, pair_bytes: usize) -> Result<Index, Failure> {
+/// Creates an empty table with room for pairs of a size.
+pub(super) fn index(pairs: u64, pair_bytes: usize) -> Result<Index, Failure> {
     let arena_bytes = (pairs as usize * (100 + 3 * pair_bytes)).max(64 << 20);
     let memory = Arc::new(Memory::new(MemoryConfig { arena_bytes, ..MemoryConfig::default() })?);
     let config = TableConfig { seed: 0x5eed, ..TableConfig::default() };

@@ -14,7 +14,7 @@ pub(super) struct Answer {
     /// The version that the request read; 0 if it was rejected before its first read.
     pub(super) read_version: Version,
     pub(super) pair_version: Version,
-    /// The value of a get.
+    /// The value that the request returns.
     pub(super) value: Vec<u8>,
     pub(super) pairs: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) more: bool,
@@ -52,7 +52,7 @@ impl Answers {
 impl Answer {
     fn continue_with(mut self, part: &Completion<'_>) -> Self {
         let is_first = self.status.is_none();
-        let is_read = matches!(part.status, Status::Found | Status::Absent);
+        let is_read = part.status.is_executed();
         assert!(is_read || !part.continued && !part.more, "a rejection is the last completion: {part:?}");
         assert!(
             is_read || part.read_version == 0 && part.value().is_none(),

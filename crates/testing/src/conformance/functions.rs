@@ -14,10 +14,10 @@ use crate::conformance::session::one;
 use crate::conformance::world::World;
 
 /// A term, and its operands.
-struct OwnedTerm {
+pub(super) struct OwnedTerm {
     offset: u32,
-    function: u32,
-    operands: Vec<u8>,
+    pub(super) function: u32,
+    pub(super) operands: Vec<u8>,
 }
 
 impl OwnedTerm {
@@ -27,7 +27,7 @@ impl OwnedTerm {
 }
 
 /// Folds, with the length of an element. The last one returns the last element, so it shows the order.
-const FOLDS: [(u32, usize); 4] = [
+pub(super) const FOLDS: [(u32, usize); 4] = [
     (BuiltIn::Add.number(Element::U16), 2),
     (BuiltIn::Maximum.number(Element::I8), 1),
     (BuiltIn::Xor.number(Element::U64), 8),
@@ -35,7 +35,7 @@ const FOLDS: [(u32, usize); 4] = [
 ];
 
 /// Predicates, with the length of their operands.
-const PREDICATES: [(u32, usize); 5] = [
+pub(super) const PREDICATES: [(u32, usize); 5] = [
     (BuiltIn::Greater.number(Element::U8), 1),
     (BuiltIn::Less.number(Element::I16), 2),
     (BuiltIn::NotEqual.number(Element::U32), 4),
@@ -71,7 +71,7 @@ impl World {
     }
 
     /// Picks a function and its operands. Seldom it is one of `others`, has no number, or has other operands.
-    fn random_term(&mut self, functions: &[(u32, usize)], others: &[(u32, usize)]) -> OwnedTerm {
+    pub(super) fn random_term(&mut self, functions: &[(u32, usize)], others: &[(u32, usize)]) -> OwnedTerm {
         let offset = self.random.pick(&[0, 0, 0, 1, 7, 30, 1_000, u32::MAX]);
         let (mut function, mut bytes) = self.random.pick(functions);
         match self.random.below(100) {

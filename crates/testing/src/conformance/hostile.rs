@@ -5,7 +5,9 @@ use std::ops::Bound;
 use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
 use honeycomb_layout::{
-    OPCODE_COUNT, OPCODE_FILTER, OPCODE_GET, OPCODE_REDUCE, OPCODE_SCAN, request as layout,
+    OPCODE_COUNT, OPCODE_FILTER, OPCODE_GET, OPCODE_REDUCE, OPCODE_SCAN, OPCODE_UNORDERED_COMPARE_AND_DELETE,
+    OPCODE_UNORDERED_COMPARE_AND_SWAP, OPCODE_UNORDERED_DELETE, OPCODE_UNORDERED_FILTER,
+    OPCODE_UNORDERED_GET, OPCODE_UNORDERED_PUT, REQUEST_VALUE_BYTES_MAX, request as layout,
     request_flags as flags,
 };
 
@@ -95,7 +97,9 @@ fn invalid_requests() -> Vec<(Vec<u8>, Status)> {
     let padding = [1, 2, 4].map(|padding| flags::with_padding(0, padding));
     requests.extend(padding.map(|flags| (Raw { flags, ..SCAN }, Status::Malformed)));
     requests.extend(invalid_functions(&too_long_upper, &nine_conditions));
-    let unknown = (0..=255).filter(|opcode| !(OPCODE_GET..=OPCODE_FILTER).contains(opcode));
+    let too_long_value = vec![7; 1 + REQUEST_VALUE_BYTES_MAX + 1];
+    requests.extend(invalid_operations(&long, &too_long_value));
+    let unknown = (0..=255).filter(|opcode| !(OPCODE_GET..=OPCODE_UNORDERED_FILTER).contains(opcode));
     requests.extend(unknown.step_by(9).map(|opcode| (Raw { opcode, ..GET }, Status::UnknownOpcode)));
     requests.into_iter().map(|(raw, status)| (raw.bytes(BAD), status)).collect()
 }
@@ -119,6 +123,32 @@ fn invalid_functions<'k>(too_long_upper: &'k [u8], nine_conditions: &'k [u8]) ->
         (Raw { bytes_max: 1, ..count }, Status::Malformed),
     ];
     requests.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..filter }, Status::Malformed)));
+    requests
+}
+
+/// Operations on unordered tables whose fields or values are invalid.
+fn invalid_operations<'k>(long: &'k [u8], too_long_value: &'k [u8]) -> Vec<(Raw<'k>, Status)> {
+    let put = Raw { opcode: OPCODE_UNORDERED_PUT, upper_length: 2, keys: &[7; 3], ..GET };
+    let swap = Raw { opcode: OPCODE_UNORDERED_COMPARE_AND_SWAP, ..put };
+    let upper_length = too_long_value.len() - 1;
+    let long_put = Raw { upper_length, keys: too_long_value, ..put };
+    let long_expected = Raw { bytes_max: upper_length as u32, ..long_put };
+    let mut requests = vec![
+        (Raw { lower_length: 0, keys: &[7; 2], ..put }, Status::KeyLength),
+        (Raw { lower_length: 461, upper_length: 0, keys: long, ..put }, Status::KeyLength),
+        (long_put, Status::ValueLength),
+        (Raw { opcode: OPCODE_UNORDERED_COMPARE_AND_SWAP, ..long_expected }, Status::ValueLength),
+        (Raw { pairs_max: 1, ..put }, Status::Malformed),
+        (Raw { bytes_max: 1, ..put }, Status::Malformed),
+        (Raw { pairs_max: 1, ..swap }, Status::Malformed),
+        (Raw { bytes_max: 3, ..swap }, Status::Malformed),
+        (Raw { bytes_max: u32::MAX, ..swap }, Status::Malformed),
+        (Raw { opcode: OPCODE_UNORDERED_COMPARE_AND_DELETE, bytes_max: 1, ..put }, Status::Malformed),
+        (Raw { opcode: OPCODE_UNORDERED_GET, ..put }, Status::Malformed),
+        (Raw { opcode: OPCODE_UNORDERED_DELETE, ..put }, Status::Malformed),
+        (Raw { opcode: OPCODE_UNORDERED_FILTER, bytes_max: 1, ..put }, Status::Malformed),
+    ];
+    requests.extend((0..8).map(|bit| (Raw { flags: 1 << bit, ..put }, Status::Malformed)));
     requests
 }
 

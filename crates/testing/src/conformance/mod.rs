@@ -12,6 +12,7 @@
 //! | `oracle` | the expected answer to a request |
 //! | `reads` | random reads |
 //! | `registered` | registered functions |
+//! | `unordered_model` | unordered tables, and the expected answers to operations on them |
 //! | the others | one promise of the seam each |
 
 mod answers;
@@ -29,6 +30,8 @@ mod registered;
 mod room;
 mod session;
 mod tables;
+mod unordered;
+mod unordered_model;
 mod world;
 
 use std::thread;
@@ -116,13 +119,18 @@ fn promises(config: &Config) -> Vec<Promise> {
 }
 
 /// The promises about requests, which are the same for all nodes.
-const PROMISES_ABOUT_REQUESTS: [Promise; 6] = [
+const PROMISES_ABOUT_REQUESTS: [Promise; 11] = [
     batches::identifiers_are_echoed,
     pressure::a_full_queue_accepts_no_request,
     tables::only_tables_with_a_root_are_read,
     room::reads_beyond_the_room_are_rejected,
     hostile::invalid_requests_are_rejected,
     hostile::mutated_requests_are_handled,
+    unordered::operations_execute_in_their_order,
+    unordered::operations_fill_a_queue,
+    unordered::only_given_unordered_tables_are_used,
+    unordered::values_have_the_greatest_length,
+    unordered::the_effect_of_a_write_is_returned_without_room,
 ];
 
 /// Nodes so small that a few pairs fill one.

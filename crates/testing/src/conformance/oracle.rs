@@ -47,6 +47,9 @@ impl SubmittedRequest<'_> {
             return (!is_correct).then(|| format!("expected a rejection with one of {rejections:?}"));
         }
         let Ok(request) = &self.request else { return None };
+        if let Read::Unordered(_) = request.read {
+            return world.unordered.error_of(request.identifier, answer);
+        }
         let versions = self.versions(world, request);
         if !versions.contains(&answer.read_version) {
             return Some(format!("expected a read version in {versions:?}"));
@@ -62,6 +65,7 @@ impl SubmittedRequest<'_> {
                 error_of_pairs(&expected_scan(table, scan, *bytes_max as usize), answer)
             }
             Read::Function(function) => error_of_function(world, table, function, answer),
+            Read::Unordered(_) => None,
         }
     }
 
@@ -71,6 +75,9 @@ impl SubmittedRequest<'_> {
             Ok(request) => request,
             Err(rejected) => return vec![rejected.status],
         };
+        if let Read::Unordered(_) = request.read {
+            return if world.accelerator.executes_unordered() { vec![] } else { vec![Status::UnknownOpcode] };
+        }
         let is_pinned = request.version.is_none_or(|version| world.pinned.contains_key(&version));
         let is_known = world.roots.contains_key(&request.table);
         let mut reasons = vec![(!is_pinned, Status::VersionNotPinned), (!is_known, Status::UnknownTable)];

@@ -18,7 +18,7 @@ impl World {
         requests
     }
 
-    fn push_request(&mut self, requests: &mut Requests) {
+    pub(super) fn push_request(&mut self, requests: &mut Requests) {
         let table = if self.random.chance(2) { 77 } else { self.table() };
         let (identifier, version) = (self.random.next(), self.version());
         if self.random.chance(10) {

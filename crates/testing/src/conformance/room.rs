@@ -11,7 +11,7 @@ use crate::conformance::world::World;
 
 const PAIRS: u8 = 50;
 const VALUE_BYTES: usize = 1000;
-const ROOM: usize = 5 * VALUE_BYTES;
+pub(super) const ROOM: usize = 5 * VALUE_BYTES;
 /// More than one answer, and less than two.
 const ANSWER_BYTES_MAX: usize = VALUE_BYTES + 100;
 const REJECTION_BYTES: usize = 32;
@@ -89,7 +89,7 @@ fn reads_of(numbers: &[u8]) -> Requests {
 
 /// Executes requests with a limited room. Returns the answers with their identifiers, and the bytes of all
 /// completions.
-fn execute(world: &World, requests: &[u8], value_bytes_max: usize) -> (Vec<(u64, Answer)>, usize) {
+pub(super) fn execute(world: &World, requests: &[u8], value_bytes_max: usize) -> (Vec<(u64, Answer)>, usize) {
     let mut completions = Completions::with_limits(ROOM, value_bytes_max);
     let mut queue = world.accelerator.queue();
     assert_eq!(queue.submit(requests), requests.len());

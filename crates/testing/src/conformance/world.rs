@@ -10,6 +10,7 @@ use honeycomb_hashtable::Functions;
 use honeycomb_memory::Lease;
 
 use crate::conformance::registered::registered;
+use crate::conformance::unordered_model::UnorderedModel;
 use crate::random::Random;
 
 /// The pairs of a table at a version.
@@ -28,6 +29,7 @@ pub(super) struct World {
     /// The states at all versions that requests can read.
     pub(super) recorded: BTreeMap<Version, State>,
     pub(super) pinned: BTreeMap<Version, Vec<Arc<Lease>>>,
+    pub(super) unordered: UnorderedModel,
     /// Trees without a table.
     hidden: Vec<Root>,
 }
@@ -52,6 +54,7 @@ impl World {
             state: State::new(),
             recorded: BTreeMap::new(),
             pinned: BTreeMap::new(),
+            unordered: UnorderedModel::default(),
             hidden: Vec::new(),
         }
     }

@@ -135,8 +135,8 @@ impl Operation {
         let goal = match &request.read {
             Read::Get(key) => Goal::Get(key.to_vec()),
             Read::Scan { scan, bytes_max } => Goal::Scan(Range::new(scan, *bytes_max)),
-            // The driver submits no functions over ranges.
-            Read::Function(_) => {
+            // The driver submits no others.
+            Read::Function(_) | Read::Unordered(_) => {
                 self.reply.reject(layout::STATUS_MALFORMED, complete);
                 return Ok(None);
             }
