@@ -15,6 +15,11 @@ pub trait Sequential: Clone + Eq + Hash {
     /// Applies an operation of a client, and returns its answer.
     fn apply(&mut self, client: usize, operation: &Self::Operation) -> Self::Answer;
 
+    /// Returns whether an operation changes no state. Then the search tries no other order of it.
+    fn is_read(_: &Self::Operation) -> bool {
+        false
+    }
+
     /// Returns whether an answer stands for none, after a crash for example: then the operation has had its
     /// effect or has had none.
     fn is_missing(_: &Self::Answer) -> bool {
@@ -44,6 +49,9 @@ pub fn is_linearizable<S: Sequential>(history: &History<S>, begin: S) -> bool {
 }
 
 /// Returns whether the rest of a history is linearizable after `done` operations of each client.
+///
+/// A read with the answer of the state is the next operation, and no other is tried: in any order that has it
+/// later, it can be moved to here.
 fn search<S: Sequential>(
     history: &History<S>,
     done: Vec<usize>,
@@ -58,24 +66,35 @@ fn search<S: Sequential>(
     if unsolvable.contains(&(done.clone(), state.clone())) {
         return false;
     }
-    for &(client, event) in &pending {
-        let must_follow = pending.iter().any(|(_, other)| other.ended < event.began);
-        if must_follow {
-            continue;
+    let must_follow =
+        |event: &Event<S::Operation, S::Answer>| pending.iter().any(|(_, other)| other.ended < event.began);
+    let mut after = Vec::new();
+    for &(client, event) in pending.iter().filter(|(_, event)| !must_follow(event)) {
+        let mut done = done.clone();
+        done[client] += 1;
+        let states = states_after(&state, client, event);
+        if S::is_read(&event.operation) && !states.is_empty() {
+            return search(history, done, state, unsolvable);
         }
-        let mut done_after = done.clone();
-        done_after[client] += 1;
-        let mut after = state.clone();
-        let answer = after.apply(client, &event.operation);
-        let is_missing = S::is_missing(&event.answer);
-        let states =
-            [(is_missing || answer == event.answer).then_some(after), is_missing.then(|| state.clone())];
-        if states.into_iter().flatten().any(|state| search(history, done_after.clone(), state, unsolvable)) {
-            return true;
-        }
+        after.extend(states.into_iter().map(|state| (done.clone(), state)));
+    }
+    if after.into_iter().any(|(done, state)| search(history, done, state, unsolvable)) {
+        return true;
     }
     unsolvable.insert((done, state));
     false
+}
+
+/// Returns the states that an operation may leave behind if it is the next one of the order. There is no such
+/// state if its answer would differ.
+fn states_after<S: Sequential>(state: &S, client: usize, event: &Event<S::Operation, S::Answer>) -> Vec<S> {
+    let mut after = state.clone();
+    let answer = after.apply(client, &event.operation);
+    debug_assert!(!S::is_read(&event.operation) || after == *state);
+    if S::is_missing(&event.answer) {
+        return vec![after, state.clone()];
+    }
+    Vec::from_iter((answer == event.answer).then_some(after))
 }
 
 #[cfg(test)]
@@ -95,6 +114,10 @@ mod tests {
     impl Sequential for Register {
         type Operation = Operation;
         type Answer = u8;
+
+        fn is_read(operation: &Operation) -> bool {
+            matches!(operation, Operation::Read)
+        }
 
         fn apply(&mut self, _: usize, operation: &Operation) -> u8 {
             if let Operation::Write(value) = operation {

@@ -70,6 +70,10 @@ impl Sequential for Keyspace {
     type Operation = Operation;
     type Answer = String;
 
+    fn is_read(operation: &Operation) -> bool {
+        matches!(operation, Operation::Get(_) | Operation::Range { .. })
+    }
+
     fn is_missing(answer: &String) -> bool {
         answer == NO_ANSWER
     }
