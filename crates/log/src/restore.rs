@@ -1,7 +1,7 @@
 //! A restore: the files of a store from an image and from log files of an archive, up to a version or a time.
 //!
 //! The manifest is written last. Before that, the directory has no store, so an interrupted restore leaves
-//! nothing that a server would start with.
+//! nothing that a server would start with. A restore that fails removes its files.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -56,15 +56,25 @@ const CHECKPOINT: u64 = 1;
 ///
 /// # Errors
 /// [`LogError::NotEmpty`], [`LogError::ImageTooNew`]; [`LogError::Missing`] if a log file is absent;
-/// [`LogError::Corrupt`], [`LogError::Format`], [`LogError::Full`], [`LogError::Io`].
+/// [`LogError::Corrupt`], [`LogError::Format`], [`LogError::Full`], [`LogError::Io`]. After an error `target`
+/// has no files of a store, unless the disk does not remove them.
 pub fn restore<R: Read>(
-    mut image: CheckpointReader<R>,
+    image: CheckpointReader<R>,
     logs: &[Arc<dyn Storage>],
     target: &Arc<dyn Storage>,
     until: Until,
 ) -> Result<Restored, LogError> {
     check_target(&**target)?;
     check_until(&image, until)?;
+    write_files(image, logs, target, until).inspect_err(|_| remove_files(&**target))
+}
+
+fn write_files<R: Read>(
+    mut image: CheckpointReader<R>,
+    logs: &[Arc<dyn Storage>],
+    target: &Arc<dyn Storage>,
+    until: Until,
+) -> Result<Restored, LogError> {
     let version = image.version();
     let pairs = copy_image(&mut image, &**target)?;
     let mut restored = Restored { pairs, image_version: version, records: 0, version };
@@ -82,6 +92,14 @@ pub fn restore<R: Read>(
 fn check_target(target: &dyn Storage) -> Result<(), LogError> {
     let names = target.list().map_err(LogError::io("list", "the directory"))?;
     names.into_iter().find(|name| is_of_store(name)).map_or(Ok(()), |file| Err(LogError::NotEmpty { file }))
+}
+
+/// Removes what a failed restore has written: the directory had no file of a store before. Errors count for
+/// nothing, because that of the restore is the one to report.
+fn remove_files(target: &dyn Storage) {
+    let names = target.list().unwrap_or_default();
+    names.iter().filter(|name| is_of_store(name)).for_each(|name| _ = target.remove(name));
+    _ = target.sync_directory();
 }
 
 fn check_until<R: Read>(image: &CheckpointReader<R>, until: Until) -> Result<(), LogError> {

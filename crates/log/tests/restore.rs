@@ -67,14 +67,10 @@ fn names_file(error: &LogError, name: &str) -> bool {
         if (file == name || file == "the archive") && source.to_string().contains("simulated"))
 }
 
-/// Checks that a failed restore has left nothing that a server would start with.
-fn check_no_store(target: &SimulatedDisk, context: &str) {
-    match Directory::inspect(Arc::new(target.clone())) {
-        Ok(None) => {}
-        Err(LogError::Missing { file, .. }) if file == "manifest" => {}
-        Ok(Some(_)) => panic!("{context}: there is a store"),
-        Err(error) => panic!("{context}: {error}"),
-    }
+/// Checks that a restore into the directory of a failed one is whole.
+fn check_repeated(logs: &[&SimulatedDisk], target: &SimulatedDisk, context: &str) {
+    restore_to(logs, target, Until::End).expect(context);
+    assert!(versions(target).into_iter().eq(IMAGE_VERSION + 1..=LAST_VERSION), "{context}");
 }
 
 /// The versions after the image that a recovery of a restored disk finds.
@@ -226,7 +222,30 @@ fn a_power_cut_during_archiving_leaves_no_partial_file() {
     }
 }
 
-/// The error names the file, and the next restore, into another directory, is whole.
+/// A call of the disk fails, or the disk becomes full.
+#[test]
+fn a_restore_whose_write_fails_can_be_repeated() {
+    let (disk, folder) = log();
+    for fault in [DiskFault::Error, DiskFault::Full] {
+        for call in 0.. {
+            let target = SimulatedDisk::default();
+            target.fail(call, fault);
+            let restored = restore_to(&[&folder, &disk], &target, Until::End);
+            if target.calls() <= call {
+                assert!(call > 10 && restored.is_ok(), "{call} calls: {restored:?}");
+                break;
+            }
+            target.add_room();
+            let context = format!("call {call}, {fault:?}: {restored:?}");
+            match restored {
+                Ok(_) => assert!(fault == DiskFault::Full, "{context}: an error was ignored"),
+                Err(_) => check_repeated(&[&folder, &disk], &target, &context),
+            }
+        }
+    }
+}
+
+/// The error names the file, and the next restore is whole.
 #[test]
 fn a_restore_whose_read_fails_can_be_repeated() {
     let (disk, folder) = log();
@@ -243,10 +262,7 @@ fn a_restore_whose_read_fails_can_be_repeated() {
             let context = format!("read {read} of `{name}`");
             let error = restored.expect_err(&context);
             assert!(names_file(&error, &name), "{context}: {error}");
-            check_no_store(&target, &context);
-            let target = SimulatedDisk::default();
-            restore_to(&[&folder, &disk], &target, Until::End).expect(&context);
-            assert!(versions(&target).into_iter().eq(IMAGE_VERSION + 1..=LAST_VERSION), "{context}");
+            check_repeated(&[&folder, &disk], &target, &context);
         }
     }
 }
@@ -278,7 +294,7 @@ fn a_restore_whose_image_cannot_be_read_names_it() {
             break;
         };
         assert!(names_file(&error, "image"), "read {read}: {error}");
-        check_no_store(&target, &format!("read {read} of the image"));
+        check_repeated(&[&folder, &disk], &target, &format!("read {read} of the image"));
     }
 }
 
