@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use honeycomb_accelerator::{Backend, DeviceBackend, Error, Software};
 use honeycomb_btree::{Config, Forest};
-use honeycomb_testing::{DeviceModel, conformance};
+use honeycomb_testing::{DeviceModel, conformance, seed_or};
 
 /// Runs the suite with the seed from the environment, or with a default seed.
 fn check(backend: impl Backend, default_seed: u64) {
-    let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok());
-    conformance::check(&backend, &conformance::configs(), seed.unwrap_or(default_seed));
+    conformance::check(&backend, &conformance::configs(), seed_or(default_seed));
 }
 
 #[test]

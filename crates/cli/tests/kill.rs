@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use honeycomb_testing::number;
+
 const CLIENTS: usize = 50;
 const KEYS: usize = 5;
 
@@ -77,7 +79,7 @@ impl Connection {
 
 #[test]
 fn a_killed_server_has_everything_that_it_acknowledged() {
-    let rounds = std::env::var("HONEYCOMB_SOAK_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    let rounds = number("HONEYCOMB_SOAK_ROUNDS", 6);
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_str().unwrap();
     let (mut expected, counter) = (vec![Expected::default(); CLIENTS], SharedCounter::default());

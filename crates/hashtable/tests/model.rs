@@ -3,7 +3,7 @@
 mod common;
 
 use honeycomb_hashtable::{Answers, Functions, Request, TableConfig};
-use honeycomb_testing::{Random, seed};
+use honeycomb_testing::{Random, number, seed};
 
 use common::{Model, OwnedOperation, memory, operation, table};
 
@@ -11,8 +11,7 @@ use common::{Model, OwnedOperation, memory, operation, table};
 #[test]
 fn agrees_with_a_map() {
     let mut random = Random::new(seed());
-    let steps = std::env::var("HONEYCOMB_MODEL_STEPS").ok().and_then(|text| text.parse().ok());
-    let steps = steps.unwrap_or(140_000);
+    let steps = number("HONEYCOMB_MODEL_STEPS", 140_000);
     for buckets in [1, 2, 16] {
         for fill_percent in [None, Some(40), Some(90)] {
             for inline_pair_bytes_max in [0, 10, 30, 50] {

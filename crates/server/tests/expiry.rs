@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Server, SystemTime};
+use honeycomb_testing::number;
 
 use common::{Client, Running, dialogue, start, start_with, start_with_store};
 
@@ -99,11 +100,9 @@ fn expiring_sets_are_not_rejected_when_memory_is_scarce() {
 /// Runs with the system's clock for `HONEYCOMB_SOAK_SECONDS`, next to `HONEYCOMB_PERSISTENT_PAIRS` pairs.
 #[test]
 fn expiring_sets_next_to_persistent_pairs() {
-    let number =
-        |name: &str, default: usize| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+    let seconds = number("HONEYCOMB_SOAK_SECONDS", 0).min(60);
     let (seconds, persistent_pairs) =
-        (number("HONEYCOMB_SOAK_SECONDS", 0).min(60), number("HONEYCOMB_PERSISTENT_PAIRS", 1_000_000));
-    let (seconds, persistent_pairs) = if seconds == 0 { (8, 50_000) } else { (seconds, persistent_pairs) };
+        if seconds == 0 { (8, 50_000) } else { (seconds, number("HONEYCOMB_PERSISTENT_PAIRS", 1_000_000)) };
     let memory_bytes = (24 << 20) + persistent_pairs * 120;
     let config = Config { cores: 1, memory_bytes, address: ([127, 0, 0, 1], 0).into(), ..Config::default() };
     let server = Server::start(config.clone(), config.open_store().unwrap(), Box::new(SystemTime)).unwrap();

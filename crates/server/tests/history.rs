@@ -10,12 +10,13 @@ mod restarts;
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{env, thread};
 
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 use honeycomb_testing::linearizability::is_linearizable;
+use honeycomb_testing::number;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -28,10 +29,6 @@ const PIPELINE_MAX: usize = 6;
 const LONG_SETS: i64 = 10;
 const LONG_SET_PAIRS: usize = 300;
 const OPERATIONS_MIN: usize = 100_000;
-
-fn number(name: &str, default: u64) -> u64 {
-    env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 #[test]
 fn answers_are_linearizable() {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
+use honeycomb_testing::number;
 
 use common::{Client, Running, show, start_with, start_with_system_time};
 
@@ -119,7 +120,7 @@ fn endless(first: &[u8]) -> Vec<u8> {
 /// Runs each kind once, or repeats all for `HONEYCOMB_SOAK_SECONDS` in `make soak`.
 #[test]
 fn memory_is_bounded_for_all_behaviour_of_clients() {
-    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").map_or(0, |seconds| seconds.parse().unwrap());
+    let seconds = number("HONEYCOMB_SOAK_SECONDS", 0);
     let config = Config { cores: 2, clients_bytes_max: CLIENTS, ..Config::default() };
     let running = start_with_system_time(config);
     let mut client = Client::connect(&running);

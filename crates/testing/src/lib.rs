@@ -7,8 +7,10 @@
 //! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
 //! - [`linearizability`] checks histories of concurrent clients.
 //! - [`SimulatedDisk`] loses, reorders and tears writes that are not durable, and fails on request.
+//!   A test can delay calls of an [`ObservedDisk`].
 //! - [`nodes`] creates memories and nodes without a tree.
-//! - [`Random`], [`seed`], [`seed_or`], [`soak`] and [`each_crash`] make random tests repeatable.
+//! - [`Random`], [`seed`], [`seed_or`], [`soak`] and [`each_crash`] make random tests repeatable;
+//!   [`number`] is a parameter of a longer run.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
@@ -18,12 +20,14 @@ pub mod histories;
 pub mod index;
 pub mod linearizability;
 pub mod nodes;
+mod observed_disk;
 mod random;
 mod seeds;
 mod simulated_disk;
 
 pub use device_model::DeviceModel;
 pub use example_keys::{ExampleKeys, example_value};
+pub use observed_disk::{DiskCall, ObservedDisk};
 pub use random::Random;
-pub use seeds::{each_crash, seed, seed_or, soak};
+pub use seeds::{each_crash, number, seed, seed_or, soak};
 pub use simulated_disk::{DiskFault, Kept, SimulatedDisk};

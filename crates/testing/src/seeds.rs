@@ -1,5 +1,8 @@
-//! Seeds of random tests. The environment variable `HONEYCOMB_SEED` repeats a run.
+//! Seeds and lengths of random tests, in environment variables. `HONEYCOMB_SEED` repeats a run.
 
+use std::env;
+use std::fmt::Debug;
+use std::str::FromStr;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,17 +19,27 @@ pub fn seed() -> u64 {
 /// Returns the seed in `HONEYCOMB_SEED`, or `default`. Prints it.
 #[must_use]
 pub fn seed_or(default: u64) -> u64 {
-    let seed = std::env::var("HONEYCOMB_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let seed = number("HONEYCOMB_SEED", default);
     println!("seed {seed} (HONEYCOMB_SEED={seed} repeats it)");
     seed
+}
+
+/// Returns the number in an environment variable, or `default` if it is not set.
+///
+/// # Panics
+/// If the variable is not such a number: a longer run that was requested must not become a short one.
+#[must_use]
+pub fn number<N: FromStr<Err: Debug>>(variable: &str, default: N) -> N {
+    env::var(variable).map_or(default, |text| {
+        text.parse().unwrap_or_else(|error| panic!("{variable} is {text:?}, not a number: {error:?}"))
+    })
 }
 
 /// Runs rounds repeatedly, each time with the next seed, until they have checked `operations_min` operations
 /// and `HONEYCOMB_SOAK_SECONDS` have elapsed. `run` runs a round with a seed, and returns the number of
 /// checked operations.
 pub fn soak<R>(rounds: &[R], operations_min: usize, run: impl Fn(&R, u64) -> usize) {
-    let seconds = std::env::var("HONEYCOMB_SOAK_SECONDS").ok().and_then(|text| text.parse().ok());
-    let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
+    let until = Instant::now() + Duration::from_secs(number("HONEYCOMB_SOAK_SECONDS", 0));
     let first_seed = seed_or(1);
     let mut operations = 0;
     for offset in 0.. {
@@ -43,8 +56,7 @@ pub fn soak<R>(rounds: &[R], operations_min: usize, run: impl Fn(&R, u64) -> usi
 /// # Panics
 /// If a check does, or if the variable is not a number.
 pub fn each_crash(crashes: u64, check: impl Fn(u64) + Sync) {
-    let requested = std::env::var("HONEYCOMB_SOAK_CRASHES");
-    let crashes = requested.map_or(crashes, |text| text.parse().expect("a number of crashes"));
+    let crashes = number("HONEYCOMB_SOAK_CRASHES", crashes);
     let first_seed = seed_or(1);
     let seeds = Mutex::new(first_seed..first_seed + crashes);
     let next = || seeds.lock().expect("no panic with the lock").next();

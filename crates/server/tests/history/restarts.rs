@@ -11,13 +11,13 @@ use honeycomb_protocol::resp::{encode, parse_reply};
 use honeycomb_server::Config;
 use honeycomb_store::{DurabilityConfig, Store, SyncPolicy};
 use honeycomb_testing::linearizability::is_linearizable;
-use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
+use honeycomb_testing::{DiskFault, Kept, SimulatedDisk, number};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::common::{BEGIN, Client, Running, show, start_with_store};
 use crate::keyspace::{CLIENTS, Event, Keyspace, NO_ANSWER, Operation};
-use crate::{KEYS, lines, number, operations};
+use crate::{KEYS, lines, operations};
 
 /// Restarts of all histories.
 const RESTARTS: u64 = 60;

@@ -16,22 +16,12 @@ mod writer;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use honeycomb_testing::seed_or;
+use honeycomb_testing::{number, seed_or};
 
 use reader::Reader;
 use setup::{Setup, TABLES};
 use totals::Totals;
 use writer::{WriteBudget, Writer};
-
-/// Returns the number in an environment variable, or the default if the variable is not set.
-///
-/// # Panics
-/// If the variable is not a positive number.
-fn number(variable: &str, default: u64) -> u64 {
-    let Ok(text) = std::env::var(variable) else { return default };
-    let number = text.parse().ok().filter(|&number| number > 0);
-    number.unwrap_or_else(|| panic!("{variable}={text}: expected a positive number"))
-}
 
 /// Runs one seed. Writers write until the reader ends.
 fn run(seed: u64, requests: u64, totals: &Totals) {
@@ -53,6 +43,7 @@ fn run(seed: u64, requests: u64, totals: &Totals) {
 fn every_result_matches_the_software_accelerator() {
     let requests = number("HONEYCOMB_LOCKSTEP_REQUESTS", 12_000);
     let seeds = number("HONEYCOMB_LOCKSTEP_SEEDS", 8);
+    assert!(requests > 0 && seeds > 0);
     let (first, next) = (seed_or(1), AtomicU64::new(0));
     let shares: u64 = (first..first + seeds).map(Setup::share).sum();
     let totals = Totals::new(requests);

@@ -10,10 +10,10 @@ use honeycomb_store::{
     Batch, Config, DurabilityConfig, Error, LeaseLimits, ManualClock, Storage, Store, SyncPolicy,
     UnorderedConfig,
 };
-use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
+use honeycomb_testing::{Kept, ObservedDisk, Random, SimulatedDisk, seed_or};
 use rustix::process::getpriority_process;
 
-use crate::observed_disk::{ObservedDisk, slow_disk};
+use crate::slow_disk;
 use crate::workload::{config, contents};
 
 #[test]
@@ -386,7 +386,7 @@ fn a_checkpoint_yields_to_other_threads_until_its_lease_ends() {
     };
     let disk = SimulatedDisk::default();
     let mut config = Config { clock, ..config(&disk, SyncPolicy::Never) };
-    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk { disk, creates });
+    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk::before_creations(&disk, creates));
     let store = Store::open(config).unwrap();
     store.table("t").unwrap().put(b"key", b"value").unwrap();
     assert_eq!(store.checkpoint().unwrap().pairs, 1);
@@ -406,7 +406,7 @@ fn a_checkpoint_that_is_too_slow_fails_and_loses_nothing() {
     };
     let disk = SimulatedDisk::default();
     let mut config = Config { clock, ..config(&disk, SyncPolicy::Always) };
-    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk { disk: disk.clone(), creates });
+    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk::before_creations(&disk, creates));
     let store = Store::open(config).unwrap();
     let table = store.table("t").unwrap();
     table.put(b"before", b"1").unwrap();

@@ -10,7 +10,7 @@ use honeycomb_log::LogError;
 use honeycomb_store::{Config, Error, ManualClock, Store, SyncPolicy, Table};
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
-use crate::observed_disk::slow_disk;
+use crate::slow_disk;
 use crate::workload::{config, contents};
 
 /// The name of a spare log file until it is complete.

@@ -8,6 +8,19 @@ mod crashes;
 mod faults;
 mod files;
 mod history;
-mod observed_disk;
 mod old_values;
 mod workload;
+
+use std::thread;
+use std::time::Duration;
+
+use honeycomb_testing::{ObservedDisk, SimulatedDisk};
+
+/// Returns a disk on which it takes a while to create files whose names end with `slow`.
+fn slow_disk(disk: &SimulatedDisk, slow: &'static str) -> ObservedDisk {
+    ObservedDisk::before_creations(disk, move |name| {
+        if name.ends_with(slow) {
+            thread::sleep(Duration::from_millis(300));
+        }
+    })
+}

@@ -1,7 +1,4 @@
 //! A server whose log has failed: no reply depends on a write that the next start may not have.
-#![allow(missing_docs)]
-
-mod common;
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -12,7 +9,7 @@ use honeycomb_server::{Config, Datagrams};
 use honeycomb_store::SyncPolicy;
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
 
-use common::{Client, Running, dialogue, open_durable, start_durable, start_with_store};
+use crate::common::{self, Client, Running, dialogue, open_durable, start_durable, start_with_store};
 
 /// Starts a server with two pairs, and makes the log fail during an update of one of them. The client of the
 /// update gets no reply, because nobody knows its outcome.

@@ -1,0 +1,193 @@
+//! Replies wait for the disk if they depend on a write that is not durable.
+
+use std::sync::Arc;
+use std::thread;
+
+use honeycomb_store::SyncPolicy;
+use honeycomb_testing::SimulatedDisk;
+
+use crate::common::{self, Client, dialogue, start_durable as start};
+use crate::gate::{Gate, OpenAtTheEnd};
+use crate::is_silent;
+
+#[test]
+fn no_reply_leaves_before_it_is_durable() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::Always);
+    let (mut writer, mut reader) = (Client::connect(&running), Client::connect(&running));
+    assert_eq!(writer.reply_text("SET a 1"), "OK");
+    assert_eq!(reader.reply_text("GET a"), "'1'");
+    gate.close();
+    writer.send(&[b"SET", b"a", b"2"]);
+    assert!(is_silent(&mut writer));
+    // The pair is visible, but a power cut may take it back.
+    reader.send(&[b"GET", b"a"]);
+    // Replies stay in order.
+    reader.send(&[b"MULTI"]);
+    assert!(is_silent(&mut reader));
+    gate.open();
+    assert_eq!(common::show(&writer.receive()), "OK");
+    assert_eq!([common::show(&reader.receive()), common::show(&reader.receive())], ["'2'", "OK"]);
+    running.server.stop().unwrap();
+}
+
+/// Messages tell other clients about a write, so they wait for the disk as its reply does.
+#[test]
+fn messages_about_a_write_wait_until_it_is_durable() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::Always);
+    let _opened = OpenAtTheEnd(gate.clone());
+    let [mut writer, mut subscriber, mut monitor] = [(); 3].map(|()| Client::connect(&running));
+    dialogue(&mut writer, &[("CONFIG SET notify-keyspace-events KA", "OK")]);
+    subscriber.reply_text("PSUBSCRIBE *");
+    dialogue(&mut monitor, &[("MONITOR", "OK")]);
+    gate.close();
+    writer.send(&[b"SET", b"a", b"1"]);
+    assert!([&mut writer, &mut subscriber, &mut monitor].into_iter().all(is_silent));
+    gate.open();
+    assert_eq!(common::show(&writer.receive()), "OK");
+    let message = common::show(&subscriber.receive());
+    assert!(message.contains("__keyspace@0__:a"), "{message}");
+    let line = common::show(&monitor.receive());
+    assert!(line.contains("SET"), "{line}");
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn a_get_waits_only_for_writes_to_its_keys() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::Always);
+    let _opened = OpenAtTheEnd(gate.clone());
+    let mut writer = Client::connect(&running);
+    let writes: [&[u8]; 3] = [b"SET a 2", b"SWAPDB 0 1", b"RI.DELRANGE - +"];
+    for write in writes {
+        dialogue(&mut writer, &[("SET a 1", "OK"), ("SET b 1", "OK")]);
+        gate.close();
+        writer.send(&write.split(|byte| *byte == b' ').collect::<Vec<_>>());
+        assert!(is_silent(&mut writer));
+        let mut reader = Client::connect(&running);
+        // Replies that depend on no pairs wait for nothing.
+        assert_eq!(reader.reply_text("PING"), "PONG");
+        assert!(reader.reply_text("INFO persistence").contains("aof_last_write_status:ok"));
+        reader.send(&[b"GET", b"b"]);
+        // A swap and a range deletion concern all keys.
+        let concerns_all = write != writes[0];
+        assert_eq!(is_silent(&mut reader), concerns_all, "{}", String::from_utf8_lossy(write));
+        reader.send(&[b"MGET", b"b", b"a"]);
+        let mut late = Client::connect(&running);
+        late.send(&[b"RI.SCAN", b"-", b"+", b"LIMIT", b"1"]);
+        assert!(is_silent(&mut late), "a scan waits for all writes");
+        gate.open();
+        (0..2).for_each(|_| drop(reader.receive()));
+        drop((late.receive(), writer.receive()));
+    }
+    running.server.stop().unwrap();
+}
+
+/// A count tells of a write as a get of its key does. Operators need the other sections of `INFO` while the
+/// disk hangs.
+#[test]
+fn replies_with_counts_of_pairs_wait_for_all_writes() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::Always);
+    let _opened = OpenAtTheEnd(gate.clone());
+    let mut writer = Client::connect(&running);
+    dialogue(&mut writer, &[("SET a 1", "OK")]);
+    gate.close();
+    writer.send(&[b"SET", b"b", b"1"]);
+    assert!(is_silent(&mut writer));
+    let mut others = Client::connect(&running);
+    for sections in ["persistence", "server clients memory stats replication errorstats", "CPU none"] {
+        let reply = others.reply_text(&format!("INFO {sections}"));
+        assert!(reply.contains("# ") && !reply.contains("db0:"), "{sections}: {reply}");
+    }
+    let counts = ["INFO", "INFO Keyspace", "INFO cpu unordered", "INFO default", "INFO all"];
+    let counts = counts.into_iter().chain([
+        "INFO everything",
+        "DBSIZE",
+        "MEMORY STATS",
+        "RI.COUNT - +",
+        "KEYS *",
+        "RANDOMKEY",
+    ]);
+    let mut waiting: Vec<_> = counts.map(|line| (line, Client::connect(&running))).collect();
+    for (line, client) in &mut waiting {
+        client.send(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+    }
+    for (line, client) in &mut waiting {
+        assert!(is_silent(client), "{line}");
+    }
+    gate.open();
+    let replies: Vec<_> = waiting.iter_mut().map(|(_, client)| common::show(&client.receive())).collect();
+    assert!(replies[0].contains("db0:keys=2,"), "{}", replies[0]);
+    assert_eq!((replies[6].as_str(), replies[8].as_str()), ("2", "2"));
+    running.server.stop().unwrap();
+}
+
+/// Writes note their keys only under `always`, so a get after a change to it waits for all writes before.
+#[test]
+fn a_get_waits_for_writes_before_a_change_of_the_policy() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::Never);
+    let _opened = OpenAtTheEnd(gate.clone());
+    let mut client = Client::connect(&running);
+    gate.close();
+    dialogue(&mut client, &[("SET a 1", "OK"), ("GET a", "'1'")]);
+    client.send(&[b"CONFIG", b"SET", b"appendfsync", b"always"]);
+    assert!(is_silent(&mut client), "the reply waits as well");
+    let mut reader = Client::connect(&running);
+    reader.send(&[b"GET", b"a"]);
+    assert!(is_silent(&mut reader));
+    gate.open();
+    assert_eq!(common::show(&reader.receive()), "'1'");
+    assert_eq!(common::show(&client.receive()), "OK");
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn replies_leave_in_order_while_others_write() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    thread::scope(|scope| {
+        for number in 0..6 {
+            let running = &running;
+            scope.spawn(move || {
+                let mut client = Client::connect(running);
+                for round in 0..60 {
+                    (0..number + 1).for_each(|at| {
+                        client.send(&[
+                            b"SET",
+                            format!("{number} {at}").as_bytes(),
+                            format!("{round}").as_bytes(),
+                        ]);
+                        client.send(&[b"GET", format!("{number} {at}").as_bytes()]);
+                    });
+                    (0..number + 1).for_each(|_| {
+                        assert_eq!(common::show(&client.receive()), "OK");
+                        assert_eq!(common::show(&client.receive()), format!("'{round}'"));
+                    });
+                }
+            });
+        }
+    });
+    running.server.stop().unwrap();
+}
+
+#[test]
+fn only_waitaof_waits_under_everysec() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::EverySecond);
+    let mut client = Client::connect(&running);
+    gate.close();
+    assert_eq!(client.reply_text("SET a 1"), "OK");
+    client.send(&[b"WAITAOF", b"1", b"0", b"50"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(50);
+    assert_eq!(common::show(&client.receive()), "[0 0]", "after the timeout");
+    client.send(&[b"WAITAOF", b"1", b"0", b"0"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(1_000_000);
+    assert!(is_silent(&mut client));
+    gate.open();
+    assert_eq!(common::show(&client.receive()), "[1 0]");
+    running.server.stop().unwrap();
+}
