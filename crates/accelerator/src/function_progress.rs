@@ -23,8 +23,8 @@ enum ResultSoFar {
     Count(u64),
     /// The fold, with the result as its initial element.
     Fold(RangeFold),
-    /// The pairs are in completions.
-    Pairs,
+    /// The pairs are in completions. These are the limits of the further ones.
+    Pairs(Limits),
 }
 
 struct RangeFold {
@@ -50,15 +50,17 @@ type Continuation = Option<Vec<u8>>;
 
 impl FunctionProgress {
     pub(crate) fn new(function: &RangeFunction<'_>) -> Self {
-        let fold = |term: &RangeTerm<'_>| RangeFold {
+        let fold = |term: RangeTerm<'_>| RangeFold {
             offset: term.offset(),
             function: term.function(),
             result: term.operands().to_vec(),
         };
-        let result = match &function.form {
+        let result = match function.form {
             RangeForm::Count => ResultSoFar::Count(0),
             RangeForm::Reduce(term) => ResultSoFar::Fold(fold(term)),
-            RangeForm::Filter { .. } => ResultSoFar::Pairs,
+            RangeForm::Filter { pairs_max, bytes_max } => {
+                ResultSoFar::Pairs(Limits { pairs: pairs_max as usize, bytes: bytes_max as usize })
+            }
         };
         Self { result, conditions: function.conditions.terms().to_vec() }
     }
@@ -68,10 +70,9 @@ impl FunctionProgress {
     pub(crate) fn execute(
         &mut self,
         quantum: &FunctionQuantum<'_>,
-        left: &mut Limits,
         completions: &mut Completions,
     ) -> Continuation {
-        self.try_execute(quantum, left, completions).unwrap_or_else(|_| {
+        self.try_execute(quantum, completions).unwrap_or_else(|_| {
             completions.push_rejection(quantum.identifier, Status::InvalidFunction);
             None
         })
@@ -80,13 +81,12 @@ impl FunctionProgress {
     fn try_execute(
         &mut self,
         quantum: &FunctionQuantum<'_>,
-        left: &mut Limits,
         completions: &mut Completions,
     ) -> Result<Continuation, Error> {
         let conditions = conditions(quantum.functions, &self.conditions)?;
         let page = quantum.page(&conditions);
         let (last, result) = match &mut self.result {
-            ResultSoFar::Pairs => return Ok(quantum.filter(&page, left, completions)),
+            ResultSoFar::Pairs(left) => return Ok(quantum.filter(&page, left, completions)),
             ResultSoFar::Count(count) => {
                 let mut counted = Count(*count);
                 let last = page.reduce(quantum.reader, quantum.root, &mut counted);

@@ -14,6 +14,7 @@ use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::function_progress::FunctionProgress;
 use crate::limits::Limits;
+use crate::range_function::RangeFunction;
 use crate::request::{REQUEST_BYTES_MAX, Read, Request};
 use crate::scan_lease::ScanLease;
 use crate::status::Status;
@@ -30,7 +31,7 @@ pub(crate) struct LongScan {
     floor_start: bool,
     backward: bool,
     keys_only: bool,
-    /// The pairs and bytes that the scan may still emit.
+    /// The pairs and bytes that the scan may still emit. A function has limits of its own.
     pub(crate) left: Limits,
     /// The function over the range, if the request has one.
     pub(crate) function: Option<FunctionProgress>,
@@ -52,10 +53,8 @@ impl LongScan {
             Read::Get(_) | Read::Unordered(_) => return None,
             Read::Scan { scan, bytes_max } => (*scan, *bytes_max, None),
             Read::Function(function) => {
-                let (limit, bytes_max) = function.limits();
-                let (lower, upper, limit) = (function.lower, function.upper, limit as usize);
-                let scan = Scan { lower, upper, limit, ..Scan::default() };
-                (scan, bytes_max, Some(FunctionProgress::new(function)))
+                let RangeFunction { lower, upper, .. } = *function;
+                (Scan { lower, upper, ..Scan::default() }, 0, Some(FunctionProgress::new(function)))
             }
         };
         let own_lease = match request.version {

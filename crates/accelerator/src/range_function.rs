@@ -166,7 +166,7 @@ impl<'a> RangeFunction<'a> {
         }
     }
 
-    /// The limits of pairs and bytes.
+    /// The limits of pairs and bytes in the request.
     pub(crate) fn limits(&self) -> (u32, u32) {
         match self.form {
             RangeForm::Count | RangeForm::Reduce(_) => (0, 0),

@@ -190,16 +190,14 @@ impl SoftwareAccelerator {
         reader: &Reader<'_>,
         completions: &mut Completions,
     ) -> ScanProgress {
-        let (Some(mut function), mut left) = (scan.function.take(), scan.left) else {
-            return ScanProgress::Finished;
-        };
+        let Some(mut function) = scan.function.take() else { return ScanProgress::Finished };
         let Scan { lower, upper, .. } = scan.scan(0);
         let (identifier, root, pairs) = (scan.identifier, scan.root, self.parameters.scan_quantum_pairs);
         let functions = &*self.state.functions;
         let quantum = FunctionQuantum { identifier, functions, reader, root, lower, upper, pairs };
-        let last = function.execute(&quantum, &mut left, completions);
+        let last = function.execute(&quantum, completions);
         let Some(last_key) = last else { return ScanProgress::Finished };
-        (scan.function, scan.left) = (Some(function), left);
+        scan.function = Some(function);
         scan.continue_after(last_key);
         ScanProgress::Unfinished
     }

@@ -8,7 +8,6 @@ use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::direct_reader::GROUP;
 use crate::function_progress::{FunctionProgress, FunctionQuantum};
-use crate::limits::Limits;
 use crate::long_scan::LongScans;
 use crate::range_function::RangeFunction;
 use crate::request::{PlainGet, Read, Request};
@@ -136,10 +135,8 @@ impl<'r> Pipeline<'_, 'r> {
         let (functions, reader, pairs) = (&*self.state.functions, self.reader, usize::MAX);
         let RangeFunction { lower, upper, .. } = *function;
         let quantum = FunctionQuantum { identifier, functions, reader, root, lower, upper, pairs };
-        let (pairs, bytes) = function.limits();
-        let mut left = Limits { pairs: pairs as usize, bytes: bytes as usize };
         if !self.completions.reject_if_full(identifier) {
-            FunctionProgress::new(function).execute(&quantum, &mut left, self.completions);
+            FunctionProgress::new(function).execute(&quantum, self.completions);
         }
     }
 
