@@ -51,12 +51,6 @@ pub trait Accelerator: Debug + Send + Sync {
         None
     }
 
-    /// Whether the accelerator executes [functions over ranges](crate::RangeFunction). Otherwise it rejects
-    /// them with [`Status::UnknownOpcode`](crate::Status::UnknownOpcode).
-    fn executes_functions(&self) -> bool {
-        false
-    }
-
     /// Sets the unordered table of a number; `None` removes it. Its number is independent of those of tables
     /// with roots. A request in flight uses either the old table or the new one.
     fn set_unordered(&self, _number: u16, _table: Option<Arc<dyn UnorderedTable>>) {}
@@ -67,9 +61,10 @@ pub trait Accelerator: Debug + Send + Sync {
         false
     }
 
-    /// Returns a reader with which the calling thread visits [pages of ranges](crate::RangePage), if the
-    /// accelerator executes functions on the CPU of that thread: of a version under its lease, or of the
-    /// newest visible version.
+    /// Returns a reader with which the calling thread visits [pages of ranges](crate::RangePage): of a version
+    /// under its lease, or of the newest visible version. `None` if the accelerator executes no
+    /// [functions over ranges](crate::RangeFunction): then it rejects them with
+    /// [`Status::UnknownOpcode`](crate::Status::UnknownOpcode).
     fn page_reader<'a>(&'a self, _leased: Option<(&'a LeaseUse<'a>, Version)>) -> Option<Reader<'a>> {
         None
     }

@@ -110,10 +110,6 @@ impl Accelerator for SoftwareAccelerator {
         Some(DirectReader { reader, roots, in_flight, scan_pairs_max: scan_quantum_pairs })
     }
 
-    fn executes_functions(&self) -> bool {
-        true
-    }
-
     fn set_unordered(&self, number: u16, table: Option<Arc<dyn UnorderedTable>>) {
         self.unordered.set(number, table);
     }

@@ -83,7 +83,7 @@ impl SubmittedRequest<'_> {
         let mut reasons = vec![(!is_pinned, Status::VersionNotPinned), (!is_known, Status::UnknownTable)];
         if let Read::Function(function) = &request.read {
             let is_invalid = Evaluation::new(&world.functions, function).is_err();
-            reasons.push((!world.accelerator.executes_functions(), Status::UnknownOpcode));
+            reasons.push((!world.executes_functions(), Status::UnknownOpcode));
             reasons.push((is_invalid, Status::InvalidFunction));
         }
         reasons.into_iter().filter_map(|(applies, status)| applies.then_some(status)).collect()
