@@ -1,231 +1,95 @@
-//! Every bit flip and every truncation of a log file, and flips in manifests and checkpoints: the recovery
-//! returns the written records, without a torn end at most, or the error that names the damage.
+//! One damage of each kind to the files of a store: the error that names it, and the repair of the log.
+//! `every_byte.rs` damages each byte.
 
 use std::sync::Arc;
 
-use honeycomb_log::{
-    Block, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, MANIFEST_FILE,
-    Manifest, Record, Storage, checkpoint_file, log_file,
-};
+use honeycomb_layout::{WAL_BLOCK_BYTES, wal_record};
+use honeycomb_log::{Changes, Directory, Durability, LogError, MANIFEST_FILE, Record, Storage, log_file};
 use honeycomb_testing::SimulatedDisk;
 
-const HEADER_BYTES: usize = 4096;
-const GROUPS: u64 = 12;
+/// The offset of the first record of a log file.
+const RECORDS: usize = WAL_BLOCK_BYTES;
+const FILES: u64 = 3;
+const RECORDS_OF_FILE: u64 = 2;
 
 #[test]
-fn a_flipped_bit_of_the_log_is_cut_or_reported() {
-    let (disk, ends) = written();
-    let (last, size) = (ends[ends.len() - 2], log_bytes(&disk));
-    for offset in 0..ends[ends.len() - 1] + 64 {
-        let damaged = disk.copy();
-        damaged.flip(&log_file(1), offset, (offset % 8) as u32);
-        let in_header = offset < 40;
-        match recover(&damaged) {
-            Ok((records, cut)) => {
-                let whole = ends.iter().position(|&end| offset < end).unwrap_or(ends.len()) as u64;
-                assert!(!in_header, "byte {offset} of the header");
-                // The unused bytes of the header, the padding between records and the bytes after the end.
-                let is_unused = offset < HEADER_BYTES || records == GROUPS;
-                assert!(is_unused || (offset >= last && records == whole), "byte {offset}: {records}");
-                assert!(is_unused || cut > 0 || offset < last + 24, "byte {offset}: {cut} bytes cut");
-            }
-            Err(LogError::Corrupt { file, offset: at, version, .. }) => {
-                assert_eq!(file, log_file(1));
-                let record = ends.iter().filter(|&&end| end <= offset).count();
-                let start = if record == 0 { HEADER_BYTES } else { ends[record - 1] };
-                // A larger size in the header: the file seems to be truncated.
-                let in_size = (40..48).contains(&offset);
-                let expected = match (in_header, in_size) {
-                    (true, _) => (0, 0),
-                    (_, true) => (size as u64, GROUPS),
-                    _ => (start as u64, record as u64),
-                };
-                assert_eq!((at, version), expected, "byte {offset}");
-                assert!(offset < last, "byte {offset} is in the last group");
-            }
-            Err(LogError::Format { .. }) if in_header => {}
-            Err(error) => panic!("byte {offset}: {error}"),
-        }
-    }
-}
-
-/// A log file has its size from its creation on, so a shorter one has lost records, perhaps.
-#[test]
-fn a_truncated_log_is_reported_and_can_be_repaired() {
-    let (disk, ends) = written();
-    let size = log_bytes(&disk);
-    let lengths = (0..ends[ends.len() - 1] + 64).chain((0..size).step_by(997)).chain([size - 1]);
-    for length in lengths {
-        let damaged = disk.copy();
-        damaged.truncate(&log_file(1), length);
-        let whole = ends.iter().filter(|&&end| end <= length).count() as u64;
-        match recover(&damaged) {
-            Err(LogError::Corrupt { offset: 0, .. }) => assert!(length < HEADER_BYTES),
-            Err(LogError::Corrupt { file, offset, version, .. }) => {
-                // The padding at the end of a record is not needed.
-                let is_whole = version == whole || ends.iter().any(|&end| (end - 7..end).contains(&length));
-                assert!(file == log_file(1) && offset == length as u64 && is_whole, "{length}: {version}");
-                let storage: Arc<dyn Storage> = Arc::new(damaged.clone());
-                let directory = Directory::open(storage.clone()).unwrap();
-                directory.truncate(&*storage, 1, offset).unwrap();
-                assert_eq!(recover(&damaged).unwrap().0, version, "{length} bytes");
-            }
-            other => panic!("{length} bytes: {other:?}"),
-        }
-    }
-}
-
-/// Returns the size of the first log file.
-fn log_bytes(disk: &SimulatedDisk) -> usize {
-    let find = |(name, bytes)| (name == log_file(1)).then_some(bytes);
-    disk.files().into_iter().find_map(find).expect("the disk has a log file")
-}
-
-#[test]
-fn missing_files_are_named() {
-    let disk = SimulatedDisk::default();
-    for _ in 0..3 {
-        recover_and_append(&disk);
-    }
-    let without = |name: &str| {
-        let damaged = disk.copy();
-        honeycomb_log::Storage::remove(&damaged, name).expect("the file exists");
-        recover(&damaged)
-    };
-    for name in [log_file(1), log_file(2), MANIFEST_FILE.to_owned()] {
-        match without(&name) {
-            Err(LogError::Missing { file, .. }) => assert_eq!(file, name),
-            other => panic!("{name}: {other:?}"),
-        }
+fn a_flipped_bit_is_reported_with_its_place() {
+    let [first, _, last] = [1, 2, 3].map(log_file);
+    let next = "the next file states that valid records follow here";
+    let later = "a later valid record states that a valid record was durable here";
+    for (file, offset, place, rule) in [
+        (MANIFEST_FILE, 30, "byte 0, after version 0", "the checksum does not match"),
+        (first.as_str(), 30, "byte 0, after version 0", "the checksum of the header does not match"),
+        (first.as_str(), RECORDS, "byte 4096, after version 0", next),
+        (last.as_str(), RECORDS, "byte 4096, after version 4", later),
+    ] {
+        let disk = written();
+        disk.flip(file, offset, 1);
+        check_error(&disk, &format!("`{file}` is corrupt at {place}: {rule}"));
     }
 }
 
 #[test]
-fn a_flipped_bit_of_a_file_before_the_last_one_is_reported() {
-    let disk = SimulatedDisk::default();
-    for _ in 0..2 {
-        recover_and_append(&disk);
-    }
-    let end = HEADER_BYTES + 56;
-    for offset in HEADER_BYTES..end {
-        let damaged = disk.copy();
-        damaged.flip(&log_file(1), offset, 0);
-        match recover(&damaged) {
-            Err(LogError::Corrupt { file, offset, .. }) => {
-                assert_eq!((file, offset), (log_file(1), HEADER_BYTES as u64));
-            }
-            // The padding of the record.
-            Ok((2, 0)) => assert!(offset >= end - 8, "byte {offset}"),
-            other => panic!("byte {offset}: {other:?}"),
-        }
+fn a_file_that_is_too_short_is_reported() {
+    let (disk, last) = (written(), log_file(FILES));
+    disk.truncate(&last, RECORDS + 10);
+    let rule = "the file ends here, but its header states more bytes";
+    check_error(&disk, &format!("`{last}` is corrupt at byte 4106, after version 4: {rule}"));
+    disk.truncate(MANIFEST_FILE, 63);
+    check_error(&disk, "`manifest` is corrupt at byte 0, after version 0: the manifest has 64 bytes");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let needed = "the manifest or a later log file needs it";
+    let reasons = [
+        (log_file(1), needed),
+        (log_file(2), needed),
+        (MANIFEST_FILE.to_owned(), "the directory has other files of a store"),
+    ];
+    for (file, reason) in reasons {
+        let disk = written();
+        disk.remove(&file).expect("the file exists");
+        check_error(&disk, &format!("`{file}` is missing, but {reason}"));
     }
 }
 
 #[test]
-fn a_damaged_manifest_is_reported() {
-    let (disk, _) = written();
-    for offset in 0..64 {
-        let damaged = disk.copy();
-        damaged.flip(MANIFEST_FILE, offset, 3);
-        let found = recover(&damaged);
-        assert!(matches!(&found, Err(LogError::Corrupt { file, .. }) if file == MANIFEST_FILE), "{found:?}");
-        damaged.truncate(MANIFEST_FILE, offset);
-        assert!(matches!(recover(&damaged), Err(LogError::Corrupt { .. })), "{offset} bytes");
-    }
-    let manifest = Manifest { checkpoint: 3, version: 70, first_file: 9, pairs: 12 };
-    assert_eq!(Manifest::decode(&manifest.encode()).expect("valid"), manifest);
+fn the_last_record_is_a_torn_tail_if_it_is_invalid() {
+    let (disk, [first, second]) = (written(), [5, 6].map(record_bytes));
+    disk.flip(&log_file(FILES), RECORDS + first.next_multiple_of(8) + second - 1, 1);
+    assert_eq!(recover(&disk).expect("valid"), (5, second as u64));
 }
 
 #[test]
-fn a_damaged_checkpoint_is_reported() {
-    let disk = SimulatedDisk::default();
-    let mut writer = CheckpointWriter::create(&disk, 5, 99, 0).expect("room");
-    writer.table(7, "numbers").expect("room");
-    for number in 0..2000_u32 {
-        writer.push(&number.to_be_bytes(), &vec![number as u8; 300]).expect("room");
+fn a_truncated_log_is_recovered_up_to_the_damage() {
+    for (number, offset) in [(1, RECORDS + 30), (2, RECORDS + 30), (2, 16), (1, 16)] {
+        let disk = written();
+        disk.flip(&log_file(number), offset, 1);
+        let is_removed = number > 1 && offset < RECORDS;
+        check_truncation(&disk, number, FILES - number + u64::from(is_removed));
     }
-    writer.table(8, "empty").expect("room");
-    writer.unordered_table(9, "unordered", &[0, 4, 0, 0, 30, 60]).expect("room");
-    let pairs = writer.finish().expect("room");
-    assert_eq!((pairs, read_checkpoint(&disk).expect("valid")), (2000, (2000, 3)));
-    let bytes = disk.files()[0].1;
-    for offset in (0..bytes).step_by(97).chain(0..200).chain(bytes - 200..bytes) {
-        let damaged = disk.copy();
-        damaged.flip(&checkpoint_file(5), offset, (offset % 8) as u32);
-        assert!(read_checkpoint(&damaged).is_err(), "byte {offset}");
-        damaged.truncate(&checkpoint_file(5), offset);
-        assert!(read_checkpoint(&damaged).is_err(), "{offset} bytes");
-    }
-}
-
-#[test]
-fn a_truncated_corrupt_log_is_recovered_up_to_the_damage() {
-    let disk = SimulatedDisk::default();
-    for _ in 0..3 {
-        recover_and_append(&disk);
-    }
-    let damages = [(1, 4096 + 30), (2, 4096 + 30), (2, 16), (1, 16)];
-    for (number, offset) in damages {
-        let damaged = disk.copy();
-        damaged.flip(&log_file(number), offset, 1);
-        let Err(LogError::Corrupt { file, offset, .. }) = recover(&damaged) else { panic!("{number}") };
-        assert_eq!(file, log_file(number));
-        let directory = Directory::open(Arc::new(damaged.clone())).expect("the names are valid");
-        let removed = directory.truncate(&damaged, number, offset).expect("room");
-        assert_eq!(removed.files, if offset == 0 && number == 2 { 2 } else { 3 - number });
-        assert_eq!(recover(&damaged).expect("valid"), (number - 1, 0), "file {number}, byte {offset}");
-        recover_and_append(&damaged);
-        assert_eq!(recover(&damaged).expect("valid"), (number, 0), "file {number}, byte {offset}");
-    }
+    let disk = written();
+    disk.truncate(&log_file(FILES), RECORDS + 30);
+    check_truncation(&disk, FILES, 0);
     let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
     assert!(matches!(directory.truncate(&disk, 9, 0), Err(LogError::Missing { .. })));
 }
 
-fn read_checkpoint(disk: &SimulatedDisk) -> Result<(u64, usize), LogError> {
-    let mut reader = CheckpointReader::open(disk, 5)?;
-    assert_eq!(reader.version(), 99);
-    let (mut found, mut tables) = (0, 0);
-    loop {
-        match reader.next_block()? {
-            Block::Table { .. } => tables += 1,
-            Block::Unordered { tree, parameters, name } => {
-                assert_eq!((tree, parameters, name), (9, &[0, 4, 0, 0, 30, 60][..], "unordered"));
-                tables += 1;
-            }
-            Block::Pairs(pairs) => {
-                for pair in pairs {
-                    let (key, value) = pair.expect("a valid block has whole pairs");
-                    assert_eq!(key, (found as u32).to_be_bytes());
-                    assert_eq!(value, vec![found as u8; 300]);
-                    found += 1;
-                }
-            }
-            Block::End { pairs } => {
-                assert_eq!(pairs, found);
-                return Ok((found, tables));
-            }
-        }
-    }
+/// Truncates the log at the damage to the first record, or to the header, of a file, and writes to it again.
+fn check_truncation(disk: &SimulatedDisk, number: u64, removed_files: u64) {
+    let Err(LogError::Corrupt { file, offset, .. }) = recover(disk) else { panic!("file {number}") };
+    assert_eq!(file, log_file(number));
+    let directory = Directory::open(Arc::new(disk.clone())).expect("the names are valid");
+    assert_eq!(directory.truncate(disk, number, offset).expect("room").files, removed_files);
+    let left = (number - 1) * RECORDS_OF_FILE;
+    assert_eq!(recover(disk).expect("valid"), (left, 0), "file {number}, byte {offset}");
+    append_file(disk);
+    assert_eq!(recover(disk).expect("valid"), (left + RECORDS_OF_FILE, 0), "file {number}, byte {offset}");
 }
 
-/// A log file of groups of one record each, every one durable, and the ends of the records.
-fn written() -> (SimulatedDisk, Vec<usize>) {
-    let disk = SimulatedDisk::default();
-    let directory = Directory::open(Arc::new(disk.clone())).expect("a new directory");
-    let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("nothing");
-    let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
-    for version in 1..=GROUPS {
-        writer.append(version, record(version).bytes()).expect("room");
-        writer.flush(Durability::Now).expect("room");
-    }
-    let mut ends = Vec::new();
-    let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
-    let replay = directory.replay(|_, found: Record<'_>| {
-        ends.push((found.offset as usize + 24 + found.changes.len()).next_multiple_of(8));
-        Ok::<(), LogError>(())
-    });
-    replay.expect("valid");
-    (disk, ends)
+fn check_error(disk: &SimulatedDisk, expected: &str) {
+    assert_eq!(recover(disk).expect_err(expected).to_string(), expected);
 }
 
 /// Returns the number of records and of cut bytes, and checks that the records are the written ones.
@@ -238,17 +102,32 @@ fn recover(disk: &SimulatedDisk) -> Result<(u64, u64), LogError> {
     Ok((replayed.records, replayed.cut_bytes))
 }
 
-fn recover_and_append(disk: &SimulatedDisk) {
+/// A log of three files with two records each, every one durable.
+fn written() -> SimulatedDisk {
+    let disk = SimulatedDisk::default();
+    (0..FILES).for_each(|_| append_file(&disk));
+    disk
+}
+
+/// Appends a log file.
+fn append_file(disk: &SimulatedDisk) {
     let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid");
-    let version = replayed.0.version;
     let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
-    writer.append(version + 1, record(version + 1).bytes()).expect("room");
-    writer.flush(Durability::Now).expect("room");
+    for _ in 0..RECORDS_OF_FILE {
+        let version = writer.last_version() + 1;
+        writer.append(version, record(version).bytes()).expect("room");
+        writer.flush(Durability::Now).expect("room");
+    }
+}
+
+/// The bytes of a record without its padding.
+fn record_bytes(version: u64) -> usize {
+    wal_record::SIZE + record(version).bytes().len()
 }
 
 fn record(version: u64) -> Changes {
     let mut changes = Changes::default();
-    changes.put(1, &version.to_be_bytes(), &vec![version as u8; (version as usize - 1) * 37 % 200]);
+    changes.put(1, &version.to_be_bytes(), &[version as u8; 30]);
     changes
 }
