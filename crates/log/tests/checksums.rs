@@ -9,7 +9,7 @@ use honeycomb_log::{
     Block, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, LogReader,
     MANIFEST_FILE, Manifest, Record, Storage, log_file, read_records,
 };
-use honeycomb_testing::SimulatedDisk;
+use honeycomb_testing::{SimulatedDisk, log_writer};
 use proptest::prelude::*;
 
 /// The offset of the first record of a log file.
@@ -90,9 +90,7 @@ fn record(version: u64) -> Changes {
 fn written() -> SimulatedDisk {
     let disk = SimulatedDisk::default();
     for first in [1, LAST / 2 + 1] {
-        let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
-        let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid");
-        let mut writer = directory.start_writer(replayed, 4 * 4096).expect("room");
+        let mut writer = log_writer(&disk, 4 * 4096);
         for version in first..first + LAST / 2 {
             writer.append(version, record(version).bytes()).expect("room");
         }

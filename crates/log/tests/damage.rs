@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use honeycomb_layout::{WAL_BLOCK_BYTES, wal_record};
 use honeycomb_log::{Changes, Directory, Durability, LogError, MANIFEST_FILE, Record, Storage, log_file};
-use honeycomb_testing::SimulatedDisk;
+use honeycomb_testing::{SimulatedDisk, log_writer};
 
 /// The offset of the first record of a log file.
 const RECORDS: usize = WAL_BLOCK_BYTES;
@@ -111,9 +111,7 @@ fn written() -> SimulatedDisk {
 
 /// Appends a log file.
 fn append_file(disk: &SimulatedDisk) {
-    let directory = Directory::open(Arc::new(disk.clone())).expect("valid");
-    let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid");
-    let mut writer = directory.start_writer(replayed, 1 << 16).expect("room");
+    let mut writer = log_writer(disk, 1 << 16);
     for _ in 0..RECORDS_OF_FILE {
         let version = writer.last_version() + 1;
         writer.append(version, record(version).bytes()).expect("room");

@@ -10,7 +10,7 @@ use honeycomb_log::{
     Block, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, LogWriter,
     MANIFEST_FILE, Manifest, Record, Storage, log_file, log_file_number, read_records,
 };
-use honeycomb_testing::{Random, SimulatedDisk, seed_or};
+use honeycomb_testing::{Random, SimulatedDisk, log_writer, seed_or};
 
 /// The smallest log file: a block of records after that of the header.
 const FILE_BYTES: u64 = 2 * WAL_BLOCK_BYTES as u64;
@@ -220,9 +220,7 @@ fn read_checkpoint(checkpoint: &mut CheckpointReader, mut block: impl FnMut(u64)
 /// Three log files of groups of several records, of which some become durable with a later group.
 fn written() -> Written {
     let disk = SimulatedDisk::default();
-    let directory = Directory::open(Arc::new(disk.clone())).expect("a new directory");
-    let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("nothing");
-    let mut writer = directory.start_writer(replayed, FILE_BYTES).expect("room");
+    let mut writer = log_writer(&disk, FILE_BYTES);
     let mut version = 0;
     // The last file is half full.
     while writer.current_file() < LAST_FILE || !writer.is_half_full() {

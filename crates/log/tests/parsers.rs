@@ -8,7 +8,7 @@ use honeycomb_log::{
     Change, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, LogReader,
     MANIFEST_FILE, Manifest, Storage, Until, changes, checkpoint_file, log_file, read_records, restore,
 };
-use honeycomb_testing::SimulatedDisk;
+use honeycomb_testing::{SimulatedDisk, log_writer};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -100,9 +100,7 @@ fn record(version: u64) -> Changes {
 /// Returns a disk with a log of three records, and an image.
 fn written() -> (Arc<SimulatedDisk>, Vec<u8>) {
     let disk = Arc::new(SimulatedDisk::default());
-    let directory = Directory::open(disk.clone()).expect("an empty directory");
-    let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("no log");
-    let mut writer = directory.start_writer(replayed, 4 * 4096).expect("room");
+    let mut writer = log_writer(&disk, 4 * 4096);
     for version in VERSIONS {
         writer.append(version, record(version).bytes()).expect("room");
     }

@@ -8,7 +8,7 @@ use honeycomb_log::{
     Change, Changes, CheckpointReader, CheckpointWriter, ClosedFile, Directory, Durability, LogError,
     Restored, Storage, Until, archive, changes, log_file, restore,
 };
-use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
+use honeycomb_testing::{DiskFault, Kept, SimulatedDisk, log_writer};
 
 const FILE_BYTES: u64 = 4 * 4096;
 const IMAGE_VERSION: u64 = 20;
@@ -17,9 +17,7 @@ const LAST_VERSION: u64 = 80;
 /// A log of versions 1 to [`LAST_VERSION`], one per 10 milliseconds. The archive has its closed files.
 fn log() -> (SimulatedDisk, SimulatedDisk) {
     let (disk, folder) = (SimulatedDisk::default(), SimulatedDisk::default());
-    let directory = Directory::open(Arc::new(disk.clone())).expect("an empty disk");
-    let (replayed, tails) = directory.replay(|_, _| Ok::<(), LogError>(())).expect("no records");
-    let mut writer = directory.start_writer((replayed, tails), FILE_BYTES).expect("room");
+    let mut writer = log_writer(&disk, FILE_BYTES);
     for version in 1..=LAST_VERSION {
         let mut changes = Changes::default();
         changes.put(1, &version.to_le_bytes(), &[7; 1500]);
@@ -164,9 +162,7 @@ fn an_archive_of_another_history_is_rejected() {
     let (disk, folder) = log();
     let target = SimulatedDisk::default();
     restore_to(&[&folder, &disk], &target, Until::Version(30)).expect("a restore");
-    let directory = Directory::open(Arc::new(target.clone())).expect("a store");
-    let (replayed, tails) = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid records");
-    let writer = directory.start_writer((replayed, tails), FILE_BYTES).expect("room");
+    let writer = log_writer(&target, FILE_BYTES);
     let last = writer.closed_files().last().expect("a file");
     let error = archive(&target, &folder, last).unwrap_err();
     assert!(matches!(&error, LogError::OtherHistory { file } if *file == log_file(last.number)), "{error}");
@@ -204,11 +200,7 @@ fn a_power_cut_during_a_restore_leaves_no_store_or_a_whole_one() {
 #[test]
 fn a_power_cut_during_archiving_leaves_no_partial_file() {
     let (disk, _) = log();
-    let closed = {
-        let directory = Directory::open(Arc::new(disk.clone())).expect("a store");
-        let (replayed, tails) = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid records");
-        directory.start_writer((replayed, tails), FILE_BYTES).expect("room").closed_files()[0]
-    };
+    let closed = log_writer(&disk, FILE_BYTES).closed_files()[0];
     for call in 0..8 {
         for kept in [Kept::Nothing, Kept::Everything, Kept::Random(call)] {
             let folder = SimulatedDisk::default();

@@ -6,6 +6,7 @@
 //! - [`histories`] runs concurrent histories of reads in flight and checks that each answer is linearizable.
 //! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
 //! - [`linearizability`] checks histories of concurrent clients.
+//! - [`log_writer`] starts a log without a store.
 //! - [`SimulatedDisk`] loses, reorders and tears writes that are not durable, and fails on request.
 //!   A test can delay calls of an [`ObservedDisk`].
 //! - [`nodes`] creates memories and nodes without a tree.
@@ -19,6 +20,7 @@ mod example_keys;
 pub mod histories;
 pub mod index;
 pub mod linearizability;
+mod log_writer;
 pub mod nodes;
 mod observed_disk;
 mod random;
@@ -27,6 +29,7 @@ mod simulated_disk;
 
 pub use device_model::DeviceModel;
 pub use example_keys::{ExampleKeys, example_value};
+pub use log_writer::log_writer;
 pub use observed_disk::{DiskCall, ObservedDisk};
 pub use random::Random;
 pub use seeds::{each_crash, number, seed, seed_or, soak};

@@ -3,24 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
-use honeycomb_log::{
-    Changes, CheckpointWriter, Directory, Durability, LogError, LogWriter, Manifest, checkpoint_file,
-    log_file,
-};
+use honeycomb_log::{Changes, CheckpointWriter, Durability, LogError, Manifest, checkpoint_file, log_file};
 use honeycomb_store::{Error, Store, SyncPolicy};
-use honeycomb_testing::{Random, SimulatedDisk, seed_or};
+use honeycomb_testing::{Random, SimulatedDisk, log_writer, seed_or};
 
 use crate::history::Model;
 use crate::workload::{config, contents};
 
 const CASES: u64 = 500;
+const FILE_BYTES: u64 = 1 << 16;
 
 #[test]
 fn random_changes_are_replayed_as_they_are_or_reported() {
     each_case(&log_file(1), |disk, random| {
-        let (mut log, mut replay) = (new_log(disk), Replay { is_valid: true, ..Replay::default() });
+        let mut log = log_writer(disk, FILE_BYTES);
+        let mut replay = Replay { is_valid: true, ..Replay::default() };
         for version in 1..2 + random.below(6) as u64 {
             let mut changes = Changes::default();
             replay.create(&mut changes, 1, "ordered".to_owned());
@@ -35,7 +33,7 @@ fn random_changes_are_replayed_as_they_are_or_reported() {
 #[test]
 fn random_checkpoints_are_loaded_as_they_are_or_reported() {
     each_case(&checkpoint_file(1), |disk, random| {
-        drop(new_log(disk));
+        drop(log_writer(disk, FILE_BYTES));
         let mut checkpoint = CheckpointWriter::create(disk, 1, 1, 0).expect("room");
         let (mut model, mut is_valid) = (Model::new(), true);
         for tree in 0..random.below(4) as u64 {
@@ -80,12 +78,6 @@ fn each_case(name: &str, write: impl Fn(&SimulatedDisk, &mut Random) -> Option<M
         }
     }
     assert!((CASES / 5..CASES * 4 / 5).contains(&valid), "{valid} valid files");
-}
-
-fn new_log(disk: &SimulatedDisk) -> LogWriter {
-    let directory = Directory::open(Arc::new(disk.clone())).expect("a new directory");
-    let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("nothing");
-    directory.start_writer(replayed, 1 << 16).expect("room")
 }
 
 /// What the changes of a log lead to.
