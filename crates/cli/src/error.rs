@@ -78,6 +78,11 @@ pub(crate) enum Error {
     Output(#[source] io::Error),
 }
 
+const TRUNCATE: &str = "`honeycomb log truncate DIR` removes the damage and all later records; \
+    a backup may have them: `honeycomb restore`";
+const RESTORE: &str =
+    "no other file has the contents of this one: `honeycomb restore` creates the store from a backup";
+
 impl Error {
     /// Returns a closure for `map_err` that adds the failed action and the path.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
@@ -129,16 +134,15 @@ impl Error {
     }
 }
 
-/// Returns the remedy for damage to the files of a store.
 fn hint_of_log(error: &LogError) -> Option<&'static str> {
     match error {
-        LogError::Corrupt { file, .. } if log_file_number(file).is_some() => Some(
-            "`honeycomb log verify DIR` shows the damage; `honeycomb log truncate DIR` removes it and all \
-             later records; a backup may have them: `honeycomb restore`",
-        ),
-        LogError::Corrupt { .. } | LogError::Missing { .. } => Some(
-            "no other file has the contents of this one: `honeycomb restore` creates the store from a backup",
-        ),
+        LogError::Corrupt { file, .. } => Some(remedy(file)),
+        LogError::Missing { .. } => Some(RESTORE),
         _ => None,
     }
+}
+
+/// Returns the remedy for damage to a file of a store.
+pub(crate) fn remedy(file: &str) -> &'static str {
+    if log_file_number(file).is_some() { TRUNCATE } else { RESTORE }
 }

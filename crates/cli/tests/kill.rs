@@ -7,6 +7,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -161,9 +162,11 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     let refused = serve().args(["--dir", directory, "--address", "127.0.0.1:0"]).output().unwrap();
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(message.contains("is corrupt at byte") && refused.status.code() == Some(2), "{message}");
-    assert!(message.contains("`honeycomb log truncate DIR` removes it"), "{message}");
+    let remedy = "`honeycomb log truncate DIR` removes the damage";
+    assert!(message.contains(remedy), "{message}");
     let verified = honeycomb(&["log", "verify", directory]);
-    assert_eq!(verified.status.code(), Some(1));
+    let report = String::from_utf8(verified.stdout).unwrap();
+    assert!(report.contains(remedy) && verified.status.code() == Some(1), "{report}");
     assert!(text(&["log", "truncate", "--json", directory]).contains("is corrupt at byte"));
     assert!(honeycomb(&["log", "verify", directory]).status.success());
     let (mut server, address) = start(directory);
@@ -174,6 +177,25 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     server.wait().unwrap();
     let missing = honeycomb(&["log", "list", "/nowhere"]);
     assert!(String::from_utf8(missing.stderr).unwrap().contains("cannot open /nowhere"));
+}
+
+#[test]
+fn the_remedy_for_a_damaged_checkpoint_is_a_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let (mut server, address) = start(directory);
+    let mut connection = Connection::open(&address).unwrap();
+    assert_eq!(connection.send(&["SAVE".to_owned()]).unwrap(), ["+OK"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let mut files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+    let is_checkpoint = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "checkpoint");
+    let checkpoint = files.find(is_checkpoint).unwrap();
+    let mut bytes = std::fs::read(&checkpoint).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&checkpoint, bytes).unwrap();
+    let report = String::from_utf8(honeycomb(&["log", "verify", directory]).stdout).unwrap();
+    assert!(report.contains("`honeycomb restore` creates the store from a backup"), "{report}");
 }
 
 fn start(directory: &str) -> (Child, String) {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::arguments::{DumpArguments, LogArguments, LogCommand};
 use crate::encoding::Encoding;
-use crate::error::Error;
+use crate::error::{Error, remedy};
 use crate::report::{self, Report, ReportText};
 use crate::{Status, encoding};
 
@@ -293,7 +293,10 @@ impl Report for LogReport {
         }
         match &self.damage {
             None => text.line(format_args!("valid up to version {}", self.last_version)),
-            Some(damage) => write_damage(damage, text),
+            Some(Damage { file, problem, .. }) => {
+                text.line(problem);
+                text.line(remedy(file));
+            }
         }
     }
 }
@@ -305,9 +308,4 @@ impl Report for TruncateReport {
         text.bytes("removed", self.removed_bytes, "after the last valid record of its file");
         text.count("removed files", self.removed_files, "");
     }
-}
-
-fn write_damage(damage: &Damage, text: &mut ReportText) {
-    text.line(&damage.problem);
-    text.line("`honeycomb log truncate` removes this and all later records; a backup may have them");
 }
