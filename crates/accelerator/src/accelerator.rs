@@ -1,6 +1,7 @@
 //! The interface of a backend: the accelerator for the store, and its queues for readers.
 
 use std::fmt::Debug;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use honeycomb_btree::{AccessCounts, Forest, Reader, Root, Version};
@@ -98,9 +99,28 @@ pub enum Error {
         /// Its value.
         value: usize,
         /// The allowed values.
-        allowed: &'static str,
+        allowed: String,
     },
     /// The forest accepts no device, or no further one. The text is the error of its memory.
     #[error("cannot attach a device: {0}")]
     Device(String),
+}
+
+/// Checks a parameter of a backend. A range that ends with `usize::MAX` has no upper limit.
+///
+/// # Errors
+/// [`Error::Parameter`].
+pub fn check_parameter(
+    name: &'static str,
+    value: usize,
+    allowed: RangeInclusive<usize>,
+) -> Result<(), Error> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    let allowed = match (allowed.start(), *allowed.end()) {
+        (first, usize::MAX) => format!("{first} and more"),
+        (first, last) => format!("{first} to {last}"),
+    };
+    Err(Error::Parameter { name, value, allowed })
 }

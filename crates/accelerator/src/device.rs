@@ -32,7 +32,7 @@ use honeycomb_memory::Lease;
 
 use crate::accelerator::{Accelerator, Backend, Error, Queue};
 use crate::backend_state::BackendState;
-use crate::round_robin::{RoundRobinQueue, check_parameters};
+use crate::round_robin::{RoundRobinQueue, check_common_parameters};
 pub use engine::{Engine, Engines, HostMemory, Window};
 use executor::{DeviceExecutor, DeviceState};
 use port::Port;
@@ -63,7 +63,7 @@ impl<E: Engines> Backend for DeviceBackend<E> {
         forest: &Arc<Forest>,
         functions: &Arc<Functions>,
     ) -> Result<Box<dyn Accelerator>, Error> {
-        check_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
+        check_common_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
         let engine = self.engines.engine(forest.shape().node_bytes)?;
         let device = forest.memory().device().map_err(|error| Error::Device(error.to_string()))?;
         let port = Arc::new(Port::new(engine, device));

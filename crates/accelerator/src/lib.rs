@@ -46,7 +46,7 @@ mod unordered_request;
 mod unordered_tables;
 mod value_view;
 
-pub use accelerator::{Accelerator, Backend, Error, Queue};
+pub use accelerator::{Accelerator, Backend, Error, Queue, check_parameter};
 pub use completion::{Completion, Completions, Malformed};
 pub use device::{DeviceBackend, Engine, Engines, HostMemory, Window};
 pub use direct_reader::{DirectReader, DirectScan, Get};

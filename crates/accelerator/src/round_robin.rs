@@ -8,7 +8,7 @@ use std::fmt;
 use honeycomb_btree::Version;
 use honeycomb_memory::LeaseUse;
 
-use crate::accelerator::{Error, Queue};
+use crate::accelerator::{Error, Queue, check_parameter};
 use crate::admission::{Admission, group_by_version};
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
@@ -40,15 +40,9 @@ pub(crate) trait Executor: Send {
 }
 
 /// Checks the parameters that all backends have.
-pub(crate) fn check_parameters(scan_quantum_pairs: usize, queue_bytes: usize) -> Result<(), Error> {
-    let reject = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
-    if scan_quantum_pairs == 0 {
-        return reject("scan_quantum_pairs", 0, "1 and more");
-    }
-    if queue_bytes < FRAME_BYTES_MAX {
-        return reject("queue_bytes", queue_bytes, "131104 and more");
-    }
-    Ok(())
+pub(crate) fn check_common_parameters(scan_quantum_pairs: usize, queue_bytes: usize) -> Result<(), Error> {
+    check_parameter("scan_quantum_pairs", scan_quantum_pairs, 1..=usize::MAX)?;
+    check_parameter("queue_bytes", queue_bytes, FRAME_BYTES_MAX..=usize::MAX)
 }
 
 pub(crate) struct RoundRobinQueue<E> {

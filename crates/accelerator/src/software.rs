@@ -14,14 +14,14 @@ use honeycomb_btree::{AccessCounts, AccessStats, Forest, Reader, Root, Scan, Ver
 use honeycomb_hashtable::Functions;
 use honeycomb_memory::{Lease, LeaseUse};
 
-use crate::accelerator::{Accelerator, Backend, Error, Queue};
+use crate::accelerator::{Accelerator, Backend, Error, Queue, check_parameter};
 use crate::admission::Admission;
 use crate::backend_state::BackendState;
 use crate::completion::Completions;
 use crate::direct_reader::{DirectReader, GROUP};
 use crate::function_progress::FunctionQuantum;
 use crate::long_scan::{LongScan, LongScans, ScanProgress};
-use crate::round_robin::{Executor, RoundRobinQueue, check_parameters};
+use crate::round_robin::{Executor, RoundRobinQueue, check_common_parameters};
 use crate::unordered_tables::{UnorderedTable, UnorderedTables};
 use emission::{Emission, ScanEnd};
 use pipeline::Pipeline;
@@ -52,11 +52,8 @@ impl Default for Software {
 
 impl Software {
     fn check(&self) -> Result<(), Error> {
-        check_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
-        if (1..=IN_FLIGHT_MAX).contains(&self.in_flight) {
-            return Ok(());
-        }
-        Err(Error::Parameter { name: "in_flight", value: self.in_flight, allowed: "1 to 64" })
+        check_common_parameters(self.scan_quantum_pairs, self.queue_bytes)?;
+        check_parameter("in_flight", self.in_flight, 1..=IN_FLIGHT_MAX)
     }
 }
 

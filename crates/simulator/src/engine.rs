@@ -1,6 +1,6 @@
 //! The simulated accelerator as a device, behind the driver that all devices share.
 
-use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window};
+use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window, check_parameter};
 use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 use honeycomb_layout::request;
@@ -18,7 +18,7 @@ pub struct Simulator {
     pub platform: Platform,
     /// Seed of all random values of that machine. Default 1.
     pub seed: u64,
-    /// Most requests in flight as a device: 1 to 256, the number of slots. Default 256.
+    /// Most requests in flight as a device: 1 to [`REQUEST_SLOTS`], which is the default.
     pub in_flight: usize,
     /// Cycles of a step, at least 1. A completion ends the step early. Default 256.
     pub cycles_a_step: usize,
@@ -59,16 +59,11 @@ pub const CACHE_NODES: u64 = 1024 * 4;
 
 impl Engines for Simulator {
     fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error> {
-        let reject = |name, value, allowed| Err(Error::Parameter { name, value, allowed });
-        match *self {
-            Self { in_flight, .. } if !(1..=REQUEST_SLOTS).contains(&in_flight) => {
-                reject("in_flight", in_flight, "1 to 256")
-            }
-            Self { cycles_a_step: 0, .. } => reject("cycles_a_step", 0, "1 and more"),
-            // NodeBytes of range_scan_unit.
-            _ if node_bytes > layout::NODE_BYTES_DEFAULT => reject("node_bytes", node_bytes, "1024 to 8192"),
-            _ => Ok(Box::new(SimulatedEngine::new(*self, node_bytes))),
-        }
+        check_parameter("in_flight", self.in_flight, 1..=REQUEST_SLOTS)?;
+        check_parameter("cycles_a_step", self.cycles_a_step, 1..=usize::MAX)?;
+        // The upper limit is NodeBytes of range_scan_unit.
+        check_parameter("node_bytes", node_bytes, layout::NODE_BYTES_MIN..=layout::NODE_BYTES_DEFAULT)?;
+        Ok(Box::new(SimulatedEngine::new(*self, node_bytes)))
     }
 }
 

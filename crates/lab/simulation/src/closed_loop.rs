@@ -29,7 +29,7 @@ pub struct Traffic {
     pub warm_up: u64,
     /// Measured operations, at least 1.
     pub operations: u64,
-    /// Operations in flight: 1 to 256.
+    /// Operations in flight: 1 to [`REQUEST_SLOTS`](honeycomb_simulator::REQUEST_SLOTS).
     pub in_flight: usize,
     /// CPU cores that execute writes, at least 1.
     pub writers: usize,

@@ -16,7 +16,7 @@ mod target;
 
 use std::collections::{HashMap, VecDeque};
 
-use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window};
+use honeycomb_accelerator::{Engine, Engines, Error, HostMemory, Window, check_parameter};
 use honeycomb_btree::Version;
 use honeycomb_layout as layout;
 use honeycomb_memory::{BusAddress, Lid, MemoryError};
@@ -41,11 +41,8 @@ impl Default for DeviceModel {
 
 impl Engines for DeviceModel {
     fn engine(&self, node_bytes: usize) -> Result<Box<dyn Engine>, Error> {
-        for (name, value) in [("in_flight", self.in_flight), ("result_bytes", self.result_bytes)] {
-            if value == 0 {
-                return Err(Error::Parameter { name, value, allowed: "1 and more" });
-            }
-        }
+        check_parameter("in_flight", self.in_flight, 1..=usize::MAX)?;
+        check_parameter("result_bytes", self.result_bytes, 1..=usize::MAX)?;
         Ok(Box::new(ModelEngine::new(*self, node_bytes)))
     }
 }
