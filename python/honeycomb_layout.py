@@ -173,46 +173,50 @@ OPCODE_REDUCE = 4
 # Request: the pairs of a range whose values satisfy all conditions.
 OPCODE_FILTER = 5
 
+# Request: of the pairs of a range whose values satisfy all conditions those with the greatest
+# elements, the greatest first.
+OPCODE_RANK = 6
+
 # Request to an unordered table: the value of a key.
-OPCODE_UNORDERED_GET = 6
+OPCODE_UNORDERED_GET = 7
 
 # Request to an unordered table: store a value.
-OPCODE_UNORDERED_PUT = 7
+OPCODE_UNORDERED_PUT = 8
 
 # Request to an unordered table: store a value if the key is absent.
-OPCODE_UNORDERED_INSERT = 8
+OPCODE_UNORDERED_INSERT = 9
 
 # Request to an unordered table: store a value if the key exists.
-OPCODE_UNORDERED_UPDATE = 9
+OPCODE_UNORDERED_UPDATE = 10
 
 # Request to an unordered table: remove a pair.
-OPCODE_UNORDERED_DELETE = 10
+OPCODE_UNORDERED_DELETE = 11
 
 # Request to an unordered table: replace a value that equals the expected one.
-OPCODE_UNORDERED_COMPARE_AND_SWAP = 11
+OPCODE_UNORDERED_COMPARE_AND_SWAP = 12
 
 # Request to an unordered table: remove a pair whose value equals the expected one.
-OPCODE_UNORDERED_COMPARE_AND_DELETE = 12
+OPCODE_UNORDERED_COMPARE_AND_DELETE = 13
 
 # Request to an unordered table: apply a function to a value of one element; the value of the
 # request has its operands.
-OPCODE_UNORDERED_UPDATE_SCALAR = 13
+OPCODE_UNORDERED_UPDATE_SCALAR = 14
 
 # Request to an unordered table: apply a function to each element; the value of the request has its
 # operands.
-OPCODE_UNORDERED_UPDATE_VECTOR_WITH_SCALAR = 14
+OPCODE_UNORDERED_UPDATE_VECTOR_WITH_SCALAR = 15
 
 # Request to an unordered table: apply a function to each element and the element at the same index
 # of the value of the request.
-OPCODE_UNORDERED_UPDATE_VECTOR_WITH_VECTOR = 15
+OPCODE_UNORDERED_UPDATE_VECTOR_WITH_VECTOR = 16
 
 # Request to an unordered table: the fold of all elements; the value of the request is the initial
 # element.
-OPCODE_UNORDERED_REDUCE = 16
+OPCODE_UNORDERED_REDUCE = 17
 
 # Request to an unordered table: the elements that satisfy a predicate; the value of the request has
 # its operands.
-OPCODE_UNORDERED_FILTER = 17
+OPCODE_UNORDERED_FILTER = 18
 
 # Longest value, expected value or operands of an unordered_request: both lengths together fit into
 # 16 bits.
@@ -220,6 +224,13 @@ REQUEST_VALUE_BYTES_MAX = 32767
 
 # Maximum number of conditions of a function over a range.
 FUNCTION_CONDITIONS_MAX = 8
+
+# Maximum number of pairs of a ranking, which an accelerator keeps in memory until the end of the
+# range.
+RANK_PAIRS_MAX = 1024
+
+# A ranking with more than one pair has at most this number of bytes of keys and values.
+RANK_BYTES_MAX = 1048576
 
 # Maximum number of bytes of the operands of a function_term.
 TERM_OPERAND_BYTES_MAX = 24
@@ -908,9 +919,10 @@ class Request(_Record):
     identifier: int = 0
     # A version that is held for this reader; 0: the current version.
     read_version: int = 0
-    # Scan, filter: maximum number of pairs; others: 0.
+    # Scan, filter, rank: maximum number of pairs; others: 0.
     pairs_max: int = 0
-    # Scan, filter: no further pair once keys and values have reached this number of bytes; others: 0.
+    # Scan, filter: no further pair once keys and values have reached this number of bytes; rank:
+    # maximum number of bytes of keys and values if there are several pairs; others: 0.
     bytes_max: int = 0
     # The table to read.
     table_number: int = 0
@@ -918,7 +930,7 @@ class Request(_Record):
     lower_length: int = 0
     # Bytes of the upper bound (0: unbounded), with those of the request_function and its terms; get: 0.
     upper_length: int = 0
-    # Opcode_get to opcode_filter.
+    # Opcode_get to opcode_rank.
     opcode: int = 0
     # Word request_flags.
     flags: int = 0
@@ -927,7 +939,7 @@ class Request(_Record):
 @dataclass(frozen=True)
 class RequestFunction(_Record):
     """After the lower key of a function over a range; function_term structures follow: the fold of a
-    reduction, then conditions; then the upper key.
+    reduction or the element of a ranking, then conditions; then the upper key.
 
     +---------------------+
     | 0..2                |
@@ -1001,7 +1013,8 @@ class UnorderedRequest(_Record):
 @dataclass(frozen=True)
 class FunctionTerm(_Record):
     """A registered function of the element at an offset of each value; its operands follow, or the
-    initial element of a fold.
+    initial element of a fold. The element of a ranking has the number of the built-in maximum of its
+    type, and no operands.
 
     +-------------------------------------------+-------------------------------------------+
     | 0..4                                      | 4..8                                      |
@@ -1030,8 +1043,8 @@ class FunctionTerm(_Record):
 @dataclass(frozen=True)
 class Completion(_Record):
     """An answer or a part of one; the value (get, and operations on unordered tables that return one),
-    the pairs (scan, filter), the number of pairs (count; 8 bytes) or the element (reduce), and zeros up
-    to a multiple of 8 bytes follow.
+    the pairs (scan, filter, rank), the number of pairs (count; 8 bytes) or the element (reduce), and
+    zeros up to a multiple of 8 bytes follow.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -1951,7 +1964,7 @@ class CompletionOutcome(_Record):
     # Further completions follow and continue this one; of a get: an empty one says whether the value is
     # valid.
     continued: int = 0
-    # A limit ended the scan before the end of the range.
+    # A limit ended the scan before the end of the range, or omitted pairs of a ranking.
     more: int = 0
     # Pairs in this completion.
     pairs: int = 0

@@ -103,46 +103,50 @@ package layout_pkg;
   // request: the pairs of a range whose values satisfy all conditions
   localparam int unsigned OpcodeFilter = 5;
 
+  // request: of the pairs of a range whose values satisfy all conditions those with the greatest
+  // elements, the greatest first
+  localparam int unsigned OpcodeRank = 6;
+
   // request to an unordered table: the value of a key
-  localparam int unsigned OpcodeUnorderedGet = 6;
+  localparam int unsigned OpcodeUnorderedGet = 7;
 
   // request to an unordered table: store a value
-  localparam int unsigned OpcodeUnorderedPut = 7;
+  localparam int unsigned OpcodeUnorderedPut = 8;
 
   // request to an unordered table: store a value if the key is absent
-  localparam int unsigned OpcodeUnorderedInsert = 8;
+  localparam int unsigned OpcodeUnorderedInsert = 9;
 
   // request to an unordered table: store a value if the key exists
-  localparam int unsigned OpcodeUnorderedUpdate = 9;
+  localparam int unsigned OpcodeUnorderedUpdate = 10;
 
   // request to an unordered table: remove a pair
-  localparam int unsigned OpcodeUnorderedDelete = 10;
+  localparam int unsigned OpcodeUnorderedDelete = 11;
 
   // request to an unordered table: replace a value that equals the expected one
-  localparam int unsigned OpcodeUnorderedCompareAndSwap = 11;
+  localparam int unsigned OpcodeUnorderedCompareAndSwap = 12;
 
   // request to an unordered table: remove a pair whose value equals the expected one
-  localparam int unsigned OpcodeUnorderedCompareAndDelete = 12;
+  localparam int unsigned OpcodeUnorderedCompareAndDelete = 13;
 
   // request to an unordered table: apply a function to a value of one element; the value of the
   // request has its operands
-  localparam int unsigned OpcodeUnorderedUpdateScalar = 13;
+  localparam int unsigned OpcodeUnorderedUpdateScalar = 14;
 
   // request to an unordered table: apply a function to each element; the value of the request has its
   // operands
-  localparam int unsigned OpcodeUnorderedUpdateVectorWithScalar = 14;
+  localparam int unsigned OpcodeUnorderedUpdateVectorWithScalar = 15;
 
   // request to an unordered table: apply a function to each element and the element at the same index
   // of the value of the request
-  localparam int unsigned OpcodeUnorderedUpdateVectorWithVector = 15;
+  localparam int unsigned OpcodeUnorderedUpdateVectorWithVector = 16;
 
   // request to an unordered table: the fold of all elements; the value of the request is the initial
   // element
-  localparam int unsigned OpcodeUnorderedReduce = 16;
+  localparam int unsigned OpcodeUnorderedReduce = 17;
 
   // request to an unordered table: the elements that satisfy a predicate; the value of the request
   // has its operands
-  localparam int unsigned OpcodeUnorderedFilter = 17;
+  localparam int unsigned OpcodeUnorderedFilter = 18;
 
   // longest value, expected value or operands of an unordered_request: both lengths together fit into
   // 16 bits
@@ -150,6 +154,13 @@ package layout_pkg;
 
   // maximum number of conditions of a function over a range
   localparam int unsigned FunctionConditionsMax = 8;
+
+  // maximum number of pairs of a ranking, which an accelerator keeps in memory until the end of the
+  // range
+  localparam int unsigned RankPairsMax = 1024;
+
+  // a ranking with more than one pair has at most this number of bytes of keys and values
+  localparam int unsigned RankBytesMax = 1048576;
 
   // maximum number of bytes of the operands of a function_term
   localparam int unsigned TermOperandBytesMax = 24;
@@ -836,7 +847,7 @@ package layout_pkg;
   typedef struct packed {
     // word request_flags
     logic [7:0] flags;
-    // opcode_get to opcode_filter
+    // opcode_get to opcode_rank
     logic [7:0] opcode;
     // bytes of the upper bound (0: unbounded), with those of the request_function and its terms; get: 0
     logic [15:0] upper_length;
@@ -844,9 +855,10 @@ package layout_pkg;
     logic [15:0] lower_length;
     // the table to read
     logic [15:0] table_number;
-    // scan, filter: no further pair once keys and values have reached this number of bytes; others: 0
+    // scan, filter: no further pair once keys and values have reached this number of bytes; rank:
+    // maximum number of bytes of keys and values if there are several pairs; others: 0
     logic [31:0] bytes_max;
-    // scan, filter: maximum number of pairs; others: 0
+    // scan, filter, rank: maximum number of pairs; others: 0
     logic [31:0] pairs_max;
     // a version that is held for this reader; 0: the current version
     logic [63:0] read_version;
@@ -855,7 +867,7 @@ package layout_pkg;
   } request_t;
 
   // request_function: after the lower key of a function over a range; function_term structures
-  // follow: the fold of a reduction, then conditions; then the upper key
+  // follow: the fold of a reduction or the element of a ranking, then conditions; then the upper key
   //
   // +---------------------+
   // | 0..2                |
@@ -929,7 +941,8 @@ package layout_pkg;
   } unordered_request_t;
 
   // function_term: a registered function of the element at an offset of each value; its operands
-  // follow, or the initial element of a fold
+  // follow, or the initial element of a fold. The element of a ranking has the number of the built-in
+  // maximum of its type, and no operands
   //
   // +-------------------------------------------+-------------------------------------------+
   // | 0..4                                      | 4..8                                      |
@@ -956,7 +969,7 @@ package layout_pkg;
   } function_term_t;
 
   // completion: an answer or a part of one; the value (get, and operations on unordered tables that
-  // return one), the pairs (scan, filter), the number of pairs (count; 8 bytes) or the element
+  // return one), the pairs (scan, filter, rank), the number of pairs (count; 8 bytes) or the element
   // (reduce), and zeros up to a multiple of 8 bytes follow
   //
   // +---------------------------------------------------------------------------------------+
@@ -1890,7 +1903,7 @@ package layout_pkg;
   typedef struct packed {
     // pairs in this completion
     logic [21:0] pairs;
-    // a limit ended the scan before the end of the range
+    // a limit ended the scan before the end of the range, or omitted pairs of a ranking
     logic more;
     // further completions follow and continue this one; of a get: an empty one says whether the value
     // is valid

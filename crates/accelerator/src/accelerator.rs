@@ -62,8 +62,8 @@ pub trait Accelerator: Debug + Send + Sync {
         false
     }
 
-    /// Returns a reader with which the calling thread visits [pages of ranges](crate::RangePage): of a version
-    /// under its lease, or of the newest visible version. `None` if the accelerator executes no
+    /// Returns a reader with which the calling thread visits [pages of ranges](crate::RangePage): of a
+    /// version under its lease, or of the newest visible version. `None` if the accelerator executes no
     /// [functions over ranges](crate::RangeFunction): then it rejects them with
     /// [`Status::UnknownOpcode`](crate::Status::UnknownOpcode).
     fn page_reader<'a>(&'a self, _leased: Option<(&'a LeaseUse<'a>, Version)>) -> Option<Reader<'a>> {

@@ -11,7 +11,7 @@ use honeycomb_btree::{Pair, PairRun, Version, WrittenPairs};
 use honeycomb_layout::{completion as layout, completion_outcome as outcome, completion_pair};
 
 use crate::buffer::{ALIGNMENT, Buffer, header_bytes};
-use crate::pair::{PairsOf, push_pair, push_run};
+use crate::pair::{PairsOf, push_pair, push_pair_bytes, push_run};
 use crate::status::Status;
 
 /// A sequence of completions in a buffer of the reader. A reader reuses it: once the buffer has grown,
@@ -327,6 +327,14 @@ impl ScanWriter<'_> {
         self.make_room();
         self.last_key = (self.completions.buffer.len() + completion_pair::SIZE, pair.key_len());
         push_pair(&mut self.completions.buffer, pair);
+        self.pairs += 1;
+    }
+
+    /// As [`ScanWriter::push`], for the bytes of a pair.
+    pub(crate) fn push_bytes(&mut self, key: &[u8], value: &[u8]) {
+        self.make_room();
+        self.last_key = (self.completions.buffer.len() + completion_pair::SIZE, key.len());
+        push_pair_bytes(&mut self.completions.buffer, key, value);
         self.pairs += 1;
     }
 

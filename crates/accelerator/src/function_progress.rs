@@ -4,13 +4,15 @@
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_btree::{Reader, Root};
-use honeycomb_hashtable::{Condition, Error, Fold, Functions};
+use honeycomb_hashtable::{Condition, Element, Error, Fold, Functions};
+use honeycomb_layout::{RANK_BYTES_MAX, RANK_PAIRS_MAX};
 
 use crate::completion::Completions;
 use crate::limits::Limits;
 use crate::range_function::{Conditions, RangeForm, RangeFunction, RangeTerm};
 use crate::range_page::RangePage;
 use crate::range_values::Count;
+use crate::ranking::Ranking;
 use crate::status::Status;
 
 pub(crate) struct FunctionProgress {
@@ -25,6 +27,14 @@ enum ResultSoFar {
     Fold(RangeFold),
     /// The pairs are in completions. These are the limits of the further ones.
     Pairs(Limits),
+    Rank(RangeRanking),
+}
+
+struct RangeRanking {
+    offset: usize,
+    /// The number of the maximum of the type of the elements.
+    maximum: u32,
+    ranking: Ranking,
 }
 
 struct RangeFold {
@@ -61,6 +71,14 @@ impl FunctionProgress {
             RangeForm::Filter { pairs_max, bytes_max } => {
                 ResultSoFar::Pairs(Limits { pairs: pairs_max as usize, bytes: bytes_max as usize })
             }
+            RangeForm::Rank { element, pairs_max, bytes_max } => ResultSoFar::Rank(RangeRanking {
+                offset: element.offset(),
+                maximum: element.function(),
+                ranking: Ranking::new(
+                    RANK_PAIRS_MAX.min(pairs_max as usize),
+                    RANK_BYTES_MAX.min(bytes_max as usize),
+                ),
+            }),
         };
         Self { result, conditions: function.conditions.terms().to_vec() }
     }
@@ -87,6 +105,10 @@ impl FunctionProgress {
         let page = quantum.page(&conditions);
         let (last, result) = match &mut self.result {
             ResultSoFar::Pairs(left) => return Ok(quantum.filter(&page, left, completions)),
+            ResultSoFar::Rank(RangeRanking { offset, maximum, ranking }) => {
+                let element = Element::of_maximum(*maximum)?;
+                return Ok(quantum.rank(&page, (element, *offset), ranking, completions));
+            }
             ResultSoFar::Count(count) => {
                 let mut counted = Count(*count);
                 let last = page.reduce(quantum.reader, quantum.root, &mut counted);
@@ -134,6 +156,28 @@ impl FunctionQuantum<'_> {
         match &last {
             Some(_) => writer.finish_part(),
             None => writer.finish(false, is_limited),
+        }
+        last
+    }
+
+    /// Offers the pairs that satisfy all conditions to a ranking. Appends it at the end of the range.
+    fn rank(
+        &self,
+        page: &RangePage<'_>,
+        (element, offset): (Element, usize),
+        ranking: &mut Ranking,
+        completions: &mut Completions,
+    ) -> Continuation {
+        let last = page.visit(self.reader, self.root, |pair, value| {
+            if let Some(rank) = element.rank(value, offset) {
+                ranking.offer(rank, pair);
+            }
+            ControlFlow::Continue(())
+        });
+        if last.is_none() {
+            let mut writer = completions.begin_scan(self.identifier, self.reader.version());
+            ranking.take_pairs().iter().for_each(|(key, value)| writer.push_bytes(key, value));
+            writer.finish(false, ranking.is_limited());
         }
         last
     }

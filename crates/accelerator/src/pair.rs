@@ -66,6 +66,12 @@ pub(crate) fn push_pair(buffer: &mut Buffer, pair: &Pair<'_>) {
     buffer.advance(layout::SIZE + key + value);
 }
 
+/// Appends a pair with these bytes.
+pub(crate) fn push_pair_bytes(buffer: &mut Buffer, key: &[u8], value: &[u8]) {
+    let header = pair_header(key.len(), value.len());
+    [&header[..], key, value].into_iter().for_each(|bytes| buffer.push(bytes));
+}
+
 /// Appends leading pairs of an item run by whole copies, within these limits. It can append fewer pairs than
 /// the limits allow.
 #[inline]

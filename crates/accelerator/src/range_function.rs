@@ -10,7 +10,7 @@
 use std::ops::Bound;
 
 use honeycomb_layout::{
-    FUNCTION_CONDITIONS_MAX, OPCODE_COUNT, OPCODE_FILTER, OPCODE_REDUCE, TERM_OPERAND_BYTES_MAX,
+    FUNCTION_CONDITIONS_MAX, OPCODE_COUNT, OPCODE_FILTER, OPCODE_RANK, OPCODE_REDUCE, TERM_OPERAND_BYTES_MAX,
     function_term as layout, request_function,
 };
 
@@ -40,6 +40,17 @@ pub enum RangeForm<'a> {
         /// Maximum number of pairs.
         pairs_max: u32,
         /// The result ends after the pair with which keys and values reach this number of bytes.
+        bytes_max: u32,
+    },
+    /// The pairs with the greatest elements, the greatest first, and of equal ones the first in the order of
+    /// the keys. Values that are too short do not count.
+    Rank {
+        /// The element. Its function is the built-in maximum of the type, without operands.
+        element: RangeTerm<'a>,
+        /// Maximum number of pairs. The accelerator ranks at most `RANK_PAIRS_MAX`.
+        pairs_max: u32,
+        /// Maximum number of bytes of the keys and values of several pairs. There are at most
+        /// `RANK_BYTES_MAX`.
         bytes_max: u32,
     },
 }
@@ -163,6 +174,7 @@ impl<'a> RangeFunction<'a> {
             RangeForm::Count => OPCODE_COUNT,
             RangeForm::Reduce(_) => OPCODE_REDUCE,
             RangeForm::Filter { .. } => OPCODE_FILTER,
+            RangeForm::Rank { .. } => OPCODE_RANK,
         }
     }
 
@@ -170,15 +182,17 @@ impl<'a> RangeFunction<'a> {
     pub(crate) fn limits(&self) -> (u32, u32) {
         match self.form {
             RangeForm::Count | RangeForm::Reduce(_) => (0, 0),
-            RangeForm::Filter { pairs_max, bytes_max } => (pairs_max, bytes_max),
+            RangeForm::Filter { pairs_max, bytes_max } | RangeForm::Rank { pairs_max, bytes_max, .. } => {
+                (pairs_max, bytes_max)
+            }
         }
     }
 
     /// The bytes between the keys.
     pub(crate) fn encoded_terms(&self) -> Vec<u8> {
         let mut bytes = vec![0; request_function::SIZE];
-        if let RangeForm::Reduce(fold) = &self.form {
-            fold.encode(&mut bytes);
+        if let RangeForm::Reduce(term) | RangeForm::Rank { element: term, .. } = &self.form {
+            term.encode(&mut bytes);
         }
         bytes.extend_from_slice(self.conditions.terms);
         let terms_bytes = (bytes.len() - request_function::SIZE) as u16;
@@ -190,7 +204,7 @@ impl<'a> RangeFunction<'a> {
 /// Whether an opcode is that of a function over a range.
 #[inline]
 pub(crate) fn is_function(opcode: usize) -> bool {
-    (OPCODE_COUNT..=OPCODE_FILTER).contains(&opcode)
+    (OPCODE_COUNT..=OPCODE_RANK).contains(&opcode)
 }
 
 /// Splits the bytes after the lower key into terms and the upper key.
@@ -207,6 +221,12 @@ pub(crate) fn decode<'a>(
 ) -> Option<(RangeForm<'a>, Conditions<'a>)> {
     let (form, conditions) = match opcode {
         OPCODE_FILTER => (RangeForm::Filter { pairs_max, bytes_max }, terms),
+        OPCODE_RANK => {
+            let (element, conditions) = RangeTerm::decode(terms)?;
+            let has_operands = !element.operands.is_empty();
+            let rank = (!has_operands).then_some(RangeForm::Rank { element, pairs_max, bytes_max });
+            (rank?, conditions)
+        }
         _ if (pairs_max, bytes_max) != (0, 0) => return None,
         OPCODE_REDUCE => {
             let (fold, conditions) = RangeTerm::decode(terms)?;
@@ -266,5 +286,10 @@ mod tests {
         let limited = RangeForm::Filter { pairs_max: 1, bytes_max: 2 };
         assert_eq!(decode(OPCODE_FILTER, (1, 2), &[]), Some((limited, Conditions::default())));
         assert!(decode(OPCODE_FILTER, (1, 2), &term[..9]).is_none());
+        let element = RangeTerm::new(0, 0, &[]).unwrap();
+        let rank = RangeForm::Rank { element, pairs_max: 1, bytes_max: 2 };
+        assert_eq!(decode(OPCODE_RANK, (1, 2), &[0; 10]), Some((rank, Conditions::default())));
+        assert!(decode(OPCODE_RANK, (1, 2), &[]).is_none(), "a ranking has an element");
+        assert!(decode(OPCODE_RANK, (1, 2), &term).is_none(), "it has no operands");
     }
 }

@@ -538,6 +538,7 @@ mod tests {
             let operands: [u8; 24] = rng.random();
             let term =
                 RangeTerm::new(rng.random(), rng.random(), &operands[rng.random_range(0..=24)..]).unwrap();
+            let element = RangeTerm::new(rng.random(), rng.random(), &[]).unwrap();
             let mut terms = Vec::new();
             (0..rng.random_range(0..=Conditions::MAX)).for_each(|_| term.encode(&mut terms));
             let conditions = Conditions::new(&terms).unwrap();
@@ -545,6 +546,7 @@ mod tests {
                 RangeForm::Count,
                 RangeForm::Reduce(term),
                 RangeForm::Filter { pairs_max: rng.random(), bytes_max: rng.random() },
+                RangeForm::Rank { element, pairs_max: rng.random(), bytes_max: rng.random() },
             ];
             let form = forms[rng.random_range(0..forms.len())];
             let read = match rng.random_range(0..3) {

@@ -160,12 +160,12 @@ mod tests {
     fn operations_follow_the_layout() {
         let swap = Operation::CompareAndSwap { expected: b"old", value: b"value" };
         let bytes = encoded(&request(b"key", swap)).unwrap();
-        let words = [0x0807, 0, 3 << 32, 0x2524 | 3 << 16 | 8 << 32 | 11 << 48_u64];
+        let words = [0x0807, 0, 3 << 32, 0x2524 | 3 << 16 | 8 << 32 | 12 << 48_u64];
         assert_eq!(bytes[..32], words.map(u64::to_le_bytes).concat());
         assert_eq!(&bytes[32..], b"keyoldvalue\0\0\0\0\0");
         let scalar = Operation::UpdateScalar { function: 0x1312_1110, operands: &[5] };
         let bytes = encoded(&request(b"key", scalar)).unwrap();
-        let words = [0x0807, 0, 0x1312_1110, 0x2524 | 3 << 16 | 1 << 32 | 13 << 48_u64];
+        let words = [0x0807, 0, 0x1312_1110, 0x2524 | 3 << 16 | 1 << 32 | 14 << 48_u64];
         assert_eq!(bytes[..32], words.map(u64::to_le_bytes).concat());
         let opcodes = operations(1, b"", b"").map(|operation| Parts::of(&operation).opcode);
         assert_eq!(opcodes, std::array::from_fn(|index| OPCODE_UNORDERED_GET + index));

@@ -1,6 +1,7 @@
 //! Functions on a field of values: a number at a fixed offset. The ordered index has the same functions over
 //! ranges of pairs.
 
+use crate::built_in::BuiltIn;
 use crate::column::ValueColumn;
 use crate::element::Element;
 use crate::error::Error;
@@ -126,6 +127,17 @@ impl Field<'_> {
 }
 
 impl Element {
+    /// The type of elements whose built-in maximum has this number. So a request for a ranking names it.
+    ///
+    /// # Errors
+    /// [`Error::WrongFunction`].
+    pub fn of_maximum(number: u32) -> Result<Self, Error> {
+        match BuiltIn::of_number(number) {
+            Some((BuiltIn::Maximum, element)) => Ok(element),
+            _ => Err(Error::WrongFunction { number, allowed: "a built-in maximum" }),
+        }
+    }
+
     /// A number with the order of the elements, for the element at an offset of a value; `None` if the value
     /// is too short. Floating-point numbers have their total order.
     #[must_use]
@@ -151,6 +163,16 @@ fn element_at(element: Element, value: &[u8], offset: usize) -> Option<&[u8]> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_maximum_names_its_type() {
+        for element in Element::ALL {
+            assert_eq!(Element::of_maximum(BuiltIn::Maximum.number(element)).unwrap(), element);
+            assert!(Element::of_maximum(BuiltIn::Minimum.number(element)).is_err());
+        }
+        let error = Element::of_maximum(u32::MAX).unwrap_err().to_string();
+        assert_eq!(error, "function 4294967295 is not a built-in maximum");
+    }
 
     #[test]
     fn ranks_have_the_order_of_the_elements() {

@@ -107,46 +107,50 @@ pub const OPCODE_REDUCE: usize = 4;
 /// Request: the pairs of a range whose values satisfy all conditions.
 pub const OPCODE_FILTER: usize = 5;
 
+/// Request: of the pairs of a range whose values satisfy all conditions those with the greatest
+/// elements, the greatest first.
+pub const OPCODE_RANK: usize = 6;
+
 /// Request to an unordered table: the value of a key.
-pub const OPCODE_UNORDERED_GET: usize = 6;
+pub const OPCODE_UNORDERED_GET: usize = 7;
 
 /// Request to an unordered table: store a value.
-pub const OPCODE_UNORDERED_PUT: usize = 7;
+pub const OPCODE_UNORDERED_PUT: usize = 8;
 
 /// Request to an unordered table: store a value if the key is absent.
-pub const OPCODE_UNORDERED_INSERT: usize = 8;
+pub const OPCODE_UNORDERED_INSERT: usize = 9;
 
 /// Request to an unordered table: store a value if the key exists.
-pub const OPCODE_UNORDERED_UPDATE: usize = 9;
+pub const OPCODE_UNORDERED_UPDATE: usize = 10;
 
 /// Request to an unordered table: remove a pair.
-pub const OPCODE_UNORDERED_DELETE: usize = 10;
+pub const OPCODE_UNORDERED_DELETE: usize = 11;
 
 /// Request to an unordered table: replace a value that equals the expected one.
-pub const OPCODE_UNORDERED_COMPARE_AND_SWAP: usize = 11;
+pub const OPCODE_UNORDERED_COMPARE_AND_SWAP: usize = 12;
 
 /// Request to an unordered table: remove a pair whose value equals the expected one.
-pub const OPCODE_UNORDERED_COMPARE_AND_DELETE: usize = 12;
+pub const OPCODE_UNORDERED_COMPARE_AND_DELETE: usize = 13;
 
 /// Request to an unordered table: apply a function to a value of one element; the value of the
 /// request has its operands.
-pub const OPCODE_UNORDERED_UPDATE_SCALAR: usize = 13;
+pub const OPCODE_UNORDERED_UPDATE_SCALAR: usize = 14;
 
 /// Request to an unordered table: apply a function to each element; the value of the request has
 /// its operands.
-pub const OPCODE_UNORDERED_UPDATE_VECTOR_WITH_SCALAR: usize = 14;
+pub const OPCODE_UNORDERED_UPDATE_VECTOR_WITH_SCALAR: usize = 15;
 
 /// Request to an unordered table: apply a function to each element and the element at the same
 /// index of the value of the request.
-pub const OPCODE_UNORDERED_UPDATE_VECTOR_WITH_VECTOR: usize = 15;
+pub const OPCODE_UNORDERED_UPDATE_VECTOR_WITH_VECTOR: usize = 16;
 
 /// Request to an unordered table: the fold of all elements; the value of the request is the initial
 /// element.
-pub const OPCODE_UNORDERED_REDUCE: usize = 16;
+pub const OPCODE_UNORDERED_REDUCE: usize = 17;
 
 /// Request to an unordered table: the elements that satisfy a predicate; the value of the request
 /// has its operands.
-pub const OPCODE_UNORDERED_FILTER: usize = 17;
+pub const OPCODE_UNORDERED_FILTER: usize = 18;
 
 /// Longest value, expected value or operands of an unordered_request: both lengths together fit
 /// into 16 bits.
@@ -154,6 +158,13 @@ pub const REQUEST_VALUE_BYTES_MAX: usize = 32767;
 
 /// Maximum number of conditions of a function over a range.
 pub const FUNCTION_CONDITIONS_MAX: usize = 8;
+
+/// Maximum number of pairs of a ranking, which an accelerator keeps in memory until the end of the
+/// range.
+pub const RANK_PAIRS_MAX: usize = 1024;
+
+/// A ranking with more than one pair has at most this number of bytes of keys and values.
+pub const RANK_BYTES_MAX: usize = 1048576;
 
 /// Maximum number of bytes of the operands of a function_term.
 pub const TERM_OPERAND_BYTES_MAX: usize = 24;
@@ -923,11 +934,12 @@ pub mod request {
     pub const READ_VERSION_OFFSET: usize = 8;
     /// Bytes of `read_version`.
     pub const READ_VERSION_BYTES: usize = 8;
-    /// Scan, filter: maximum number of pairs; others: 0.
+    /// Scan, filter, rank: maximum number of pairs; others: 0.
     pub const PAIRS_MAX_OFFSET: usize = 16;
     /// Bytes of `pairs_max`.
     pub const PAIRS_MAX_BYTES: usize = 4;
-    /// Scan, filter: no further pair once keys and values have reached this number of bytes; others: 0.
+    /// Scan, filter: no further pair once keys and values have reached this number of bytes; rank:
+    /// maximum number of bytes of keys and values if there are several pairs; others: 0.
     pub const BYTES_MAX_OFFSET: usize = 20;
     /// Bytes of `bytes_max`.
     pub const BYTES_MAX_BYTES: usize = 4;
@@ -944,7 +956,7 @@ pub mod request {
     pub const UPPER_LENGTH_OFFSET: usize = 28;
     /// Bytes of `upper_length`.
     pub const UPPER_LENGTH_BYTES: usize = 2;
-    /// Opcode_get to opcode_filter.
+    /// Opcode_get to opcode_rank.
     pub const OPCODE_OFFSET: usize = 30;
     /// Bytes of `opcode`.
     pub const OPCODE_BYTES: usize = 1;
@@ -978,7 +990,7 @@ pub mod request {
 }
 
 /// After the lower key of a function over a range; function_term structures follow: the fold of a
-/// reduction, then conditions; then the upper key.
+/// reduction or the element of a ranking, then conditions; then the upper key.
 ///
 /// ```text
 /// +---------------------+
@@ -1086,7 +1098,8 @@ pub mod unordered_request {
 }
 
 /// A registered function of the element at an offset of each value; its operands follow, or the
-/// initial element of a fold.
+/// initial element of a fold. The element of a ranking has the number of the built-in maximum of
+/// its type, and no operands.
 ///
 /// ```text
 /// +-------------------------------------------+-------------------------------------------+
@@ -1126,8 +1139,8 @@ pub mod function_term {
 }
 
 /// An answer or a part of one; the value (get, and operations on unordered tables that return one),
-/// the pairs (scan, filter), the number of pairs (count; 8 bytes) or the element (reduce), and
-/// zeros up to a multiple of 8 bytes follow.
+/// the pairs (scan, filter, rank), the number of pairs (count; 8 bytes) or the element (reduce),
+/// and zeros up to a multiple of 8 bytes follow.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -3018,7 +3031,7 @@ pub mod completion_outcome {
         super::replace(word, CONTINUED_SHIFT, CONTINUED_MASK, value)
     }
 
-    /// A limit ended the scan before the end of the range.
+    /// A limit ended the scan before the end of the range, or omitted pairs of a ranking.
     #[inline]
     pub const fn more(word: u64) -> u64 {
         super::extract(word, MORE_SHIFT, MORE_MASK)

@@ -4,13 +4,11 @@
 //! it executes functions there, and otherwise with one of the store. The pages share a lease: between two
 //! pages the lease can end, and memory can be reclaimed.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-use honeycomb_accelerator::{Count, RangePage, Reduction, ValueView};
+use honeycomb_accelerator::{Count, RangePage, Ranking, Reduction, ValueView};
 use honeycomb_btree::{Pair, Reader};
 use honeycomb_hashtable::{Condition, Element, Fold};
 
@@ -168,15 +166,14 @@ impl PushDown<'_> {
     /// # Errors
     /// The same as for [`PushDown::count`].
     pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
-        let (mut best, mut position) = (Best::new(count, self.bytes_max), 0_u64);
+        let mut ranking = Ranking::new(count, self.bytes_max);
         self.visit(usize::MAX, |pair, value| {
             if let Some(rank) = element.rank(value, offset) {
-                best.offer((rank, Reverse(position)), pair);
-                position += 1;
+                ranking.offer(rank, pair);
             }
             ControlFlow::Continue(())
         })?;
-        Ok(best.into_pairs())
+        Ok(ranking.take_pairs())
     }
 
     /// Returns the first `max` pairs in the order of their keys.
@@ -270,48 +267,6 @@ impl PushDown<'_> {
         };
         lease.iter().for_each(|lease| state.leases.end(lease));
         result
-    }
-}
-
-/// The order of pairs: by their elements, and of equal ones the first is the greatest.
-type Order = (u64, Reverse<u64>);
-
-/// The greatest pairs so far, and the least of them on top of a heap.
-struct Best {
-    pairs: BinaryHeap<Reverse<(Order, OwnedPair)>>,
-    count: usize,
-    bytes: usize,
-    bytes_max: usize,
-    /// The greatest pair that was omitted: a lesser one would not be next to the others.
-    omitted: Option<Order>,
-}
-
-impl Best {
-    fn new(count: usize, bytes_max: usize) -> Self {
-        Self { pairs: BinaryHeap::new(), count, bytes: 0, bytes_max, omitted: None }
-    }
-
-    fn offer(&mut self, order: Order, pair: &Pair<'_>) {
-        let is_below = |limit: &Order| order < *limit;
-        if self.count == 0 || self.omitted.as_ref().is_some_and(is_below) {
-            return;
-        }
-        let least = self.pairs.peek().filter(|_| self.pairs.len() == self.count);
-        if least.is_some_and(|Reverse((least, _))| is_below(least)) {
-            self.omitted = Some(order);
-            return;
-        }
-        self.bytes += bytes_of(pair);
-        self.pairs.push(Reverse((order, owned(pair))));
-        while self.pairs.len() > self.count || (self.bytes > self.bytes_max && self.pairs.len() > 1) {
-            let Some(Reverse((least, (key, value)))) = self.pairs.pop() else { return };
-            self.bytes -= key.len() + value.len();
-            self.omitted = self.omitted.max(Some(least));
-        }
-    }
-
-    fn into_pairs(self) -> OwnedPairs {
-        self.pairs.into_sorted_vec().into_iter().map(|Reverse((_, pair))| pair).collect()
     }
 }
 

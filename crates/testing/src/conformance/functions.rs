@@ -43,6 +43,14 @@ pub(super) const PREDICATES: [(u32, usize); 5] = [
     (FIRST_REGISTERED, 0),
 ];
 
+/// Functions that name the type of the elements of a ranking. They have no operands there.
+const MAXIMA: [(u32, usize); 3] = [
+    (BuiltIn::Maximum.number(Element::U8), 0),
+    (BuiltIn::Maximum.number(Element::I16), 0),
+    (BuiltIn::Maximum.number(Element::F32), 0),
+];
+const NO_MAXIMA: [(u32, usize); 1] = [(BuiltIn::Minimum.number(Element::U8), 0)];
+
 impl World {
     /// Whether the accelerator executes functions over ranges.
     pub(super) fn executes_functions(&self) -> bool {
@@ -63,8 +71,14 @@ impl World {
         let fold = self.random_term(&FOLDS, &PREDICATES);
         let pairs_max = self.random.pick(&[0, 1, 3, 100, u32::MAX, u32::MAX]);
         let bytes_max = self.random.pick(&[0, 1, 3_000, u32::MAX, u32::MAX]);
-        let forms =
-            [RangeForm::Count, RangeForm::Reduce(fold.term()), RangeForm::Filter { pairs_max, bytes_max }];
+        let ranked = self.random_term(&MAXIMA, &NO_MAXIMA);
+        let element = RangeTerm::new(ranked.offset, ranked.function, &[]).expect("no operands");
+        let forms = [
+            RangeForm::Count,
+            RangeForm::Reduce(fold.term()),
+            RangeForm::Filter { pairs_max, bytes_max },
+            RangeForm::Rank { element, pairs_max, bytes_max },
+        ];
         let function = RangeFunction {
             form: self.random.pick(&forms),
             lower: lower.as_ref().map(Vec::as_slice),
@@ -89,16 +103,20 @@ impl World {
     }
 }
 
-/// Returns a count, a reduction and a filter of the values of the long table that begin with a letter.
+/// Returns a request of each form for the values of the long table that begin with a letter.
 fn all_forms(first_identifier: u64, version: Option<Version>) -> Requests {
     let fold = RangeTerm::new(0, BuiltIn::Add.number(Element::U8), &[5]).expect("one operand");
-    let filter = RangeForm::Filter { pairs_max: u32::MAX, bytes_max: u32::MAX };
+    let (pairs_max, bytes_max) = (u32::MAX, u32::MAX);
+    let filter = RangeForm::Filter { pairs_max, bytes_max };
+    let element = RangeTerm::new(0, BuiltIn::Maximum.number(Element::U32), &[]).expect("no operands");
+    let rank = RangeForm::Rank { element, pairs_max, bytes_max };
     let greater = BuiltIn::Greater.number(Element::U8);
     let mut terms = Vec::new();
     RangeTerm::new(0, greater, b"@").expect("one operand").encode(&mut terms);
     let conditions = Conditions::new(&terms).expect("one condition");
     let mut requests = Requests::default();
-    for (identifier, form) in (first_identifier..).zip([RangeForm::Count, RangeForm::Reduce(fold), filter]) {
+    let forms = [RangeForm::Count, RangeForm::Reduce(fold), filter, rank];
+    for (identifier, form) in (first_identifier..).zip(forms) {
         let (lower, upper) = (Bound::Unbounded, Bound::Unbounded);
         let read = Read::Function(RangeFunction { form, lower, upper, conditions });
         requests.push(&Request { identifier, table: LONG, version, read }).expect("there are no keys");
@@ -112,7 +130,7 @@ pub(super) fn a_function_sees_one_version(world: &mut World) {
     let pinned = world.pin_version();
     let mut session = world.session();
     session.submit(world, all_forms(1, None).bytes());
-    session.submit(world, all_forms(4, pinned).bytes());
+    session.submit(world, all_forms(5, pinned).bytes());
     poll_between_writes(world, &mut session);
     session.finish(world);
 }
@@ -129,6 +147,7 @@ pub(super) fn a_get_does_not_wait_for_a_function(world: &mut World) {
     assert!(session.answer(9).is_some(), "a get completes in one poll");
     let is_answered = |identifier| session.answer(identifier).is_some();
     let executes = world.executes_functions();
+    // Some worlds have three leases, and a function without one executes at once.
     assert!((1..4).all(|it| is_answered(it) != executes), "a function of all pairs needs several polls");
     session.finish(world);
 }
@@ -146,7 +165,7 @@ pub(super) fn a_function_ends_when_its_version_is_unpinned(world: &mut World) {
     while session.poll() > 0 {}
     let executes = world.executes_functions();
     let expected = if executes { Status::VersionNotPinned } else { Status::UnknownOpcode };
-    for identifier in 1..4 {
+    for identifier in 1..5 {
         let answer = session.answer(identifier).expect("the function is answered");
         assert_eq!(answer.status, Some(expected));
     }

@@ -5,10 +5,10 @@ use std::ops::Bound;
 use honeycomb_accelerator::{Read, Request, Requests, Status};
 use honeycomb_btree::Scan;
 use honeycomb_layout::{
-    OPCODE_COUNT, OPCODE_FILTER, OPCODE_GET, OPCODE_REDUCE, OPCODE_SCAN, OPCODE_UNORDERED_COMPARE_AND_DELETE,
-    OPCODE_UNORDERED_COMPARE_AND_SWAP, OPCODE_UNORDERED_DELETE, OPCODE_UNORDERED_FILTER,
-    OPCODE_UNORDERED_GET, OPCODE_UNORDERED_PUT, REQUEST_VALUE_BYTES_MAX, request as layout,
-    request_flags as flags,
+    OPCODE_COUNT, OPCODE_FILTER, OPCODE_GET, OPCODE_RANK, OPCODE_REDUCE, OPCODE_SCAN,
+    OPCODE_UNORDERED_COMPARE_AND_DELETE, OPCODE_UNORDERED_COMPARE_AND_SWAP, OPCODE_UNORDERED_DELETE,
+    OPCODE_UNORDERED_FILTER, OPCODE_UNORDERED_GET, OPCODE_UNORDERED_PUT, REQUEST_VALUE_BYTES_MAX,
+    request as layout, request_flags as flags,
 };
 
 use crate::conformance::session::one;
@@ -104,6 +104,9 @@ fn invalid_requests() -> Vec<(Vec<u8>, Status)> {
     requests.into_iter().map(|(raw, status)| (raw.bytes(BAD), status)).collect()
 }
 
+/// The bytes of a term with an operand, which the element of a ranking has not.
+const ELEMENT_WITH_OPERAND: &[u8] = &[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 5];
+
 /// Functions over ranges whose terms or fields are invalid.
 fn invalid_functions<'k>(too_long_upper: &'k [u8], nine_conditions: &'k [u8]) -> Vec<(Raw<'k>, Status)> {
     let of = |opcode, after_lower: &'k [u8]| {
@@ -119,6 +122,8 @@ fn invalid_functions<'k>(too_long_upper: &'k [u8], nine_conditions: &'k [u8]) ->
         (of(OPCODE_COUNT, &[1, 0]), Status::Malformed),
         (of(OPCODE_COUNT, &[1, 0, 7]), Status::Malformed),
         (of(OPCODE_REDUCE, &[0, 0]), Status::Malformed),
+        (of(OPCODE_RANK, &[0, 0]), Status::Malformed),
+        (of(OPCODE_RANK, ELEMENT_WITH_OPERAND), Status::Malformed),
         (Raw { pairs_max: 1, ..count }, Status::Malformed),
         (Raw { bytes_max: 1, ..count }, Status::Malformed),
     ];

@@ -1,5 +1,6 @@
 //! The expected answer to a request.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use honeycomb_accelerator::{RangeForm, RangeFunction, RangeTerm, Read, Rejected, Request, Status};
 use honeycomb_btree::{Scan, Version};
 use honeycomb_hashtable::{BuiltIn, Condition, Element, Error, Fold, Functions};
+use honeycomb_layout::{RANK_BYTES_MAX, RANK_PAIRS_MAX};
 
 use crate::conformance::answers::Answer;
 use crate::conformance::world::{TableState, World};
@@ -138,6 +140,8 @@ fn error_of_pairs((pairs, more): &(Expected<'_>, bool), answer: &Answer) -> Opti
 struct Evaluation<'f> {
     conditions: Vec<Condition<'f>>,
     fold: Option<Fold<'f>>,
+    /// The type of the elements of a ranking.
+    element: Option<Element>,
 }
 
 impl<'f> Evaluation<'f> {
@@ -147,9 +151,13 @@ impl<'f> Evaluation<'f> {
         let conditions = function.conditions.iter().map(condition).collect::<Result<_, _>>()?;
         let fold = match &function.form {
             RangeForm::Reduce(it) => Some(Fold::new(functions, it.function(), it.operands(), it.offset())?),
-            RangeForm::Count | RangeForm::Filter { .. } => None,
+            RangeForm::Count | RangeForm::Filter { .. } | RangeForm::Rank { .. } => None,
         };
-        Ok(Self { conditions, fold })
+        let element = match &function.form {
+            RangeForm::Rank { element, .. } => Some(Element::of_maximum(element.function())?),
+            _ => None,
+        };
+        Ok(Self { conditions, fold, element })
     }
 }
 
@@ -159,13 +167,17 @@ fn error_of_function(
     function: &RangeFunction<'_>,
     answer: &Answer,
 ) -> Option<String> {
-    let Evaluation { conditions, fold } = Evaluation::new(&world.functions, function).ok()?;
+    let Evaluation { conditions, fold, element } = Evaluation::new(&world.functions, function).ok()?;
     let scan = Scan { lower: function.lower, upper: function.upper, ..Scan::default() };
     let mut passing = in_range(table, &scan);
     passing.retain(|(_, value)| conditions.iter().all(|condition| condition.matches(value)));
     let value = match (function.form, fold) {
         (RangeForm::Filter { pairs_max, bytes_max }, _) => {
             return error_of_pairs(&within(passing, pairs_max as usize, bytes_max as usize), answer);
+        }
+        (RangeForm::Rank { element: term, pairs_max, bytes_max }, _) => {
+            let limits = (pairs_max as usize, bytes_max as usize);
+            return error_of_pairs(&ranked(passing, (element?, term.offset()), limits), answer);
         }
         (RangeForm::Reduce(term), _) if is_rounded(term.function()) => answer.value.clone(),
         (_, Some(mut fold)) => {
@@ -218,6 +230,26 @@ fn within<'m>(
         pairs.push((key.clone(), value));
     }
     (pairs, all.next().is_some())
+}
+
+/// Returns the first pairs in the order of the elements at an offset, and whether limits omit others.
+fn ranked<'m>(
+    mut pairs: Vec<(&'m Vec<u8>, &'m [u8])>,
+    (element, offset): (Element, usize),
+    (pairs_max, bytes_max): (usize, usize),
+) -> (Expected<'m>, bool) {
+    pairs.retain(|(_, value)| element.rank(value, offset).is_some());
+    pairs.sort_by_key(|(_, value)| Reverse(element.rank(value, offset)));
+    let (mut count, mut bytes) = (0, 0);
+    while count < pairs.len().min(pairs_max).min(RANK_PAIRS_MAX) {
+        bytes += pairs[count].0.len() + pairs[count].1.len();
+        if count > 0 && bytes > bytes_max.min(RANK_BYTES_MAX) {
+            break;
+        }
+        count += 1;
+    }
+    let is_limited = count < pairs.len();
+    (pairs[..count].iter().map(|(key, value)| ((*key).clone(), *value)).collect(), is_limited)
 }
 
 /// Returns all pairs of a range, in the order of the scan.
