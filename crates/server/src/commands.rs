@@ -35,7 +35,7 @@ pub(crate) mod range;
 mod range_functions;
 mod server;
 mod set;
-mod slow_log;
+pub(crate) mod slow_log;
 mod strings;
 mod subcommands;
 pub(crate) mod subscribe;

@@ -6,6 +6,7 @@ use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm};
 use crate::commands::categories::is_about_the_server;
 use crate::commands::info::counts_pairs;
+use crate::commands::slow_log::shows_writes;
 use crate::databases::Databases;
 use crate::failure::Failure;
 
@@ -43,6 +44,7 @@ fn needs_none(command: &Command, arguments: &Arguments<'_>) -> bool {
     match command.name {
         "info" => !counts_pairs(arguments),
         "config" => is_configuration(arguments),
+        "slowlog" => !shows_writes(arguments),
         _ => is_about_the_server(command),
     }
 }

@@ -2,7 +2,7 @@
 
 use honeycomb_protocol::resp::Replies;
 
-use crate::arguments::{Arguments, integer};
+use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::failure::Failure;
@@ -18,6 +18,11 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     usage: "GET [count] | EXPLAIN [count] | LEN | RESET | HELP",
     summary: "Shows the commands that took longer than slowlog-log-slower-than, and explains them.",
 }];
+
+/// Returns whether the reply to a `SLOWLOG` with these arguments shows commands, and so writes.
+pub(crate) fn shows_writes(arguments: &Arguments<'_>) -> bool {
+    is(&arguments[1], "get") || is(&arguments[1], "explain")
+}
 
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {

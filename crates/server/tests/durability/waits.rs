@@ -124,6 +124,29 @@ fn replies_with_counts_of_pairs_wait_for_all_writes() {
     running.server.stop().unwrap();
 }
 
+/// The log of slow commands shows writes with their values. Its length does not.
+#[test]
+fn slow_commands_are_shown_when_they_are_durable() {
+    let gate = Gate::default();
+    let running = start(gate.disk(), SyncPolicy::Always);
+    let _opened = OpenAtTheEnd(gate.clone());
+    let [mut writer, mut get, mut explain] = [(); 3].map(|()| Client::connect(&running));
+    dialogue(&mut writer, &[("CONFIG SET slowlog-log-slower-than 0", "OK")]);
+    gate.close();
+    writer.send(&[b"SET", b"a", b"new value"]);
+    assert!(is_silent(&mut writer));
+    assert!(get.reply_text("SLOWLOG LEN").parse::<u64>().unwrap() > 0);
+    get.send(&[b"SLOWLOG", b"GET"]);
+    explain.send(&[b"slowlog", b"Explain", b"-1"]);
+    assert!(is_silent(&mut get) && is_silent(&mut explain));
+    gate.open();
+    for client in [&mut get, &mut explain] {
+        let reply = common::show(&client.receive());
+        assert!(reply.contains("'new value'"), "{reply}");
+    }
+    running.server.stop().unwrap();
+}
+
 /// Writes note their keys only under `always`, so a get after a change to it waits for all writes before.
 #[test]
 fn a_get_waits_for_writes_before_a_change_of_the_policy() {
