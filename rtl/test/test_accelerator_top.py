@@ -176,17 +176,17 @@ async def every_request_fails_after_a_mapping_that_memory_rejects(dut):
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.3, 0.95], switches=[0, 27])
+@cocotb.parametrize(stall=[0.0, 0.95], switches=[0, 27])
 async def drains(dut, stall, switches):
     """While it drains, requests in flight complete and none begins. An idle accelerator has sent everything,
     also if the receiver takes a beat after long waits, and continues later."""
     bench = ModelBench(dut, "tiny", min(stall, 0.3))
     bench.streams.stall = stall
     await bench.start(switches)
-    bench.send(150)
+    bench.send(100)
     interrupted = 0
     while bench.count_complete() < len(bench.reference):
-        for _ in range(random.randrange(400)):
+        for _ in range(random.randrange(200)):
             await RisingEdge(dut.clk_i)
         await bench.registers.write("switches", switches | DRAIN)
         while not (await bench.status()).idle:
@@ -198,7 +198,7 @@ async def drains(dut, stall, switches):
         assert bench.count_complete() == complete and dut.window_newest_o.value == newest
         interrupted += 0 < complete < len(bench.reference)
         await bench.registers.write("switches", switches)
-    assert bench.compare() == 0 and interrupted > 3
+    assert bench.compare() == 0 and interrupted > 2
 
 
 @cocotb.test()
