@@ -51,7 +51,7 @@ module host_reader
   ) u_reads (
     .clk_i,
     .rst_i,
-    .in_valid_i(burst_valid_i && is_ready && !timed_out_o),
+    .in_valid_i(begins && !timed_out_o),
     .in_ready_o(reads_ready),
     .in_i({burst_tag_i, burst_address_i, burst_lines_i}),
     .out_valid_o(read_valid),
@@ -59,7 +59,8 @@ module host_reader
     .out_o(read)
   );
 
-  // After a timeout, host memory may also accept no read.
+  // After a timeout, host memory may also accept no read. A read is offered to the queue only in the cycle in
+  // which it begins, because a timeout would withdraw it.
   assign is_ready = flags_ready && timeouts_ready;
   assign burst_ready_o = is_ready && (reads_ready || timed_out_o);
   assign begins = burst_valid_i && burst_ready_o;

@@ -120,6 +120,17 @@ async def all_reads_fail_after_one_without_an_answer(dut):
     assert lines.failed == lines.begun - succeeded
 
 
+@cocotb.test(timeout_time=50 * 2**TIMEOUT_BITS, timeout_unit="ns")
+async def reads_fail_although_memory_accepts_none(dut):
+    """Reads that wait at the time of the timeout leave no room for later ones, which fail as well."""
+    HostMemory(dut, line, stall=1.0)
+    lines, source = Lines(dut), Source(dut, "burst")
+    await start(dut)
+    await any_bursts(dut, lines, source, 40)
+    await any_bursts(dut, lines, source, 40)
+    assert dut.timed_out_o.value == 1 and lines.failed == lines.begun
+
+
 @cocotb.test()
 async def reads_with_answers_do_not_time_out(dut):
     """Also if a read with a tag is in flight at each visit: it is another one."""
