@@ -324,18 +324,14 @@ pub(crate) struct ScanWriter<'c> {
 impl ScanWriter<'_> {
     #[inline]
     pub(crate) fn push(&mut self, pair: &Pair<'_>) {
-        self.make_room();
-        self.last_key = (self.completions.buffer.len() + completion_pair::SIZE, pair.key_len());
+        self.begin_pair(pair.key_len());
         push_pair(&mut self.completions.buffer, pair);
-        self.pairs += 1;
     }
 
     /// As [`ScanWriter::push`], for the bytes of a pair.
     pub(crate) fn push_bytes(&mut self, key: &[u8], value: &[u8]) {
-        self.make_room();
-        self.last_key = (self.completions.buffer.len() + completion_pair::SIZE, key.len());
+        self.begin_pair(key.len());
         push_pair_bytes(&mut self.completions.buffer, key, value);
-        self.pairs += 1;
     }
 
     /// Appends leading pairs of an item run, within these limits. It can append fewer pairs than the limits
@@ -350,6 +346,14 @@ impl ScanWriter<'_> {
             self.pairs += written.pairs;
         }
         written
+    }
+
+    /// Makes room for a pair that is appended next, and counts it.
+    #[inline]
+    fn begin_pair(&mut self, key_bytes: usize) {
+        self.make_room();
+        self.last_key = (self.completions.buffer.len() + completion_pair::SIZE, key_bytes);
+        self.pairs += 1;
     }
 
     /// Begins the next completion if this one is long enough.

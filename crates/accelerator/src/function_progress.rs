@@ -164,16 +164,11 @@ impl FunctionQuantum<'_> {
     fn rank(
         &self,
         page: &RangePage<'_>,
-        (element, offset): (Element, usize),
+        element: (Element, usize),
         ranking: &mut Ranking,
         completions: &mut Completions,
     ) -> Continuation {
-        let last = page.visit(self.reader, self.root, |pair, value| {
-            if let Some(rank) = element.rank(value, offset) {
-                ranking.offer(rank, pair);
-            }
-            ControlFlow::Continue(())
-        });
+        let last = page.rank(self.reader, self.root, element, ranking);
         if last.is_none() {
             let mut writer = completions.begin_scan(self.identifier, self.reader.version());
             ranking.take_pairs().iter().for_each(|(key, value)| writer.push_bytes(key, value));

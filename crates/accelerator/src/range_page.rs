@@ -6,10 +6,11 @@
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_btree::{Pair, Reader, Root, Scan};
-use honeycomb_hashtable::Condition;
+use honeycomb_hashtable::{Condition, Element};
 
 use crate::page_end::PageEnd;
 use crate::range_values::{Reduction, ValuePage};
+use crate::ranking::Ranking;
 use crate::value_view::ValueView;
 
 /// The first pairs of a range, and the conditions that their values must satisfy.
@@ -55,6 +56,23 @@ impl RangePage<'_> {
             end.pair(pair)
         });
         end.into_last()
+    }
+
+    /// Offers the pairs whose values satisfy all conditions to a ranking by the element at an offset. Returns
+    /// the last key of the page if there may be more pairs.
+    pub fn rank(
+        &self,
+        reader: &Reader<'_>,
+        root: Root,
+        (element, offset): (Element, usize),
+        ranking: &mut Ranking,
+    ) -> Option<Vec<u8>> {
+        self.visit(reader, root, |pair, value| {
+            if let Some(rank) = element.rank(value, offset) {
+                ranking.offer(rank, pair);
+            }
+            ControlFlow::Continue(())
+        })
     }
 
     fn matches(&self, value: &[u8]) -> bool {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 use honeycomb_testing::linearizability::is_linearizable;
-use honeycomb_testing::number;
+use honeycomb_testing::{number, seed_or};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -41,7 +41,7 @@ fn answers_of_an_unordered_database_are_linearizable() {
 }
 
 fn answers_of(unordered: &[usize]) {
-    let first_seed = number("HONEYCOMB_SEED", 1);
+    let first_seed = seed_or(1);
     let until = Instant::now() + Duration::from_secs(number("HONEYCOMB_SOAK_SECONDS", 0));
     let running = start_with(Config { cores: 2, unordered: unordered.to_vec(), ..Config::default() });
     let mut clients: [Client; CLIENTS] = std::array::from_fn(|_| Client::connect(&running));

@@ -167,11 +167,8 @@ impl PushDown<'_> {
     /// The same as for [`PushDown::count`].
     pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
         let mut ranking = Ranking::new(count, self.bytes_max);
-        self.visit(usize::MAX, |pair, value| {
-            if let Some(rank) = element.rank(value, offset) {
-                ranking.offer(rank, pair);
-            }
-            ControlFlow::Continue(())
+        self.visit_pages(usize::MAX, |reader, page| {
+            page.rank(reader, self.table.root(), (element, offset), &mut ranking)
         })?;
         Ok(ranking.take_pairs())
     }

@@ -18,8 +18,7 @@ pub enum DiskCall<'a> {
 
 type Before = Arc<dyn Fn(DiskCall<'_>) + Send + Sync>;
 
-/// A simulated disk. Clones are handles to the same disk.
-#[derive(Clone)]
+/// A handle to a simulated disk.
 pub struct ObservedDisk {
     disk: SimulatedDisk,
     before: Before,
@@ -31,12 +30,12 @@ struct ObservedFile {
 }
 
 impl ObservedDisk {
-    /// Returns a handle to a disk that calls `before` before each [`DiskCall`].
+    /// Returns a handle that calls `before` before each [`DiskCall`].
     pub fn new(disk: &SimulatedDisk, before: impl Fn(DiskCall<'_>) + Send + Sync + 'static) -> Self {
         Self { disk: disk.clone(), before: Arc::new(before) }
     }
 
-    /// Returns a handle to a disk that calls `before` with the name of each file before its creation.
+    /// Returns a handle that calls `before` with the name of each file before its creation.
     pub fn before_creations(disk: &SimulatedDisk, before: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self::new(disk, move |call| {
             if let DiskCall::Create(name) = call {

@@ -7,7 +7,7 @@ use honeycomb_store::SyncPolicy;
 use honeycomb_testing::{Kept, SimulatedDisk};
 
 use crate::common::{self, Client, Running, dialogue, start_durable as start};
-use crate::gate::{Gate, OpenAtTheEnd};
+use crate::gate::start_gated;
 use crate::{is_silent, wait_for};
 
 #[test]
@@ -63,10 +63,8 @@ fn stopped_by_clients(running: &Running) -> mpsc::Receiver<()> {
 
 #[test]
 fn other_clients_go_on_while_a_client_waits_for_a_checkpoint() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Never);
+    let (running, gate) = start_gated(SyncPolicy::Never);
     // As many as there are cores, so that each core has one.
-    let _opened = OpenAtTheEnd(gate.clone());
     let mut saving: Vec<_> = (0..2).map(|_| Client::connect(&running)).collect();
     let mut other = Client::connect(&running);
     dialogue(&mut other, &[("SET a 1", "OK")]);
@@ -111,9 +109,7 @@ fn other_clients_go_on_while_a_client_waits_for_a_checkpoint() {
 /// nothing. So no call tells the core that the client is gone.
 #[test]
 fn a_command_in_progress_ends_when_its_client_is_gone() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Never);
-    let _opened = OpenAtTheEnd(gate.clone());
+    let (running, gate) = start_gated(SyncPolicy::Never);
     let (mut gone, mut other) = (Client::connect(&running), Client::connect(&running));
     gate.close();
     gone.send_bytes(&[b"PING\r\nSAVE\r\n".to_vec(), b"PING\r\n".repeat(90_000)].concat());

@@ -1,46 +1,54 @@
-//! A disk that a test stops.
+//! A server on a disk that a test stops.
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use honeycomb_store::Storage;
+use honeycomb_store::SyncPolicy;
 use honeycomb_testing::{DiskCall, ObservedDisk, SimulatedDisk};
 
-/// A gate in front of a disk. Durable writes, syncs and new checkpoints wait while it is closed.
-#[derive(Clone, Default)]
-pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+use crate::common::{Running, start_durable};
+
+/// A gate in front of a disk. Durable writes, syncs and new checkpoints wait while it is closed. It opens
+/// when a test ends or fails, so that the server can stop.
+pub(crate) struct Gate(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    is_closed: Mutex<bool>,
+    opened: Condvar,
+}
+
+/// Starts a server on a new disk behind a gate. A test drops the gate first, because it declares it last.
+pub(crate) fn start_gated(policy: SyncPolicy) -> (Running, Gate) {
+    let state = Arc::<State>::default();
+    let gate = Gate(state.clone());
+    let before = move |call: DiskCall<'_>| match call {
+        DiskCall::Create(name) if !name.ends_with(".checkpoint") => {}
+        DiskCall::Create(_) | DiskCall::MakeDurable => state.pass(),
+    };
+    let disk = ObservedDisk::new(&SimulatedDisk::default(), before);
+    (start_durable(Arc::new(disk), policy), gate)
+}
 
 impl Gate {
-    /// Returns a new disk behind the gate.
-    pub(crate) fn disk(&self) -> Arc<dyn Storage> {
-        let gate = self.clone();
-        let before = move |call: DiskCall<'_>| match call {
-            DiskCall::Create(name) if !name.ends_with(".checkpoint") => {}
-            DiskCall::Create(_) | DiskCall::MakeDurable => gate.pass(),
-        };
-        Arc::new(ObservedDisk::new(&SimulatedDisk::default(), before))
-    }
-
     pub(crate) fn close(&self) {
-        *self.0.0.lock().unwrap() = true;
+        *self.0.is_closed.lock().unwrap() = true;
     }
 
     pub(crate) fn open(&self) {
-        *self.0.0.lock().unwrap() = false;
-        self.0.1.notify_all();
-    }
-
-    /// Waits while the gate is closed.
-    fn pass(&self) {
-        let (closed, opened) = &*self.0;
-        drop(opened.wait_while(closed.lock().unwrap(), |closed| *closed).unwrap());
+        *self.0.is_closed.lock().unwrap() = false;
+        self.0.opened.notify_all();
     }
 }
 
-/// Opens the gate when a test ends or fails, so that the server can stop.
-pub(crate) struct OpenAtTheEnd(pub(crate) Gate);
-
-impl Drop for OpenAtTheEnd {
+impl Drop for Gate {
     fn drop(&mut self) {
-        self.0.open();
+        self.open();
+    }
+}
+
+impl State {
+    /// Waits while the gate is closed.
+    fn pass(&self) {
+        drop(self.opened.wait_while(self.is_closed.lock().unwrap(), |is_closed| *is_closed).unwrap());
     }
 }

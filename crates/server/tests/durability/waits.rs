@@ -7,13 +7,12 @@ use honeycomb_store::SyncPolicy;
 use honeycomb_testing::SimulatedDisk;
 
 use crate::common::{self, Client, dialogue, start_durable as start};
-use crate::gate::{Gate, OpenAtTheEnd};
+use crate::gate::start_gated;
 use crate::is_silent;
 
 #[test]
 fn no_reply_leaves_before_it_is_durable() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Always);
+    let (running, gate) = start_gated(SyncPolicy::Always);
     let (mut writer, mut reader) = (Client::connect(&running), Client::connect(&running));
     assert_eq!(writer.reply_text("SET a 1"), "OK");
     assert_eq!(reader.reply_text("GET a"), "'1'");
@@ -34,9 +33,7 @@ fn no_reply_leaves_before_it_is_durable() {
 /// Messages tell other clients about a write, so they wait for the disk as its reply does.
 #[test]
 fn messages_about_a_write_wait_until_it_is_durable() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Always);
-    let _opened = OpenAtTheEnd(gate.clone());
+    let (running, gate) = start_gated(SyncPolicy::Always);
     let [mut writer, mut subscriber, mut monitor] = [(); 3].map(|()| Client::connect(&running));
     dialogue(&mut writer, &[("CONFIG SET notify-keyspace-events KA", "OK")]);
     subscriber.reply_text("PSUBSCRIBE *");
@@ -55,9 +52,7 @@ fn messages_about_a_write_wait_until_it_is_durable() {
 
 #[test]
 fn a_get_waits_only_for_writes_to_its_keys() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Always);
-    let _opened = OpenAtTheEnd(gate.clone());
+    let (running, gate) = start_gated(SyncPolicy::Always);
     let mut writer = Client::connect(&running);
     let writes: [&[u8]; 3] = [b"SET a 2", b"SWAPDB 0 1", b"RI.DELRANGE - +"];
     for write in writes {
@@ -88,9 +83,7 @@ fn a_get_waits_only_for_writes_to_its_keys() {
 /// disk hangs.
 #[test]
 fn replies_with_counts_of_pairs_wait_for_all_writes() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Always);
-    let _opened = OpenAtTheEnd(gate.clone());
+    let (running, gate) = start_gated(SyncPolicy::Always);
     let mut writer = Client::connect(&running);
     dialogue(&mut writer, &[("SET a 1", "OK")]);
     gate.close();
@@ -127,9 +120,7 @@ fn replies_with_counts_of_pairs_wait_for_all_writes() {
 /// The log of slow commands shows writes with their values. Its length does not.
 #[test]
 fn slow_commands_are_shown_when_they_are_durable() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Always);
-    let _opened = OpenAtTheEnd(gate.clone());
+    let (running, gate) = start_gated(SyncPolicy::Always);
     let [mut writer, mut get, mut explain] = [(); 3].map(|()| Client::connect(&running));
     dialogue(&mut writer, &[("CONFIG SET slowlog-log-slower-than 0", "OK")]);
     gate.close();
@@ -150,9 +141,7 @@ fn slow_commands_are_shown_when_they_are_durable() {
 /// Writes note their keys only under `always`, so a get after a change to it waits for all writes before.
 #[test]
 fn a_get_waits_for_writes_before_a_change_of_the_policy() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::Never);
-    let _opened = OpenAtTheEnd(gate.clone());
+    let (running, gate) = start_gated(SyncPolicy::Never);
     let mut client = Client::connect(&running);
     gate.close();
     dialogue(&mut client, &[("SET a 1", "OK"), ("GET a", "'1'")]);
@@ -197,8 +186,7 @@ fn replies_leave_in_order_while_others_write() {
 
 #[test]
 fn only_waitaof_waits_under_everysec() {
-    let gate = Gate::default();
-    let running = start(gate.disk(), SyncPolicy::EverySecond);
+    let (running, gate) = start_gated(SyncPolicy::EverySecond);
     let mut client = Client::connect(&running);
     gate.close();
     assert_eq!(client.reply_text("SET a 1"), "OK");
