@@ -22,35 +22,36 @@ module skid_buffer #(
 
   // The output register, and the skid register: the element that arrived while the output was stalled.
   T out_q, skid_q;
-  logic out_valid_q, skid_valid_q;
+  // The skid register is free. Both handshakes come from registers without logic, as pins must.
+  logic out_valid_q, has_room_q;
   logic accepts, advances;
 
   assign accepts = in_valid_i && in_ready_o;
   assign advances = !out_valid_q || out_ready_i;
 
   always_ff @(posedge clk_i) begin
-    if (advances) out_q <= skid_valid_q ? skid_q : in_i;
+    if (advances) out_q <= has_room_q ? in_i : skid_q;
     if (accepts) skid_q <= in_i;
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       out_valid_q <= 1'b0;
-      skid_valid_q <= 1'b0;
+      has_room_q <= 1'b1;
     end else begin
-      if (advances) out_valid_q <= skid_valid_q || accepts;
-      skid_valid_q <= !advances && (skid_valid_q || accepts);
+      if (advances) out_valid_q <= !has_room_q || accepts;
+      has_room_q <= advances || (has_room_q && !accepts);
     end
   end
 
-  assign in_ready_o = !skid_valid_q;
+  assign in_ready_o = has_room_q;
   assign out_valid_o = out_valid_q;
   assign out_o = out_q;
 
-  `ASSERT(SkidOnlyIfOutputIsValid, !skid_valid_q || out_valid_q)
+  `ASSERT(SkidOnlyIfOutputIsValid, has_room_q || out_valid_q)
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, in_i)
   `ASSERT_OFFER_STAYS(OutStays, out_valid_o, out_ready_i, out_o)
-  `COVER(SkidIsUsed, skid_valid_q && !out_ready_i)
+  `COVER(SkidIsUsed, !has_room_q && !out_ready_i)
 
 endmodule
 

@@ -56,8 +56,8 @@ PROOFS = [
         ("{first_q, 1'b0}", "{first_q, first_q}"),
     ], has_clocks=True),
     Proof("skid_buffer", 14, 2, [
-        ("out_q <= skid_valid_q ? skid_q : in_i", "out_q <= in_i"),
-        ("skid_valid_q <= !advances && (skid_valid_q || accepts)", "skid_valid_q <= !advances && accepts"),
+        ("out_q <= has_room_q ? in_i : skid_q", "out_q <= in_i"),
+        ("advances || (has_room_q && !accepts)", "advances || !accepts"),
     ]),
     Proof("arbiter", 12, 3, [
         ("is_locked_q <= !ready || (grant_d & ~in_last_i) != '0", "is_locked_q <= !ready"),

@@ -90,7 +90,7 @@ module prove_arbiter (
   logic [2:0] open;
 
   assign first = out_valid;
-  assign second = u_arbiter.u_skid_buffer.skid_valid_q;
+  assign second = !u_arbiter.u_skid_buffer.has_room_q;
   assign second_index = u_arbiter.u_skid_buffer.skid_q.index;
   assign grant = u_arbiter.grant_q[2] ? 2'd2 : 2'(u_arbiter.grant_q[1]);
   assign is_begun = in_packet_q[grant];

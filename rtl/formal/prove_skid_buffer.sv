@@ -48,7 +48,7 @@ module prove_skid_buffer (
       OffersIfNotEmpty : assert (out_valid == (put_q != sent_q));
       AcceptsIfNotFull : assert (in_ready == (put_q - sent_q < 5'd2));
       // Invariants of the induction.
-      SkidIsSecondElement : assert (!u_skid_buffer.skid_valid_q || u_skid_buffer.skid_q == sent_q + 5'd1);
+      SkidIsSecondElement : assert (u_skid_buffer.has_room_q || u_skid_buffer.skid_q == sent_q + 5'd1);
       CountsBoth : assert (put_q - sent_q == 5'(out_valid) + 5'(!in_ready));
     end
   end

@@ -58,7 +58,7 @@ module prove_wide_arbiter (
   logic second;
   logic [1:0] second_index;
 
-  assign second = u_arbiter.u_skid_buffer.skid_valid_q;
+  assign second = !u_arbiter.u_skid_buffer.has_room_q;
   assign second_index = u_arbiter.u_skid_buffer.skid_q.index;
 
   always @(posedge clk_i) begin

@@ -79,7 +79,7 @@ module dram_writer
     else if (word_valid_i && word_ready_o && word_last_i) in_burst_q <= 1'b0;
   end
 
-  fifo #(
+  skid_buffer #(
     .T(address_t)
   ) u_addresses (
     .clk_i,
@@ -89,11 +89,10 @@ module dram_writer
     .in_i(address),
     .out_valid_o(aw_valid_o),
     .out_ready_i(aw_ready_i),
-    .out_o(address_out),
-    .count_o()
+    .out_o(address_out)
   );
 
-  fifo #(
+  skid_buffer #(
     .T(word_t)
   ) u_words (
     .clk_i,
@@ -103,8 +102,7 @@ module dram_writer
     .in_i(word),
     .out_valid_o(w_valid_o),
     .out_ready_i(w_ready_i),
-    .out_o(word_out),
-    .count_o()
+    .out_o(word_out)
   );
 
   assign aw_id_o = address_out.id;

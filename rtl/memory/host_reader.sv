@@ -41,7 +41,7 @@ module host_reader
   typedef struct packed {
     logic [TagBits-1:0] tag;
     bus_address_t address;
-    burst_lines_t lines;
+    logic [7:0] len;
   } read_t;
 
   read_t read;
@@ -53,7 +53,7 @@ module host_reader
     .rst_i,
     .in_valid_i(begins && !timed_out_o),
     .in_ready_o(reads_ready),
-    .in_i({burst_tag_i, burst_address_i, burst_lines_i}),
+    .in_i({burst_tag_i, burst_address_i, 8'(burst_lines_i) - 8'd1}),
     .out_valid_o(read_valid),
     .out_ready_i(host_i.arready),
     .out_o(read)
@@ -68,7 +68,7 @@ module host_reader
     arvalid: read_valid,
     arid: AxiIdBits'(read.tag),
     araddr: AxiAddressBits'(read.address),
-    arlen: 8'(read.lines) - 8'd1,
+    arlen: read.len,
     arsize: AxiSizeLine,
     arburst: AxiBurstIncr,
     rready: 1'b1

@@ -1,4 +1,5 @@
-"""The limits of modules alone: a change that makes a path longer or a module larger must raise them."""
+"""The limits of modules alone: a change that makes a path longer or a module larger must raise them. Modules
+at pins of the accelerator also have a list of ports of buses, whose outputs must be registers."""
 
 import json
 from pathlib import Path
@@ -44,6 +45,8 @@ class Limits:
         found = numbers(measured)
         wrong = exceeded(found, entry["limits"]) + ["a loop of logic"] * (measured.loops > 0)
         wrong += ["a path beyond the gate"] * (not measured.total.longest.within(GATE))
+        behind_logic = measured.behind_logic.intersection(entry.get("registers", []))
+        wrong += [f"{port} has logic before the pin" for port in sorted(behind_logic)]
         print(f"{name}:", *(f"{column} {value:g}" for column, value in found.items()))
         print(*(f"{name}: {each}\n" for each in wrong), sep="", end="", flush=True)
         return not wrong

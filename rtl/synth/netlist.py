@@ -173,6 +173,17 @@ class Netlist:
         return (arc for cell in self.cells for arc in cell.arcs(self.carries))
 
 
+    def behind_logic(self) -> set[str]:
+        """Returns the outputs that do not come from registers alone."""
+        registers = {bit for cell in self.cells if cell.kind in REGISTERS for bit in bits(cell.outputs)}
+        inverters = [cell for cell in self.cells if cell.kind == "INV"]
+        registers |= {bit for cell in inverters if registers.issuperset(bits(cell.inputs))
+                      for bit in bits(cell.outputs)}
+        outputs = {name: port["bits"] for name, port in self.module["ports"].items()
+                   if port["direction"] == "output"}
+        return {name for name, _, bit in places(outputs) if bit not in registers}
+
+
 def pins(module: dict, direction: str) -> set[int]:
     ports = (port for port in module["ports"].values() if port["direction"] == direction)
     return {bit for port in ports for bit in port["bits"] if isinstance(bit, int)}

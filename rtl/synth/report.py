@@ -16,11 +16,12 @@ MEGAHERTZ = 220
 @dataclass
 class Report:
     """A synthesized module: its resources and its longest paths between registers, of all instances of each
-    part and in total; and its longest paths from or to pins."""
+    part and in total; its longest paths from or to pins; and its outputs that have logic before them."""
 
     total: Use
     parts: dict[Place, Use]
     pins: Longest
+    behind_logic: set[str]
     loops: int
 
     @property
@@ -44,4 +45,4 @@ def report_of(timing: Timing) -> Report:
     pins = timing.to_outputs(timing.registered)
     for other in (timing.to_registers(timing.from_inputs), timing.to_outputs(timing.from_inputs)):
         pins.add(other.delay, other.levels, other.end)
-    return Report(total, parts, pins, timing.loops)
+    return Report(total, parts, pins, timing.netlist.behind_logic(), timing.loops)

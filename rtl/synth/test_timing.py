@@ -132,6 +132,15 @@ class Paths(unittest.TestCase):
         self.assertGreaterEqual(longest.levels, 1)
         self.assertLessEqual(longest.levels, 3)
 
+    def test_outputs_behind_logic(self):
+        # A register, an inverter behind one, a lookup table, an input, and a constant.
+        found = timing({
+            "register": cell("FDRE", C=1, D=2, Q=10),
+            "inverter": cell("INV", I=10, O=11),
+            "table": cell("LUT1", I0=10, O=12),
+        }, inputs=[1, 2], outputs=[10, 11, 12, 2, "0"])
+        self.assertEqual(found.netlist.behind_logic(), {"out12", "out2"})
+
     def test_more_loads_take_longer(self):
         registers = {f"to{at}": cell("FDRE", C=1, D=10, Q=100 + at) for at in range(8)}
         found = timing({"from": cell("FDRE", C=1, D=2, Q=10)} | registers, inputs=[1, 2])
@@ -169,7 +178,7 @@ class Places(unittest.TestCase):
 
 
 def measured(delay: float, levels: int) -> Report:
-    return Report(Use(7, 8, 1.5, Longest(delay, levels)), {}, Longest(1.234, 2), 0)
+    return Report(Use(7, 8, 1.5, Longest(delay, levels)), {}, Longest(1.234, 2), set(), 0)
 
 
 class Gates(unittest.TestCase):

@@ -39,10 +39,10 @@ module completion_writer
 
   typedef logic [CountBits-1:0] count_t;
 
-  // A line of a completion, and the number of its valid bytes.
+  // A line of a completion. All lengths are multiples of 8 bytes, so a bit of keep covers as many.
   typedef struct packed {
     line_t data;
-    count_t count;
+    logic [LineBytes/8-1:0] keep;
     logic last;
   } beat_t;
 
@@ -153,7 +153,10 @@ module completion_writer
   beat_t line;
   logic line_valid, line_ready, line_accepted;
 
-  // All lengths are multiples of 8 bytes.
+  function automatic logic [LineBytes/8-1:0] keep_of(logic [CountBits-4:0] words);
+    return (LineBytes / 8)'((LineBytes / 8 + 1)'(1) << words) - 1'b1;
+  endfunction
+
   assign {combined_high, combined_low} =
     {{LineBits{1'b0}}, partial_q} | ((2 * LineBits)'(chunk_bytes) << (64 * partial_count_q[CountBits-2:3]));
   assign combined_count = (CountBits + 1)'(partial_count_q) + (CountBits + 1)'(chunk_count);
@@ -165,10 +168,10 @@ module completion_writer
   assign line_accepted = line_valid && line_ready;
   always_comb begin
     if (is_last_partial_q) begin
-      line = '{data: partial_q, count: partial_count_q, last: 1'b1};
+      line = '{data: partial_q, keep: keep_of(partial_count_q[CountBits-1:3]), last: 1'b1};
     end else begin
       line.data = combined_low;
-      line.count = is_full ? count_t'(LineBytes) : combined_count[CountBits-1:0];
+      line.keep = is_full ? '1 : keep_of(combined_count[CountBits-1:3]);
       line.last = chunk_last && combined_count <= (CountBits + 1)'(LineBytes);
     end
   end
@@ -202,7 +205,9 @@ module completion_writer
   );
   assign out_data_o = beat.data;
   assign out_last_o = beat.last;
-  assign out_keep_o = beat.count == count_t'(LineBytes) ? '1 : (LineBytes'(1) << beat.count) - 1'b1;
+  for (genvar word = 0; word < LineBytes / 8; word++) begin : gen_keep
+    assign out_keep_o[8*word+:8] = {8{beat.keep[word]}};
+  end
 
   `ASSERT(LastBeatMatchesLength,
       state_q != Body || !answer_valid_i || answer_i.last == (remaining_q <= LineBytes))

@@ -1,7 +1,8 @@
 // The registers of the accelerator, an AXI4-Lite subordinate. It executes one write at a time and responds
 // when the write has taken effect, so a mapping is in force before a read version that the host writes after
 // it. Its response has an error if the page table has failed. A register has 64 bits; a write of its high
-// half writes the whole register.
+// half writes the whole register. All outputs of the bus are registers, and no input of it goes through logic
+// before its register.
 
 `default_nettype none
 
@@ -17,7 +18,7 @@ module control
   input logic clk_i,
   input logic rst_i,
 
-  // AXI4-Lite; a write is accepted when both address and data are valid
+  // AXI4-Lite; an address and data wait for each other
   input  logic                   aw_valid_i,
   output logic                   aw_ready_o,
   input  logic [AddressBits-1:0] aw_address_i,
@@ -97,6 +98,12 @@ module control
 
   state_e state_d, state_q;
   logic [1:0] response_d, response_q;
+  logic responds_q;
+  // No address waits, no data wait; those that wait.
+  logic aw_ready_q, w_ready_q;
+  logic [AddressBits-1:0] aw_address_q;
+  logic [31:0] w_data_q;
+  logic [3:0] w_strobe_q;
   logic [31:0] low_q;
   // The values of the registers.
   logic [63:0] geometry_q, read_version_q, table_number_q, root_q, mapped_lid_q, mapped_address_q;
@@ -106,11 +113,11 @@ module control
   register_t written;
   logic [63:0] value;
 
-  assign accepts = state_q == Idle && aw_valid_i && w_valid_i;
-  assign written = aw_address_i[AddressBits-1:3];
-  assign is_high = aw_address_i[2];
-  assign value = {w_data_i, low_q};
-  assign is_valid = aw_address_i[1:0] == '0 && w_strobe_i == '1
+  assign accepts = state_q == Idle && !aw_ready_q && !w_ready_q;
+  assign written = aw_address_q[AddressBits-1:3];
+  assign is_high = aw_address_q[2];
+  assign value = {w_data_q, low_q};
+  assign is_valid = aw_address_q[1:0] == '0 && w_strobe_q == '1
       && written inside {
         Geometry, ReadVersion, TableNumber, Root, MappedLid, MappedAddress, CounterIndex, Switches
       };
@@ -139,12 +146,18 @@ module control
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= Idle;
+      responds_q <= 1'b0;
+      aw_ready_q <= 1'b1;
+      w_ready_q <= 1'b1;
       geometry_q <= '0;
       read_version_q <= '0;
       counter_index_q <= '0;
       switches_q <= '0;
     end else begin
       state_q <= state_d;
+      responds_q <= state_d == Respond;
+      aw_ready_q <= accepts || (aw_ready_q && !aw_valid_i);
+      w_ready_q <= accepts || (w_ready_q && !w_valid_i);
       if (accepts && is_valid && is_high && written == Geometry) geometry_q <= value;
       if (accepts && is_valid && is_high && written == ReadVersion) read_version_q <= value;
       if (accepts && is_valid && is_high && written == CounterIndex) counter_index_q <= value;
@@ -153,8 +166,10 @@ module control
   end
 
   always_ff @(posedge clk_i) begin
+    if (aw_ready_q) aw_address_q <= aw_address_i;
+    if (w_ready_q) {w_data_q, w_strobe_q} <= {w_data_i, w_strobe_i};
     response_q <= response_d;
-    if (accepts && is_valid && !is_high) low_q <= w_data_i;
+    if (accepts && is_valid && !is_high) low_q <= w_data_q;
     if (accepts && is_valid && is_high) begin
       case (written)
         TableNumber: table_number_q <= value;
@@ -166,13 +181,16 @@ module control
     end
   end
 
-  assign aw_ready_o = accepts;
-  assign w_ready_o = accepts;
-  assign b_valid_o = state_q == Respond;
+  assign aw_ready_o = aw_ready_q;
+  assign w_ready_o = w_ready_q;
+  assign b_valid_o = responds_q;
   assign b_response_o = response_q;
 
   // ---- reads ----
 
+  // No address waits, and the one that waits.
+  logic ar_ready_q;
+  logic [AddressBits-1:0] ar_address_q;
   logic r_valid_q;
   logic [31:0] r_data_q, high_q;
   logic [1:0] r_response_q;
@@ -180,11 +198,11 @@ module control
   register_t read;
   logic [63:0] read_value;
 
-  assign reads = ar_valid_i && ar_ready_o;
-  assign read = ar_address_i[AddressBits-1:3];
+  assign reads = !ar_ready_q && !r_valid_q;
+  assign read = ar_address_q[AddressBits-1:3];
 
   always_comb begin
-    is_known = ar_address_i[1:0] == '0;
+    is_known = ar_address_q[1:0] == '0;
     case (read)
       Geometry: read_value = geometry_q;
       ReadVersion: read_value = read_version_q;
@@ -211,20 +229,25 @@ module control
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) r_valid_q <= 1'b0;
-    else if (reads) r_valid_q <= 1'b1;
-    else if (r_ready_i) r_valid_q <= 1'b0;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (reads) begin
-      r_data_q <= ar_address_i[2] ? high_q : read_value[31:0];
-      r_response_q <= is_known ? Okay : SlaveError;
-      if (!ar_address_i[2]) high_q <= read_value[63:32];
+    if (rst_i) begin
+      ar_ready_q <= 1'b1;
+      r_valid_q <= 1'b0;
+    end else begin
+      ar_ready_q <= reads || (ar_ready_q && !ar_valid_i);
+      r_valid_q <= reads || (r_valid_q && !r_ready_i);
     end
   end
 
-  assign ar_ready_o = !r_valid_q;
+  always_ff @(posedge clk_i) begin
+    if (ar_ready_q) ar_address_q <= ar_address_i;
+    if (reads) begin
+      r_data_q <= ar_address_q[2] ? high_q : read_value[31:0];
+      r_response_q <= is_known ? Okay : SlaveError;
+      if (!ar_address_q[2]) high_q <= read_value[63:32];
+    end
+  end
+
+  assign ar_ready_o = ar_ready_q;
   assign r_valid_o = r_valid_q;
   assign r_data_o = r_data_q;
   assign r_response_o = r_response_q;

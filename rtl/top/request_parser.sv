@@ -20,7 +20,7 @@ module request_parser
   input logic clk_i,
   input logic rst_i,
 
-  // no packet begins; one that has begun is received to its end
+  // from the next cycle on no packet begins; one that has begun is received to its end
   input  logic drain_i,
   // No packet has begun. All requests of the packets before have begun.
   output logic idle_o,
@@ -84,11 +84,13 @@ module request_parser
   slot_t slot_q;
   request_t request_q;
   // The first and the last beat of the packet were received.
-  logic begun_q, ended_q;
+  logic begun_d, begun_q, ended_d, ended_q;
+  // A register, because it goes to a pin.
+  logic in_ready_q;
   // Bytes of the packet that were received and are not yet consumed.
   logic [7:0] received_q;
 
-  logic start, line_ready, window_ready;
+  logic start, accepts_line, window_ready, window_ready_next;
   line_t bytes;
   logic [7:0] window_count;
   logic [6:0] consume;
@@ -147,32 +149,31 @@ module request_parser
 
   // ---- bytes ----
 
-  assign line_ready = !ended_q && (begun_q || !drain_i);
+  assign accepts_line = in_valid_i && in_ready_q;
   byte_window u_byte_window (
-    .clk_i,
-    .rst_i,
-    .start_i(start),
-    .skip_i('0),
-    .line_valid_i(in_valid_i && line_ready && !start),
-    .line_ready_o(window_ready),
-    .line_i(in_data_i),
+    .clk_i, .rst_i, .start_i(start), .line_valid_i(accepts_line), .line_ready_o(window_ready),
+    .line_i(in_data_i), .line_ready_next_o(window_ready_next),
     .bytes_o(bytes),
     .count_o(window_count),
     .consume_i(consume)
   );
-  assign in_ready_o = line_ready && window_ready && !start;
+  assign in_ready_o = in_ready_q;
+  assign begun_d = !start && (begun_q || accepts_line);
+  assign ended_d = !start && (ended_q || (accepts_line && in_last_i));
   assign header = bytes[8*HeaderBytes-1:0];
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || start) begin
-      received_q <= '0;
+    if (rst_i) begin
+      in_ready_q <= 1'b0;
       begun_q <= 1'b0;
       ended_q <= 1'b0;
     end else begin
-      received_q <= received_q - 8'(consume) + (in_valid_i && in_ready_o ? 8'($countones(in_keep_i)) : 8'd0);
-      if (in_valid_i && in_ready_o) begun_q <= 1'b1;
-      if (in_valid_i && in_ready_o) ended_q <= in_last_i;
+      in_ready_q <= window_ready_next && state_d != Restart && !ended_d && (begun_d || !drain_i);
+      begun_q <= begun_d;
+      ended_q <= ended_d;
     end
+    if (rst_i || start) received_q <= '0;
+    else received_q <= received_q - 8'(consume) + (accepts_line ? 8'($countones(in_keep_i)) : 8'd0);
   end
 
   assign idle_o = !begun_q;
@@ -272,14 +273,8 @@ module request_parser
   skid_buffer #(
     .T(key_write_t)
   ) u_keys (
-    .clk_i,
-    .rst_i,
-    .in_valid_i(puts_key),
-    .in_ready_o(key_ready),
-    .in_i(key),
-    .out_valid_o(key_valid_o),
-    .out_ready_i(key_ready_i),
-    .out_o(key_o)
+    .clk_i, .rst_i, .in_valid_i(puts_key), .in_ready_o(key_ready), .in_i(key),
+    .out_valid_o(key_valid_o), .out_ready_i(key_ready_i), .out_o(key_o)
   );
 
   always_ff @(posedge clk_i) begin
@@ -304,6 +299,7 @@ module request_parser
   assign request_o = parsed_q;
 
   `ASSERT(KeepIsContiguous, !in_valid_i || (in_keep_i & (in_keep_i + 1'b1)) == '0)
+  `ASSERT(WindowHasRoom, !in_ready_o || window_ready)
   `ASSERT(ConsumesReceivedBytes, 8'(consume) <= received_q && 8'(consume) <= window_count)
   `ASSERT(SlotIsFree, !slot_ready_o || slot_valid_i)
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_data_i, in_keep_i, in_last_i})
