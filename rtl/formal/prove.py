@@ -1,5 +1,5 @@
-"""Proves the basic cells for runs of any length, and some units for runs of a bounded length. Each proof must
-also fail on modules that are broken on purpose.
+"""Proves the basic cells and some units for runs of any length, and other units for runs of a bounded length.
+Each proof must also fail on modules that are broken on purpose.
 
 Yosys reads a harness that contains the module and writes the proof obligations; the solver Yices discharges
 them. Runs of any length are proved by induction.
@@ -122,6 +122,33 @@ PROOFS = [
         ("else if (map_valid_i && map_lid_i == lid_q) is_void_q <= 1'b1;", ""),
         ("|| (written_i & written_error_i) != '0)", ")"),
         ("Settle: if (open_q == '0)", "Settle: if (open_q <= column_count_t'(1))"),
+    ]),
+    Proof("cache_filler", 8, 2, [
+        # All lines are written to one place; a line without room, a line with an error, or a rejected write
+        # does not fail the fill.
+        (" + PlaceBits'(fills_q[line_tag_i].written)", ""),
+        ("(line_i.error || !ready)", "line_i.error"),
+        ("(line_i.error || !ready)", "!ready"),
+        ("if (rejected[tag] || (", "if (("),
+        # A fill ends before its last acknowledgement, or twice; an offered end is replaced; an end is
+        # examined again while it is offered; an acknowledgement counts for the tag of another channel.
+        ("fills_q[tag].open == '0;", "fills_q[tag].open <= burst_lines_t'(1);"),
+        ("if (reports) fills_q[seen_q].done <= 1'b0;", ""),
+        ("if (reports) tag_q <= seen_q;", "tag_q <= seen_q;"),
+        ("{done[at_q], at_q + 1'b1}", "{done[at_q], at_q}"),
+        ("answered[written_tag_i[channel]] = 1'b1;", "answered[written_tag_i[0]] = 1'b1;"),
+    ], has_small_memories=True),
+    Proof("line_router", 6, 2, [
+        # A line is lost, in a channel or in a stream; it leaves twice; lines of two sources meet; a source
+        # waits for no reason.
+        ("= !blocked[channel+1]", "= 1'b1"),
+        (".out_ready_i(!blocked[1+Channels+stream])", ".out_ready_i(1'b1)"),
+        ("host_valid_i && !rst_i ?", "!rst_i ?"),
+        ("earlier |= wants[at];", "earlier = wants[at];"),
+        ("blocked[at] = (wants[at] & earlier) != '0;", "blocked[at] = earlier != '0;"),
+        # All readers of a group receive a line; the lines of a unit are those of others.
+        ("32'(out.tag) >> BankBits == port)", "1'b1)"),
+        ("first_leaf_place(ClientCount, AllNodePlaces)", "first_leaf_place(ClientCount, NodePlaces + 1)"),
     ]),
     Proof("descent_leaves", 9, 0, [
         # A place is free before its request is read; its request is replaced; a leaf has a newer result.
