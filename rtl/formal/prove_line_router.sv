@@ -240,7 +240,7 @@ module prove_line_router
   for (genvar stream = 0; stream < 2; stream++) begin : gen_held
     assign holds[1+stream] = u_line_router.gen_streams[stream].u_of_chip.out_valid_q;
     assign held[1+stream] = u_line_router.gen_streams[stream].u_of_chip.out_q;
-    assign holds[3+stream] = u_line_router.gen_streams[stream].u_of_chip.skid_valid_q;
+    assign holds[3+stream] = !u_line_router.gen_streams[stream].u_of_chip.has_room_q;
     assign held[3+stream] = u_line_router.gen_streams[stream].u_of_chip.skid_q;
   end
 
