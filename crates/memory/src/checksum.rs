@@ -3,7 +3,7 @@
 
 /// Returns the CRC-32C of `bytes`.
 #[must_use]
-#[inline]
+#[inline(always)]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("sse4.2") {

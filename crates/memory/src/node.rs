@@ -170,11 +170,9 @@ impl<'p> Node<'p> {
 
     /// Locks the node if its lock-and-size word is still `seen` and `seen` is unlocked.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn try_lock(self, seen: LockAndSize) -> Option<LockedNode<'p>> {
-        // `then`, not `then_some`: dropping a `LockedNode` would unlock a node that this thread has not
-        // locked.
-        self.lock_word().try_lock(seen).then(|| LockedNode { node: self, seen })
+        if self.lock_word().try_lock(seen) { Some(LockedNode { node: self, seen }) } else { None }
     }
 
     #[inline]
@@ -376,6 +374,19 @@ impl<'p> LockedNode<'p> {
         words.words.first().expect("at least one word").store(word, Ordering::Relaxed);
     }
 
+    /// Changes the log words of the entries that are not published yet, of `count` entries in all.
+    ///
+    /// # Panics
+    /// If the words would be in the published bytes.
+    #[inline]
+    pub fn change_new_log_words(&self, count: usize, change: impl Fn(u64) -> u64) {
+        let new = count.saturating_sub(self.seen.log_count());
+        // In the order of their addresses: the words of the newest entries come first.
+        for word in &self.log_words(count).words[..new] {
+            word.store(change(word.load(Ordering::Relaxed)), Ordering::Relaxed);
+        }
+    }
+
     #[inline]
     fn check_log_words(&self, count: usize) {
         let (memory, size) = (self.node.memory, self.seen.size());
@@ -405,7 +416,7 @@ impl<'p> LockedNode<'p> {
     ///
     /// # Panics
     /// If `offset` has another value: the other words of a published node never change.
-    #[inline]
+    #[inline(always)]
     pub fn set_word(&self, offset: usize, value: u64) {
         const FINGERPRINTS: usize = header::TAGS_OFFSET;
         const MORE_FINGERPRINTS: usize = FINGERPRINTS + WORD;

@@ -48,9 +48,62 @@ fn append_ends<const LENGTH: usize>(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Copies bytes to a slice of the same length.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline(always)]
+pub fn copy(bytes: &[u8], out: &mut [u8]) {
+    assert_eq!(bytes.len(), out.len(), "a copy has the same length");
+    match bytes.len() {
+        8..=15 => copy_ends_of_8(bytes, out),
+        16..=SHORT_MAX => copy_ends_of_16(bytes, out),
+        _ => out.copy_from_slice(bytes),
+    }
+}
+
+/// Copies the first and the last eight bytes, as numbers: the compiler makes one call of copies of bytes in
+/// several branches.
+#[inline(always)]
+fn copy_ends_of_8(bytes: &[u8], out: &mut [u8]) {
+    let (mut first, mut last, at) = ([0; 8], [0; 8], bytes.len() - 8);
+    first.copy_from_slice(&bytes[..8]);
+    last.copy_from_slice(&bytes[at..]);
+    let (first, last) = (u64::from_ne_bytes(first), u64::from_ne_bytes(last));
+    out[..8].copy_from_slice(&first.to_ne_bytes());
+    out[at..].copy_from_slice(&last.to_ne_bytes());
+}
+
+/// Like `copy_ends_of_8`, with sixteen bytes.
+#[inline(always)]
+fn copy_ends_of_16(bytes: &[u8], out: &mut [u8]) {
+    let (mut first, mut last, at) = ([0; 16], [0; 16], bytes.len() - 16);
+    first.copy_from_slice(&bytes[..16]);
+    last.copy_from_slice(&bytes[at..]);
+    let (first, last) = (u128::from_ne_bytes(first), u128::from_ne_bytes(last));
+    out[..16].copy_from_slice(&first.to_ne_bytes());
+    out[at..].copy_from_slice(&last.to_ne_bytes());
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_of_all_lengths_are_copied() {
+        let bytes: Vec<u8> = (1..=100).collect();
+        for length in 0..=bytes.len() {
+            let mut out = vec![0; length];
+            copy(&bytes[..length], &mut out);
+            assert_eq!(out, bytes[..length]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "a copy has the same length")]
+    fn bytes_are_not_copied_to_fewer() {
+        copy(&[1; 16], &mut [0; 15]);
+    }
 
     #[test]
     fn bytes_of_all_lengths_are_appended() {

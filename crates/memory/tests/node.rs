@@ -94,13 +94,18 @@ fn log_words_are_published_with_their_entries() {
     locked.set_log_word(1, 8);
     assert_eq!([0, 1, 2].map(|entry| locked.log_words(2).get(entry)), [Some(7), Some(8), None]);
     assert_eq!(node.published().log_words().get(0), None, "no entry is published");
+    locked.change_new_log_words(2, |word| word + 10);
     locked.publish(72, 2);
     let published = node.published();
-    assert_eq!([0, 1, 2].map(|entry| published.log_words().get(entry)), [Some(7), Some(8), None]);
+    assert_eq!([0, 1, 2].map(|entry| published.log_words().get(entry)), [Some(17), Some(18), None]);
     node.prefetch_log_words(2);
     // The words are not part of the bytes that a holder may write.
     let mut locked = node.try_lock(node.lock_and_size()).unwrap();
     assert_eq!(locked.tail_mut(72).len(), 8192 - 72 - 16);
+    locked.set_log_word(2, 9);
+    locked.change_new_log_words(3, |word| word + 10);
+    let words = [0, 1, 2].map(|entry| locked.log_words(3).get(entry));
+    assert_eq!(words, [Some(17), Some(18), Some(19)], "published words do not change");
     assert!(panics(|| locked.set_log_word(1, 0)), "a published word never changes");
     assert!(panics(|| locked.set_log_word(2000, 0)), "the word is beyond the node");
     assert!(panics(|| locked.log_words(2000).get(0)));

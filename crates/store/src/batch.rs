@@ -330,8 +330,12 @@ impl Batch {
 
     /// Updates the number of pairs of an ordered table after the write at `index`. Unordered tables count
     /// their pairs themselves.
+    #[inline]
     pub(crate) fn record(&self, index: usize, outcome: &Outcome) {
-        if let TableHandle::Ordered(table) = self.table(index) {
+        // Without a look at the table of an update, which changes no number.
+        if !matches!(outcome, Outcome::Updated)
+            && let TableHandle::Ordered(table) = self.table(index)
+        {
             table.record(outcome);
         }
     }

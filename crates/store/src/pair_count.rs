@@ -24,6 +24,7 @@ thread_local! {
 
 impl PairCount {
     /// Updates the count after a write.
+    #[inline]
     pub(crate) fn record(&self, outcome: &Outcome) {
         match outcome {
             Outcome::Inserted | Outcome::AddedFirst { .. } => self.add(1),

@@ -135,7 +135,7 @@ pub(crate) fn separator(left: KeyParts<'_>, right: KeyParts<'_>) -> Vec<u8> {
 }
 
 /// Returns the fingerprint of a log entry: the low byte of the CRC-32C of its key suffix.
-#[inline]
+#[inline(always)]
 pub(crate) fn tag(suffix: &[u8]) -> u8 {
     honeycomb_memory::crc32c(suffix) as u8
 }

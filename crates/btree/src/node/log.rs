@@ -30,18 +30,18 @@ pub(crate) fn find_in_log<'a>(
     search_key: SearchKey<'_>,
     back_pointer: usize,
 ) -> LogPosition<'a> {
-    let mut found = LogPosition { rank: 0, newest: None };
+    let (mut rank, mut newest) = (0, None);
     for place in view.log_places() {
-        found.rank += usize::from(place.back_pointer < back_pointer);
+        rank += usize::from(place.back_pointer < back_pointer);
         if place.back_pointer == back_pointer {
             let order = compare(view.from(place.at), search_key);
-            found.rank += usize::from(order.is_lt());
+            rank += usize::from(order.is_lt());
             if order.is_eq() {
-                found.newest = Some(LogEntry { place, item: view.item_at(place) });
+                newest = Some(place);
             }
         }
     }
-    found
+    LogPosition { rank, newest: newest.map(|place| LogEntry { place, item: view.item_at(place) }) }
 }
 
 /// Compares the key of the entry that starts `bytes` with a search key.

@@ -158,7 +158,7 @@ impl NewEntry<'_> {
     }
 
     /// Writes the entry, without its log word, and returns its bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&self, out: &mut [u8]) -> usize {
         let bytes = self.bytes();
         let out = &mut out[..bytes];

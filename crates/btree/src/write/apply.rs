@@ -194,18 +194,16 @@ fn look_up<'a>(leaf: View<'a>, search_key: SearchKey<'_>, near: Option<Near>) ->
     let log = find_in_log(leaf, search_key, position.position);
     let node_version = leaf.node_version();
     let existing = match log.newest {
+        Some(LogEntry { item, .. }) if item.header.tombstone() => None,
         Some(LogEntry { place, item }) => {
             let version = place.version(node_version);
-            (!item.header.tombstone()).then(|| ExistingPair {
-                header: item.header,
-                stored: item.value(),
-                version,
-            })
+            Some(ExistingPair { header: item.header, stored: item.value(), version })
         }
-        None => position.found.then(|| {
+        None if position.found => {
             let (header, stored) = leaf.columns().stored_value(position.position);
-            ExistingPair { header, stored, version: node_version }
-        }),
+            Some(ExistingPair { header, stored, version: node_version })
+        }
+        None => None,
     };
     KeyLookup {
         back_pointer: position.position,
@@ -214,6 +212,23 @@ fn look_up<'a>(leaf: View<'a>, search_key: SearchKey<'_>, near: Option<Near>) ->
         order_hint: log.rank,
         existing,
     }
+}
+
+/// Where the item of a key goes in its locked leaf.
+#[derive(Clone, Copy)]
+struct Spot {
+    root: Root,
+    leaf: NodeIndex,
+    back_pointer: usize,
+    order_hint: usize,
+    replaces: bool,
+    repeats: bool,
+    /// Whether the key is greater than all other keys of the leaf.
+    is_last: bool,
+    /// Maximum size of another log entry.
+    room: usize,
+    /// Bytes of the existing item, as it is encoded outside of a node; 0 if there is none.
+    existing_bytes: usize,
 }
 
 /// The locked leaf of a key, and the place of the key in its sorted block if it is known.
@@ -230,6 +245,7 @@ impl LeafLocation {
 
 impl<'f> WriteTransaction<'f> {
     /// Executes one operation in the leaf of its key.
+    #[inline(never)]
     pub(crate) fn apply(
         &mut self,
         root: Root,
@@ -249,21 +265,69 @@ impl<'f> WriteTransaction<'f> {
             None => SearchKey::new(suffix),
         };
         let lookup = look_up(view, search_key, place.map(|place| place.near));
-        let superseded = lookup.existing.and_then(ExistingPair::reference);
-        let existing_bytes = lookup.existing.map_or(0, |existing| existing.header.item_bytes());
-        let existing = lookup.existing.map(|existing| (self.existing_value(existing), existing.version));
-        let (stored, outcome) = match decide(operation, existing) {
+        let KeyLookup { back_pointer, order_hint, replaces, repeats, existing } = lookup;
+        let spot = Spot {
+            root,
+            leaf,
+            back_pointer,
+            order_hint,
+            replaces,
+            repeats,
+            is_last: order_hint == view.log_count() && back_pointer == view.sorted_count(),
+            room: self.log_room(view),
+            existing_bytes: existing.map_or(0, |existing| existing.header.item_bytes()),
+        };
+        if let Some(value) = self.plain_value(operation, existing) {
+            let header = ItemHeader::new(suffix.len(), value.len());
+            if spot.existing_bytes <= header.item_bytes() {
+                let outcome = if existing.is_some() { Outcome::Updated } else { Outcome::Inserted };
+                self.put_item(spot, NewItem { header, key: search_key, value }, true)?;
+                return Ok(outcome);
+            }
+        }
+        let superseded = existing.and_then(ExistingPair::reference);
+        let existing = existing.map(|existing| (self.existing_value(existing), existing.version));
+        let decision = decide(operation, existing);
+        if self.has_old_values && !matches!(decision, Decision::Keep(_)) {
+            self.old_value = existing.map(|(value, _)| value.to_vec());
+        }
+        self.execute(spot, search_key, decision, superseded)
+    }
+
+    /// Returns the value that an operation stores whatever the existing value is, if neither of them is an
+    /// overflow value and nobody receives the existing one: the common case.
+    #[inline(always)]
+    fn plain_value<'o>(
+        &self,
+        operation: &Operation<'o>,
+        existing: Option<ExistingPair<'_>>,
+    ) -> Option<&'o [u8]> {
+        let value = match (*operation, existing) {
+            (Operation::Put(value), _)
+            | (Operation::Insert(value), None)
+            | (Operation::Update(value), Some(_)) => value,
+            _ => return None,
+        };
+        let is_plain = !self.has_old_values
+            && !self.forest.is_overflow(value.len())
+            && !existing.is_some_and(|existing| existing.header.overflow());
+        is_plain.then_some(value)
+    }
+
+    /// Executes a decision. `superseded` is the existing overflow value.
+    #[inline(never)]
+    fn execute(
+        &mut self,
+        spot: Spot,
+        key: SearchKey<'_>,
+        decision: Decision<'_>,
+        superseded: Option<ValueReference>,
+    ) -> Result<Outcome, Abort> {
+        let (stored, outcome) = match decision {
             Decision::Keep(outcome) => return Ok(outcome),
             Decision::Remove => (None, Outcome::Deleted),
             Decision::Store(value, outcome) => (Some(value), outcome),
         };
-        let old_value = existing.filter(|_| self.has_old_values).map(|(value, _)| value.to_vec());
-        let KeyLookup { back_pointer, order_hint, replaces, repeats, .. } = lookup;
-        let is_last = order_hint == view.log_count() && back_pointer == view.sorted_count();
-        let room = self.log_room(view);
-        if self.has_old_values {
-            self.old_value = old_value;
-        }
         let is_overflow = stored.as_ref().is_some_and(|value| self.forest.is_overflow(value.bytes().len()));
         if self.must_commit() && (superseded.is_some() || is_overflow) {
             return Err(Abort::Conflict);
@@ -273,29 +337,36 @@ impl<'f> WriteTransaction<'f> {
             stored => stored,
         };
         let value = stored.as_ref().map_or(&[][..], StoredValue::bytes);
-        let header = ItemHeader::new(suffix.len(), value.len())
+        let header = ItemHeader::new(key.suffix.len(), value.len())
             .with_tombstone(stored.is_none())
-            .with_overflow(is_overflow)
-            .with_place(replaces, repeats);
+            .with_overflow(is_overflow);
         let live = if header.tombstone() { 0 } else { header.item_bytes() };
-        let shrunk = existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
-        let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(root, leaf, bytes)));
-        let item = NewItem { header, key: search_key, value };
-        let entry = NewEntry { back_pointer, order_hint, item };
-        if superseded.is_none() && entry.bytes() <= room {
-            self.append(leaf, &entry);
-        } else {
-            // A log entry would keep a superseded overflow value allocated until the next consolidation.
-            if let Some(reference) = superseded {
-                self.retire(Retired::Value(reference.address, reference.length));
-            }
-            let change = Change { is_last, back_pointer, item };
-            self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))?;
+        let shrunk = spot.existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
+        let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(spot.root, spot.leaf, bytes)));
+        // A log entry would keep a superseded overflow value allocated until the next consolidation.
+        if let Some(reference) = superseded {
+            self.retire(Retired::Value(reference.address, reference.length));
         }
+        self.put_item(spot, NewItem { header, key, value }, superseded.is_none())?;
         if let Some((bytes, sparse)) = shrunk {
             self.note_shrunk(bytes, sparse);
         }
         Ok(outcome)
+    }
+
+    /// Puts an item or tombstone into its leaf: as a log entry if that is allowed and there is room, or in a
+    /// new buffer.
+    #[inline(always)]
+    fn put_item(&mut self, spot: Spot, mut item: NewItem<'_>, in_log: bool) -> Result<(), Abort> {
+        let Spot { root, leaf, back_pointer, order_hint, is_last, .. } = spot;
+        item.header = item.header.with_place(spot.replaces, spot.repeats);
+        let entry = NewEntry { back_pointer, order_hint, item };
+        if in_log && entry.bytes() <= spot.room {
+            self.append(leaf, &entry);
+            return Ok(());
+        }
+        let change = Change { is_last, back_pointer, item };
+        self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))
     }
 
     /// Decides the effect of an operation on the leaf of its key without executing it.
@@ -346,7 +417,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Locks the leaf that a descent under this transaction's pin has found.
-    #[inline]
+    #[inline(always)]
     fn lock_target(&mut self, root: Root, target: Target<'f>) -> Result<LeafLocation, Abort> {
         // A buffer that was replaced or removed stays locked, so a buffer that can be locked is current.
         match self.try_lock_buffer(target.lid, target.buffer) {

@@ -138,6 +138,7 @@ impl<'f, D: FnMut(usize, Result<Outcome, Error>)> WriteGroup<'f, D> {
         }
     }
 
+    #[inline(always)]
     fn report(&mut self, result: Result<Outcome, Error>) {
         (self.done)(self.reported, result);
         self.reported += 1;

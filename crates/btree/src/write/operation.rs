@@ -282,19 +282,7 @@ impl StoredValue<'_> {
 }
 
 /// Decides the effect of an operation. `existing` has the value and the version of the existing pair.
-#[inline(always)]
 pub(crate) fn decide<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
-    match *operation {
-        Operation::Put(value) => Decision::Store(StoredValue::Given(value), stored(existing)),
-        Operation::Update(value) if existing.is_some() => {
-            Decision::Store(StoredValue::Given(value), Outcome::Updated)
-        }
-        _ => decide_by_pair(operation, existing),
-    }
-}
-
-/// Decides the effect of an operation that depends on the existing pair.
-fn decide_by_pair<'a>(operation: &Operation<'a>, existing: Option<(&[u8], Version)>) -> Decision<'a> {
     use StoredValue::Given;
     let stored = stored(existing);
     let mismatch = |(value, version): (&[u8], Version)| {

@@ -229,7 +229,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Locks the buffer of a LID if it is the current one and nobody has locked it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn try_lock_buffer(&mut self, lid: Lid, node: Node<'f>) -> Option<NodeIndex> {
         let locked = node.try_lock(node.lock_and_size())?;
         let (size, log_count) = (locked.seen().size(), locked.seen().log_count());
@@ -334,6 +334,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Appends an entry to the log block of a leaf, which must have space for it.
+    #[inline(always)]
     pub(crate) fn append(&mut self, index: NodeIndex, entry: &NewEntry<'_>) {
         let node = &mut self.nodes[index];
         match &mut node.body {
@@ -539,13 +540,11 @@ fn publish_in_place(
         }
     }
     let delta = version - locked.node().word(node_header::NODE_VERSION_OFFSET);
-    for entry in locked.seen().log_count()..log_count {
-        let word = locked.log_words(log_count).get(entry).expect("every log entry has a word");
-        locked.set_log_word(entry, stamp_word(word, delta));
-    }
+    locked.change_new_log_words(log_count, |word| stamp_word(word, delta));
     locked.publish(size, log_count);
 }
 
+#[inline(never)]
 fn append_private(buffer: &mut [u8], entry: &NewEntry<'_>) {
     let state = LockAndSize::from(read_word(buffer, node_header::LOCK_AND_SIZE_OFFSET));
     let bytes = entry.write(&mut buffer[state.size()..]);
@@ -574,6 +573,7 @@ impl FingerprintSlot {
     }
 
     /// Returns `word` with the fingerprint of a key suffix.
+    #[inline(always)]
     fn put(&self, word: u64, suffix: &[u8]) -> u64 {
         word & !(0xff << self.shift) | u64::from(tag(suffix)) << self.shift
     }

@@ -1,7 +1,7 @@
 //! The encoding of items and separators of nodes in columns, and the sizes of columns.
 
 use honeycomb_layout::{COLUMN_GROUP_BITS_MIN, columns as layout};
-use honeycomb_memory::heads;
+use honeycomb_memory::{heads, short_bytes};
 
 use crate::node::item::{Item, ItemHeader};
 use crate::node::suffix::{HEAD_BYTES, Suffix};
@@ -68,14 +68,14 @@ pub(crate) fn item_of(header: ItemHeader, head: u64, bytes: &[u8]) -> Item<'_> {
 
 /// Writes an item with its word, the bytes of its key after the head, its value and zeros up to the
 /// alignment.
-#[inline]
+#[inline(always)]
 pub(crate) fn write_item(out: &mut [u8], header: ItemHeader, rest: &[u8], value: &[u8]) {
     out[..WORD_BYTES].copy_from_slice(&header.word().to_le_bytes());
     write_rest(&mut out[WORD_BYTES..item_bytes(header)], rest, value);
 }
 
 /// Fills `out` with the rest of a key, a value, and at most [`ALIGNMENT`] zeros.
-#[inline]
+#[inline(always)]
 pub(crate) fn write_rest(out: &mut [u8], rest: &[u8], value: &[u8]) {
     debug_assert!((rest.len() + value.len()..=rest.len() + value.len() + ALIGNMENT).contains(&out.len()));
     // First, because one store of a constant length is cheaper than a fill of the padding.
@@ -83,8 +83,8 @@ pub(crate) fn write_rest(out: &mut [u8], rest: &[u8], value: &[u8]) {
         *last = [0; ALIGNMENT];
     }
     let (first, after) = out.split_at_mut(rest.len());
-    first.copy_from_slice(rest);
-    after[..value.len()].copy_from_slice(value);
+    short_bytes::copy(rest, first);
+    short_bytes::copy(value, &mut after[..value.len()]);
 }
 
 /// Writes the offsets of items that are copied from one offset to another.

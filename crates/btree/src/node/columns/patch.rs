@@ -3,12 +3,14 @@
 //! overwritten in order of arrival. Entries need no sorting, and the heads stay the same.
 
 use honeycomb_layout::node_header;
+use honeycomb_memory::short_bytes;
 
 use crate::node::columns::Columns;
 use crate::node::columns::encoding::{Stride, WORD_BYTES};
 use crate::node::consolidation::Change;
 use crate::node::header::write_header;
-use crate::node::item::{Item, ItemHeader};
+use crate::node::item::ItemHeader;
+use crate::node::log_entry::NewItem;
 use crate::node::shape::BLOCK_START;
 use crate::node::suffix::HEAD_BYTES;
 use crate::node::view::View;
@@ -42,19 +44,23 @@ impl<'a> Patch<'a> {
         let (leaf, end) = (self.leaf, self.leaf.sorted_end());
         let body = node_header::SIZE..end;
         buffer[body.clone()].copy_from_slice(leaf.bytes(body));
-        let word = if self.columns.stride_bytes() == 0 { WORD_BYTES } else { 0 };
-        for (index, item) in self.changes() {
-            let rest_bytes = item.header.suffix_bytes().saturating_sub(HEAD_BYTES);
-            let start = self.columns.item_offset(index) + word + rest_bytes;
-            buffer[start..start + item.header.value_bytes()].copy_from_slice(item.value());
+        for at in leaf.log_places() {
+            let header = leaf.header_at(at);
+            let value = HEAD_BYTES + WORD_BYTES + rest_bytes(header);
+            self.write_value(buffer, at.back_pointer, header, leaf.from(at.at + value));
         }
+        let NewItem { header, value, .. } = self.change.item;
+        self.write_value(buffer, self.change.back_pointer, header, value);
         write_header(buffer, end, [leaf.left(), leaf.right()], leaf.counts().0);
     }
 
-    /// Returns the changes with the indexes of the sorted items, in order of arrival.
-    fn changes(&self) -> impl Iterator<Item = (usize, Item<'a>)> {
-        let last = (self.change.back_pointer, self.change.item.item());
-        self.leaf.log_entries().map(|entry| (entry.place.back_pointer, entry.item)).chain([last])
+    /// Overwrites the value of the item at `index`. `header` has its lengths; `bytes` begins with the value.
+    #[inline(always)]
+    fn write_value(&self, buffer: &mut [u8], index: usize, header: ItemHeader, bytes: &[u8]) {
+        let word = if self.columns.stride_bytes() == 0 { WORD_BYTES } else { 0 };
+        let start = self.columns.item_offset(index) + word + rest_bytes(header);
+        let length = header.value_bytes();
+        short_bytes::copy(&bytes[..length], &mut buffer[start..start + length]);
     }
 
     /// Returns whether an item replaces the sorted item at `index` and has the same lengths, which are
@@ -65,4 +71,10 @@ impl<'a> Patch<'a> {
         // A tombstone has a flag that no sorted item has.
         header.replaces() && sorted() == header.without_log_flags()
     }
+}
+
+/// Returns the bytes of the key of an item after its head.
+#[inline(always)]
+fn rest_bytes(header: ItemHeader) -> usize {
+    header.suffix_bytes().saturating_sub(HEAD_BYTES)
 }
