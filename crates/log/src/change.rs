@@ -17,8 +17,14 @@ use crate::bytes::{put_u32, put_u64, take, u32_at, u64_at};
 /// let decoded: Vec<_> = changes(encoded.bytes()).collect();
 /// assert_eq!(decoded, [Ok(Change::Put { tree: 7, key: b"ada", value: b"1815" })]);
 /// ```
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Changes(Vec<u8>);
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// The changes, and behind them room for later ones. To copy a short change into it takes fewer
+    /// instructions than to append the change to a vector, part by part.
+    memory: Box<[u8]>,
+    /// The bytes of the changes.
+    length: usize,
+}
 
 /// One change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,20 +97,39 @@ pub enum Change<'a> {
 
 /// Bytes by which changes grow after the first one.
 const GROWTH_BYTES: usize = 2048;
+/// Least and most bytes of a short key or value.
+const SHORT_MIN: usize = 16;
+const SHORT_MAX: usize = 4 * SHORT_MIN;
+/// Most bytes of the put of a short pair.
+const SHORT_CHANGE_BYTES: usize = wal_change::SIZE + 2 * SHORT_MAX;
 
 /// The rule that an encoded change violates.
 pub(crate) type Malformed = &'static str;
 
 impl Changes {
-    /// No changes.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(Vec::new())
-    }
-
     /// Appends a put. Keys and values have the limits of the store, so their lengths fit.
     pub fn put(&mut self, tree: u64, key: &[u8], value: &[u8]) {
-        self.append(layout::WAL_PUT, tree, 0, key, value);
+        if !self.put_short(tree, key, value) {
+            self.append(layout::WAL_PUT, tree, 0, key, value);
+        }
+    }
+
+    /// Appends a put of a short pair if there is memory for it, without a call. Returns whether it has.
+    #[inline]
+    pub fn put_short(&mut self, tree: u64, key: &[u8], value: &[u8]) -> bool {
+        let Some(room) = self.memory.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut) else {
+            return false;
+        };
+        let room: &mut [u8; SHORT_CHANGE_BYTES] = room;
+        if !is_short(key) || !is_short(value) {
+            return false;
+        }
+        encode_header(room, layout::WAL_PUT, tree, 0, key, value);
+        let value_start = wal_change::SIZE + key.len();
+        copy_short(key, &mut room[wal_change::SIZE..value_start]);
+        copy_short(value, &mut room[value_start..][..value.len()]);
+        self.length += value_start + value.len();
+        true
     }
 
     /// Appends the value of a key before the next change.
@@ -157,53 +182,92 @@ impl Changes {
 
     /// Appends encoded changes.
     pub fn extend(&mut self, encoded: &[u8]) {
-        self.0.extend_from_slice(encoded);
+        self.add_room(encoded.len()).copy_from_slice(encoded);
     }
 
     /// Returns the encoded changes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.memory[..self.length]
     }
 
     /// Returns whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.length == 0
     }
 
     /// Returns the bytes of memory for changes.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.0.capacity()
+        self.memory.len()
     }
 
     /// Removes all changes, and keeps their memory.
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.length = 0;
     }
 
     fn append(&mut self, kind: usize, tree: u64, bounds: u8, key: &[u8], value: &[u8]) {
-        let mut header = [0; wal_change::SIZE];
-        put_u64(&mut header, wal_change::TREE_OFFSET, tree);
-        put_u32(&mut header, wal_change::VALUE_BYTES_OFFSET, value.len() as u32);
-        header[wal_change::KEY_BYTES_OFFSET..][..2].copy_from_slice(&(key.len() as u16).to_le_bytes());
-        header[wal_change::KIND_OFFSET] = kind as u8;
-        header[wal_change::BOUNDS_OFFSET] = bounds;
-        let bytes = header.len() + key.len() + value.len();
-        if self.0.capacity() - self.0.len() < bytes {
+        let room = self.add_room(wal_change::SIZE + key.len() + value.len());
+        let (header, rest) = room.split_at_mut(wal_change::SIZE);
+        encode_header(header, kind, tree, bounds, key, value);
+        let (to_key, to_value) = rest.split_at_mut(key.len());
+        to_key.copy_from_slice(key);
+        to_value.copy_from_slice(value);
+    }
+
+    /// Makes the next bytes of the memory part of the changes, and returns them.
+    fn add_room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.memory.len() - self.length < bytes {
             self.grow(bytes);
         }
-        self.0.extend_from_slice(&header);
-        self.0.extend_from_slice(key);
-        self.0.extend_from_slice(value);
+        let start = self.length;
+        self.length += bytes;
+        &mut self.memory[start..self.length]
     }
 
     /// Makes room for a change. Most versions have one change, and others many.
     #[cold]
     fn grow(&mut self, bytes: usize) {
-        self.0.reserve_exact(if self.0.is_empty() { bytes } else { bytes.max(GROWTH_BYTES) });
+        let room = bytes.max(if self.is_empty() { SHORT_CHANGE_BYTES } else { GROWTH_BYTES });
+        let mut memory = std::mem::take(&mut self.memory).into_vec();
+        memory.reserve_exact(self.length + room - memory.len());
+        memory.resize(self.length + room, 0);
+        self.memory = memory.into_boxed_slice();
     }
+}
+
+#[inline]
+fn encode_header(header: &mut [u8], kind: usize, tree: u64, bounds: u8, key: &[u8], value: &[u8]) {
+    put_u64(header, wal_change::TREE_OFFSET, tree);
+    put_u32(header, wal_change::VALUE_BYTES_OFFSET, value.len() as u32);
+    header[wal_change::KEY_BYTES_OFFSET..][..2].copy_from_slice(&(key.len() as u16).to_le_bytes());
+    header[wal_change::KIND_OFFSET] = kind as u8;
+    header[wal_change::BOUNDS_OFFSET] = bounds;
+}
+
+#[inline]
+fn is_short(bytes: &[u8]) -> bool {
+    (SHORT_MIN..=SHORT_MAX).contains(&bytes.len())
+}
+
+/// Copies short bytes to `to`, which is as long: two copies of constant length, which overlap, are faster
+/// than a call.
+#[inline]
+fn copy_short(bytes: &[u8], to: &mut [u8]) {
+    if bytes.len() <= 2 * SHORT_MIN {
+        copy_ends::<SHORT_MIN>(bytes, to);
+    } else {
+        copy_ends::<{ 2 * SHORT_MIN }>(bytes, to);
+    }
+}
+
+#[inline]
+fn copy_ends<const LENGTH: usize>(bytes: &[u8], to: &mut [u8]) {
+    let last = bytes.len() - LENGTH;
+    to[..LENGTH].copy_from_slice(&bytes[..LENGTH]);
+    to[last..].copy_from_slice(&bytes[last..]);
 }
 
 /// Returns whether encoded changes begin with that of a pair or of a range of pairs. Then they change no

@@ -174,7 +174,10 @@ impl StoreState {
     /// Returns when the log accepts a record, or the error with which it refuses writes.
     #[inline]
     pub(crate) fn admit(&self) -> Result<(), Error> {
-        self.log().map_or(Ok(()), |log| log.admit())
+        match self.log() {
+            Some(log) if !log.admits() => log.wait_for_room(),
+            _ => Ok(()),
+        }
     }
 
     /// Waits until everything that the caller can have written or read is durable, if writes wait.

@@ -19,7 +19,7 @@ use crate::write::transaction::{End, WriteTransaction};
 
 thread_local! {
     /// The memory of earlier changes of this thread that the journal has copied, for later ones.
-    static SPARE: Cell<Changes> = const { Cell::new(Changes::new()) };
+    static SPARE: Cell<Option<Changes>> = const { Cell::new(None) };
 }
 
 /// Bytes of deleted pairs above which the journal gets only the range: a record is in memory as a whole.
@@ -119,30 +119,55 @@ impl WriteTransaction<'_> {
         if let (false, Some(journal)) = (self.changes.is_empty(), self.forest.journal()) {
             journal.append(version, &mut self.changes);
             // A destructor that runs after the thread-local variables are destroyed has no such memory.
-            let _ = SPARE.try_with(|spare| spare.set(mem::take(&mut self.changes)));
+            let _ = SPARE.try_with(|spare| spare.set(Some(mem::take(&mut self.changes))));
         }
     }
 
+    #[inline(never)]
     fn log_outcome(&mut self, root: Root, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
+        match operation {
+            // Most changes are such puts, after other changes of the same version.
+            Operation::Put(value)
+                if !self.has_old_values && self.changes.put_short(root.lid().get(), key, value) => {}
+            _ => self.log_any(root, key, operation, outcome),
+        }
+    }
+
+    /// Adds any change. It is a function of its own, so that short puts need no stack.
+    #[inline(never)]
+    fn log_any(&mut self, root: Root, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
         let tree = root.lid().get();
         if self.changes.is_empty() {
-            self.changes = SPARE.try_with(Cell::take).unwrap_or_default();
+            self.changes = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
         }
+        if self.has_old_values {
+            self.log_old_value(tree, key);
+        }
+        match operation.value() {
+            Some(value) => self.changes.put(tree, key, value),
+            None => self.log_result(tree, key, operation, outcome),
+        }
+    }
+
+    #[cold]
+    fn log_old_value(&mut self, tree: u64, key: &[u8]) {
         match self.old_value.take() {
             Some(old) => self.changes.old(tree, key, &old),
-            None if self.has_old_values => self.changes.absent(tree),
-            None => {}
+            None => self.changes.absent(tree),
         }
-        if let Some(sum) = outcome.sum() {
-            return self.changes.put(tree, key, &sum.to_le_bytes());
-        }
-        match (outcome, operation, operation.value()) {
-            (Outcome::Original(before), Operation::Function(function), _) => {
+    }
+
+    /// Adds the change of an operation that does not supply a value.
+    fn log_result(&mut self, tree: u64, key: &[u8], operation: &Operation<'_>, outcome: &Outcome) {
+        match (outcome, operation) {
+            (Outcome::Added { sum } | Outcome::AddedFirst { sum }, _) => {
+                self.changes.put(tree, key, &sum.to_le_bytes());
+            }
+            (Outcome::Original(before), Operation::Function(function)) => {
                 // It has had a result for this value.
                 self.changes.put(tree, key, &function.apply(&before.value).unwrap_or_default());
             }
-            (_, _, Some(value)) => self.changes.put(tree, key, value),
-            (_, _, None) => self.changes.delete(tree, key),
+            _ => self.changes.delete(tree, key),
         }
     }
 }

@@ -149,6 +149,7 @@ pub(crate) struct WriteTransaction<'f> {
 }
 
 impl<'f> WriteTransaction<'f> {
+    #[inline]
     pub(crate) fn new(forest: &'f Forest, pin: &'f Pin<'f>) -> Self {
         Self::with_capacity(forest, pin, 1)
     }

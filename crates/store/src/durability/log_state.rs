@@ -208,11 +208,23 @@ impl LogState {
         self.set_health(Health::Failed(error.to_string()));
     }
 
+    /// Whether a new record may be added now.
+    #[inline]
+    pub(crate) fn admits(&self) -> bool {
+        !self.is_unhealthy.load(Ordering::Acquire) && self.has_room()
+    }
+
+    #[inline]
+    fn has_room(&self) -> bool {
+        self.queue.long_bytes() <= self.queue_bytes_max
+    }
+
     /// Returns when a new record may be added, or the error that writes are refused with.
-    pub(crate) fn admit(&self) -> Result<(), Error> {
+    #[cold]
+    pub(crate) fn wait_for_room(&self) -> Result<(), Error> {
         loop {
             self.check_health()?;
-            if self.queue.long_bytes() <= self.queue_bytes_max {
+            if self.has_room() {
                 return Ok(());
             }
             self.wake();

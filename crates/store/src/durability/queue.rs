@@ -41,15 +41,17 @@ impl Queue {
     pub(crate) fn put(&self, version: Version, changes: &mut Changes) {
         self.ring.wait_for_slot(version);
         if changes.bytes().len() > RING_RECORD_BYTES_MAX {
-            // Another thread has the lock for a moment only, but a writer waits for no other one.
-            let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
-            return self.put_long(version, std::mem::replace(changes, spare));
+            return self.put_long(version, changes);
         }
         self.ring.put(version, Some(changes.bytes()));
         changes.clear();
     }
 
-    fn put_long(&self, version: Version, record: Changes) {
+    #[inline(never)]
+    fn put_long(&self, version: Version, changes: &mut Changes) {
+        // Another thread has the lock for a moment only, but a writer waits for no other one.
+        let spare = self.spare.try_lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        let record = std::mem::replace(changes, spare);
         // Relaxed: the number only limits the memory.
         self.long_bytes.fetch_add(record.bytes().len() as u64, Ordering::Relaxed);
         *self.lock(version) = record;
