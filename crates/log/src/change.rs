@@ -253,8 +253,8 @@ fn is_short(bytes: &[u8]) -> bool {
 }
 
 /// Copies short bytes to `to`, which is as long: two copies of constant length, which overlap, are faster
-/// than a call.
-#[inline]
+/// than a call. Always inline, because the compiler would call it from both uses.
+#[inline(always)]
 fn copy_short(bytes: &[u8], to: &mut [u8]) {
     if bytes.len() <= 2 * SHORT_MIN {
         copy_ends::<SHORT_MIN>(bytes, to);
@@ -263,7 +263,7 @@ fn copy_short(bytes: &[u8], to: &mut [u8]) {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn copy_ends<const LENGTH: usize>(bytes: &[u8], to: &mut [u8]) {
     let last = bytes.len() - LENGTH;
     to[..LENGTH].copy_from_slice(&bytes[..LENGTH]);
