@@ -116,8 +116,8 @@ module scan_control
   // A scan with a floor start has not yet found the floor.
   logic seeks_floor_q, seeks_floor_d;
   item_result_t found_q, found_d;
-  // A pair is emitted; it is short, so no other part of the leaf is read for it.
-  logic emits_q, emits_d, is_short_q, is_short;
+  // A pair is emitted. It is also short, so no other part of the leaf is read for it.
+  logic emits_q, emits_d, emits_short_q, emits_short_d, begins_pair, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
   state_e first_state, first_step, after_entry, next;
@@ -196,7 +196,9 @@ module scan_control
   assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
   assign fails = failed_i && state_q != Finish;
   assign state_d = !done ? state_q : fails ? Finish : next;
-  assign emits_d = (emits_q && !emit_ready_i) || (state_q == Step && step_ready_i && next == Step && !fails);
+  assign begins_pair = state_q == Step && step_ready_i && next == Step && !fails;
+  assign emits_d = (emits_q && !emit_ready_i) || begins_pair;
+  assign emits_short_d = (emits_short_q && !emit_ready_i) || (begins_pair && is_short);
 
   always_comb begin
     seeks_floor_d = seeks_floor_q;
@@ -231,12 +233,11 @@ module scan_control
     found_q <= found_d;
     status_q <= status_d;
     more_q <= more_d;
-    if (step_ready_i) is_short_q <= is_short;
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {state_q, emits_q} <= {Idle, 1'b0};
-    else {state_q, emits_q} <= {state_d, emits_d};
+    if (rst_i) {state_q, emits_q, emits_short_q} <= {Idle, 2'b00};
+    else {state_q, emits_q, emits_short_q} <= {state_d, emits_d, emits_short_d};
   end
 
   // ---- requests to the parts
@@ -254,12 +255,12 @@ module scan_control
       (state_q == FindStart && find_ready_i);
   assign set_to_position_o = has_start;
   assign set_to_end_o = goes_left;
-  assign step_valid_o = state_q == StepToFloor || (state_q == Step && !(emits_q && !is_short_q));
+  assign step_valid_o = state_q == StepToFloor || (state_q == Step && !(emits_q && !emits_short_q));
   assign step_back_o = state_q == StepToFloor || backward;
   assign step_compares_o = state_q == Step && bound_has_prefix_i;
 
   assign emit_valid_o = state_q == EmitValue || emits_q;
-  assign part_hold_o = emits_q && is_short_q;
+  assign part_hold_o = emits_short_q;
   assign forget_o = state_q inside {Idle, Finish};
   assign emit_o = found_q;
   assign measure_o = emit_valid_o ? found_q : step_item_i;

@@ -67,7 +67,7 @@ module scan_engine
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
 
-  logic [Units-1:0] has_slot, later, starts, awaits, granted;
+  logic [Units-1:0] has_slot, later, awaits, granted;
   logic [Units-1:0] repeated_valid, repeated_ready, repeated_leaf_accepted;
   logic [Units-1:0][Slots-1:0] busy;
   descent_t [Units-1:0] repeated;
@@ -76,17 +76,19 @@ module scan_engine
 
   // ---- assignment, round-robin: the units have about the same number of requests
 
-  logic [Units-1:0] started_q;
+  // The unit of the next leaf, a register: otherwise the states of the slots of all units would depend on
+  // each other within a cycle.
+  logic [Units-1:0] next_q;
 
-  // Units after the one that started a request last.
-  assign later = has_slot & ~(started_q | (started_q - 1'b1));
-  assign starts = later != '0 ? later & (~later + 1'b1) : has_slot & (~has_slot + 1'b1);
-  assign leaf_ready_o = |has_slot;
+  // Units after the next one that have a slot.
+  assign later = has_slot & ~(next_q | (next_q - 1'b1));
+  assign leaf_ready_o = (next_q & has_slot) != '0;
   assign repeated_leaf_ready_o = |(awaits & repeated_leaf_accepted);
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) started_q <= Units'(1);
-    else if (leaf_valid_i && leaf_ready_o) started_q <= starts;
+    if (rst_i) next_q <= Units'(1);
+    else if (has_slot != '0 && (leaf_valid_i || !leaf_ready_o))
+      next_q <= later != '0 ? later & (~later + 1'b1) : has_slot & (~has_slot + 1'b1);
   end
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
@@ -116,7 +118,7 @@ module scan_engine
       .clk_i,
       .rst_i,
       .geometry_i,
-      .leaf_valid_i(leaf_valid_i && starts[unit]),
+      .leaf_valid_i(leaf_valid_i && next_q[unit]),
       .leaf_ready_o(has_slot[unit]),
       .leaf_i,
       .repeated_valid_o(repeated_valid[unit]),
@@ -223,7 +225,7 @@ module scan_engine
   assign counts_o = counts_q;
 
   `ASSERT(RepeatedLeafHasUnit, !repeated_leaf_valid_i || $onehot(awaits))
-  `ASSERT(OneUnitStarts, $onehot0(starts))
+  `ASSERT(OneUnitIsNext, $onehot(next_q))
 
 endmodule
 
