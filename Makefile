@@ -201,7 +201,8 @@ smoke: setup
 	$(python) -m honeycomb_plots bench out/smoke/bench.json
 	target/debug/honeycomb-bench figure all --smoke --out out/smoke/figures
 	$(python) -m honeycomb_plots figures out/smoke/figures
-	target/debug/honeycomb-bench unordered --pairs 20000 --rounds 1 --seconds 0.002
+	target/debug/honeycomb-bench unordered --parts maps,atomics,reductions,mixes,skew,wire,seam --pairs 20000 \
+		--rounds 1 --seconds 0.002
 	target/debug/honeycomb-bench durability --dir out/smoke/durability --pairs 20000 --rounds 1
 
 .venv/installed: requirements.txt
