@@ -281,7 +281,7 @@ impl<'f> WriteTransaction<'f> {
             let header = ItemHeader::new(suffix.len(), value.len());
             if spot.existing_bytes <= header.item_bytes() {
                 let outcome = if existing.is_some() { Outcome::Updated } else { Outcome::Inserted };
-                self.put_item(spot, NewItem { header, key: search_key, value }, true)?;
+                self.put_item(spot, NewItem { header, key: search_key, value }, None)?;
                 return Ok(outcome);
             }
         }
@@ -343,27 +343,32 @@ impl<'f> WriteTransaction<'f> {
         let live = if header.tombstone() { 0 } else { header.item_bytes() };
         let shrunk = spot.existing_bytes.checked_sub(live).filter(|&bytes| bytes > 0);
         let shrunk = shrunk.map(|bytes| (bytes, self.becomes_sparse(spot.root, spot.leaf, bytes)));
-        // A log entry would keep a superseded overflow value allocated until the next consolidation.
-        if let Some(reference) = superseded {
-            self.retire(Retired::Value(reference.address, reference.length));
-        }
-        self.put_item(spot, NewItem { header, key, value }, superseded.is_none())?;
+        self.put_item(spot, NewItem { header, key, value }, superseded)?;
         if let Some((bytes, sparse)) = shrunk {
             self.note_shrunk(bytes, sparse);
         }
         Ok(outcome)
     }
 
-    /// Puts an item or tombstone into its leaf: as a log entry if that is allowed and there is room, or in a
-    /// new buffer.
+    /// Puts an item or tombstone into its leaf: as a log entry if there is room and no overflow value is
+    /// superseded, or in a new buffer.
     #[inline(always)]
-    fn put_item(&mut self, spot: Spot, mut item: NewItem<'_>, in_log: bool) -> Result<(), Abort> {
+    fn put_item(
+        &mut self,
+        spot: Spot,
+        mut item: NewItem<'_>,
+        superseded: Option<ValueReference>,
+    ) -> Result<(), Abort> {
         let Spot { root, leaf, back_pointer, order_hint, is_last, .. } = spot;
         item.header = item.header.with_place(spot.replaces, spot.repeats);
         let entry = NewEntry { back_pointer, order_hint, item };
-        if in_log && entry.bytes() <= spot.room {
+        if superseded.is_none() && entry.bytes() <= spot.room {
             self.append(leaf, &entry);
             return Ok(());
+        }
+        // A log entry would keep a superseded overflow value allocated until the next consolidation.
+        if let Some(reference) = superseded {
+            self.retire(Retired::Value(reference.address, reference.length));
         }
         let change = Change { is_last, back_pointer, item };
         self.rebuild(root, leaf, leaf, Edit::Change(leaf, &change))
