@@ -32,7 +32,7 @@ module byte_window
   // Lines in order of arrival. The third register makes it possible to accept a line in every cycle.
   line_t lines_q[3];
   logic [1:0] count_kept, count_d, count_q;
-  // There is room for a line. A register, because it goes to a pin.
+  // There is room for a line. A register, as in a queue: its user may need it at a pin.
   logic has_room_q;
   // The first byte of the window in the first line.
   logic [LineIndexBits-1:0] skip_q;

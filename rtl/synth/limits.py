@@ -45,7 +45,7 @@ class Limits:
         found = numbers(measured)
         wrong = exceeded(found, entry["limits"]) + ["a loop of logic"] * (measured.loops > 0)
         wrong += ["a path beyond the gate"] * (not measured.total.longest.within(GATE))
-        behind_logic = measured.behind_logic.intersection(entry.get("registers", []))
+        behind_logic = measured.behind_logic.intersection(entry.get("registered", []))
         wrong += [f"{port} has logic before the pin" for port in sorted(behind_logic)]
         print(f"{name}:", *(f"{column} {value:g}" for column, value in found.items()))
         print(*(f"{name}: {each}\n" for each in wrong), sep="", end="", flush=True)

@@ -27,6 +27,13 @@ pub(crate) fn item_header(bytes: &[u8]) -> ItemHeader {
     word_and_rest(&bytes[HEAD_BYTES..]).0
 }
 
+/// Returns the lengths, the flags and the stored value of the entry that starts `bytes`.
+#[inline(always)]
+pub(crate) fn stored_value(bytes: &[u8]) -> (ItemHeader, &[u8]) {
+    let (header, rest) = word_and_rest(&bytes[HEAD_BYTES..]);
+    (header, encoding::value_in(header, rest))
+}
+
 /// Returns the bytes of a whole entry with this item, without its log word.
 #[inline]
 fn entry_bytes(item: ItemHeader) -> usize {

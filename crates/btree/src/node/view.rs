@@ -278,6 +278,12 @@ impl<'a> View<'a> {
         log_entry::item_header(self.from(place.at))
     }
 
+    /// Returns the lengths, the flags and the stored value of a log entry.
+    #[inline(always)]
+    pub(crate) fn stored_value_at(self, place: EntryPlace) -> (ItemHeader, &'a [u8]) {
+        log_entry::stored_value(self.from(place.at))
+    }
+
     /// Returns the item of a log entry.
     #[inline]
     pub(crate) fn item_at(self, place: EntryPlace) -> Item<'a> {

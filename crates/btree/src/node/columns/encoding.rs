@@ -66,6 +66,12 @@ pub(crate) fn item_of(header: ItemHeader, head: u64, bytes: &[u8]) -> Item<'_> {
     Item::new(header, Suffix::after_head(head, length, rest), &after[..header.value_bytes()])
 }
 
+/// Returns the value of an item from the bytes from the rest of its key on.
+#[inline(always)]
+pub(crate) fn value_in(header: ItemHeader, bytes: &[u8]) -> &[u8] {
+    &bytes[header.suffix_bytes().saturating_sub(HEAD_BYTES)..][..header.value_bytes()]
+}
+
 /// Writes an item with its word, the bytes of its key after the head, its value and zeros up to the
 /// alignment.
 #[inline(always)]

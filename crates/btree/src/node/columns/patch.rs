@@ -44,23 +44,22 @@ impl<'a> Patch<'a> {
         let (leaf, end) = (self.leaf, self.leaf.sorted_end());
         let body = node_header::SIZE..end;
         buffer[body.clone()].copy_from_slice(leaf.bytes(body));
-        for at in leaf.log_places() {
-            let header = leaf.header_at(at);
-            let value = HEAD_BYTES + WORD_BYTES + rest_bytes(header);
-            self.write_value(buffer, at.back_pointer, header, leaf.from(at.at + value));
+        for place in leaf.log_places() {
+            let (header, value) = leaf.stored_value_at(place);
+            self.write_value(buffer, place.back_pointer, header, value);
         }
         let NewItem { header, value, .. } = self.change.item;
         self.write_value(buffer, self.change.back_pointer, header, value);
         write_header(buffer, end, [leaf.left(), leaf.right()], leaf.counts().0);
     }
 
-    /// Overwrites the value of the item at `index`. `header` has its lengths; `bytes` begins with the value.
+    /// Overwrites the value of the item at `index`, whose lengths `header` has, too.
     #[inline(always)]
-    fn write_value(&self, buffer: &mut [u8], index: usize, header: ItemHeader, bytes: &[u8]) {
+    fn write_value(&self, buffer: &mut [u8], index: usize, header: ItemHeader, value: &[u8]) {
         let word = if self.columns.stride_bytes() == 0 { WORD_BYTES } else { 0 };
-        let start = self.columns.item_offset(index) + word + rest_bytes(header);
-        let length = header.value_bytes();
-        short_bytes::copy(&bytes[..length], &mut buffer[start..start + length]);
+        let rest_bytes = header.suffix_bytes().saturating_sub(HEAD_BYTES);
+        let start = self.columns.item_offset(index) + word + rest_bytes;
+        short_bytes::copy(value, &mut buffer[start..start + value.len()]);
     }
 
     /// Returns whether an item replaces the sorted item at `index` and has the same lengths, which are
@@ -71,10 +70,4 @@ impl<'a> Patch<'a> {
         // A tombstone has a flag that no sorted item has.
         header.replaces() && sorted() == header.without_log_flags()
     }
-}
-
-/// Returns the bytes of the key of an item after its head.
-#[inline(always)]
-fn rest_bytes(header: ItemHeader) -> usize {
-    header.suffix_bytes().saturating_sub(HEAD_BYTES)
 }

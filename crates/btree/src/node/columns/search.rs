@@ -9,6 +9,7 @@ use honeycomb_memory::heads::{self, Vectors};
 use honeycomb_memory::{Lid, Node};
 
 use crate::node::columns::Columns;
+use crate::node::columns::encoding::value_in;
 use crate::node::columns::equal_heads::rank;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::key::{SearchKey, head};
@@ -250,10 +251,4 @@ impl<'a> Columns<'a> {
         let (header, bytes) = self.item_bytes(index);
         (header, value_in(header, bytes))
     }
-}
-
-/// Returns the value of an item from the bytes from the rest of its key on.
-#[inline(always)]
-fn value_in(header: ItemHeader, bytes: &[u8]) -> &[u8] {
-    &bytes[header.suffix_bytes().saturating_sub(HEAD_BYTES)..][..header.value_bytes()]
 }
