@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::node::suffix::{HEAD_BYTES, KeyParts};
+use crate::node::suffix::{HEAD_BYTES, KeyParts, bytes_after_head};
 
 /// Returns the first eight bytes as a big-endian number, padded with zeros. Its order is the order of the
 /// bytes.
@@ -93,7 +93,7 @@ impl<'a> SearchKey<'a> {
         if length != self.suffix.len() {
             return false;
         }
-        let rest_bytes = length.saturating_sub(HEAD_BYTES);
+        let rest_bytes = bytes_after_head(length);
         match (rest_bytes, bytes.first_chunk(), self.suffix.last_chunk()) {
             (0, ..) => true,
             // One load each. The bytes after the rest and those before the own one are shifted out.

@@ -7,6 +7,12 @@ use smallvec::SmallVec;
 /// The length of a head.
 pub(crate) const HEAD_BYTES: usize = size_of::<u64>();
 
+/// Returns the number of bytes after the head of a suffix.
+#[inline(always)]
+pub(crate) fn bytes_after_head(suffix_bytes: usize) -> usize {
+    suffix_bytes.saturating_sub(HEAD_BYTES)
+}
+
 /// The part of a key after the node's prefix.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suffix<'a> {
@@ -27,7 +33,7 @@ impl<'a> Suffix<'a> {
     /// Returns a suffix of `length` bytes from its head, as a number, and the bytes after its head.
     #[inline]
     pub(crate) fn after_head(head: u64, length: usize, rest: &'a [u8]) -> Self {
-        debug_assert_eq!(rest.len(), length.saturating_sub(HEAD_BYTES));
+        debug_assert_eq!(rest.len(), bytes_after_head(length));
         Self { head: head.to_be_bytes(), head_bytes: length.min(HEAD_BYTES) as u8, rest }
     }
 

@@ -7,7 +7,7 @@ use crate::node::columns::Columns;
 use crate::node::columns::items::EqualItems;
 use crate::node::in_node::InNode;
 use crate::node::item::ItemHeader;
-use crate::node::suffix::HEAD_BYTES;
+use crate::node::suffix::{HEAD_BYTES, bytes_after_head};
 use crate::node::view::View;
 use crate::read::pair::Pair;
 
@@ -183,7 +183,7 @@ struct Prefix<'a, const CHUNK: usize> {
 /// Returns the bytes of an item after its head.
 #[inline(always)]
 fn stored_bytes(header: ItemHeader) -> usize {
-    header.suffix_bytes().saturating_sub(HEAD_BYTES) + header.value_bytes()
+    bytes_after_head(header.suffix_bytes()) + header.value_bytes()
 }
 
 /// Writes a pair whose rest of the key and value have at most `REST` bytes to the start of `out`. Copies in

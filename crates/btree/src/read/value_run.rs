@@ -1,7 +1,7 @@
 //! The values of adjacent pairs of a leaf with a stride, where they are. A reduction over many pairs reads
 //! only these, without a visit of each pair.
 
-use crate::node::suffix::HEAD_BYTES;
+use crate::node::suffix::bytes_after_head;
 use crate::read::run::PairRun;
 
 /// Values of one length at equal distances, in the order of their keys.
@@ -28,7 +28,7 @@ impl<'a> PairRun<'a> {
             return None;
         }
         let (header, stride_bytes, bytes) = columns.equal_items(items)?.into_parts();
-        let start = header.suffix_bytes().saturating_sub(HEAD_BYTES);
+        let start = bytes_after_head(header.suffix_bytes());
         let end = start + (count - 1) * stride_bytes + header.value_bytes();
         self.consume(count);
         Some(ValueRun { bytes: &bytes[start..end], stride_bytes, value_bytes: header.value_bytes(), count })

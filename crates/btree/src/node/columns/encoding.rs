@@ -4,7 +4,7 @@ use honeycomb_layout::{COLUMN_GROUP_BITS_MIN, columns as layout};
 use honeycomb_memory::{heads, short_bytes};
 
 use crate::node::item::{Item, ItemHeader};
-use crate::node::suffix::{HEAD_BYTES, Suffix};
+use crate::node::suffix::{HEAD_BYTES, Suffix, bytes_after_head};
 
 /// Items begin at multiples of this.
 pub(crate) const ALIGNMENT: usize = 4;
@@ -23,7 +23,7 @@ impl Stride {
     /// Returns the bytes of each item; never zero, which means that there is no stride.
     #[inline]
     pub(crate) fn bytes(self) -> usize {
-        aligned(self.suffix_bytes.saturating_sub(HEAD_BYTES) + self.value_bytes).max(ALIGNMENT)
+        aligned(bytes_after_head(self.suffix_bytes) + self.value_bytes).max(ALIGNMENT)
     }
 
     /// Returns the lengths of each item.
@@ -48,7 +48,7 @@ pub(crate) fn item_bytes(header: ItemHeader) -> usize {
 /// Returns the bytes of an item with these lengths.
 #[inline]
 pub(crate) fn item_bytes_for(suffix_bytes: usize, value_bytes: usize) -> usize {
-    WORD_BYTES + aligned(suffix_bytes.saturating_sub(HEAD_BYTES) + value_bytes)
+    WORD_BYTES + aligned(bytes_after_head(suffix_bytes) + value_bytes)
 }
 
 /// Returns the lengths and flags of the item that starts `bytes`, and the bytes after its word.
@@ -62,14 +62,14 @@ pub(crate) fn word_and_rest(bytes: &[u8]) -> (ItemHeader, &[u8]) {
 #[inline]
 pub(crate) fn item_of(header: ItemHeader, head: u64, bytes: &[u8]) -> Item<'_> {
     let length = header.suffix_bytes();
-    let (rest, after) = bytes.split_at(length.saturating_sub(HEAD_BYTES));
+    let (rest, after) = bytes.split_at(bytes_after_head(length));
     Item::new(header, Suffix::after_head(head, length, rest), &after[..header.value_bytes()])
 }
 
 /// Returns the value of an item from the bytes from the rest of its key on.
 #[inline(always)]
 pub(crate) fn value_in(header: ItemHeader, bytes: &[u8]) -> &[u8] {
-    &bytes[header.suffix_bytes().saturating_sub(HEAD_BYTES)..][..header.value_bytes()]
+    &bytes[bytes_after_head(header.suffix_bytes())..][..header.value_bytes()]
 }
 
 /// Writes an item with its word, the bytes of its key after the head, its value and zeros up to the

@@ -11,7 +11,7 @@ use honeycomb_memory::heads::{GROUP, Vectors};
 
 use crate::node::columns::Columns;
 use crate::node::key::{SearchKey, head, head_of_first};
-use crate::node::suffix::HEAD_BYTES;
+use crate::node::suffix::{HEAD_BYTES, bytes_after_head};
 
 /// Items with equal heads of which a search does not compare the bytes that they share at once.
 const FEW_ITEMS: usize = 4;
@@ -80,7 +80,7 @@ impl<'a> Columns<'a> {
         while first < end {
             let middle = usize::midpoint(first, end);
             let (length, bytes) = self.suffix_of::<LEAF>(middle);
-            let rest_bytes = length.saturating_sub(HEAD_BYTES);
+            let rest_bytes = bytes_after_head(length);
             let order = head_of_first(&bytes[shared..], rest_bytes - shared)
                 .cmp(&next)
                 .then_with(|| search_key.compare_after(shared + HEAD_BYTES, length, &bytes[..rest_bytes]));
@@ -107,7 +107,7 @@ impl<'a> Columns<'a> {
         }
         let rest = |index| {
             let (length, bytes) = self.suffix_of::<LEAF>(index);
-            words(&bytes[..length.saturating_sub(HEAD_BYTES)])
+            words(&bytes[..bytes_after_head(length)])
         };
         let mut shared = 0;
         for ((first, last), own) in rest(equal.start).zip(rest(equal.end - 1)).zip(words(search_key.rest())) {

@@ -22,7 +22,7 @@ use crate::node::log_entry;
 use crate::node::log_entry::NewItem;
 use crate::node::shape::BLOCK_START;
 use crate::node::size::Lengths;
-use crate::node::suffix::HEAD_BYTES;
+use crate::node::suffix::{HEAD_BYTES, bytes_after_head};
 use crate::node::view::View;
 
 /// A leaf with its log block and up to one more change.
@@ -184,7 +184,7 @@ impl<'a> Merge<'a> {
         match self.stride {
             // An entry with neither rest nor value has no bytes after its word, but the stride is never zero.
             Some(Stride { suffix_bytes, value_bytes }) => {
-                let bytes = suffix_bytes.saturating_sub(HEAD_BYTES) + value_bytes;
+                let bytes = bytes_after_head(suffix_bytes) + value_bytes;
                 write_rest(item, &entry[HEAD_BYTES + WORD_BYTES..][..bytes], &[]);
             }
             None => {

@@ -37,7 +37,7 @@ use crate::node::columns::encoding::{
 use crate::node::counts::Counts;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::shape::LEAF;
-use crate::node::suffix::{HEAD_BYTES, Suffix};
+use crate::node::suffix::{HEAD_BYTES, Suffix, bytes_after_head};
 
 const _: () = assert!(COLUMN_HEADS_OFFSET == node_header::SIZE + layout::SIZE);
 const _: () = assert!(COLUMN_HEADS_OFFSET.is_multiple_of(LINE_BYTES));
@@ -345,7 +345,7 @@ impl<'a> Columns<'a> {
     pub(crate) fn value_range(self, index: usize) -> Range<usize> {
         let header = self.item_header(index);
         let word = if self.stride_bytes() == 0 { WORD_BYTES } else { 0 };
-        let start = self.item_offset(index) + word + header.suffix_bytes().saturating_sub(HEAD_BYTES);
+        let start = self.item_offset(index) + word + bytes_after_head(header.suffix_bytes());
         start..start + header.value_bytes()
     }
 
@@ -369,7 +369,7 @@ impl<'a> Columns<'a> {
             at => {
                 let (header, rest) = word_and_rest(self.from(at));
                 let length = header.suffix_bytes();
-                Suffix::after_head(head, length, &rest[..length.saturating_sub(HEAD_BYTES)])
+                Suffix::after_head(head, length, &rest[..bytes_after_head(length)])
             }
         }
     }

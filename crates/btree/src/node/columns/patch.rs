@@ -12,7 +12,7 @@ use crate::node::header::write_header;
 use crate::node::item::ItemHeader;
 use crate::node::log_entry::NewItem;
 use crate::node::shape::BLOCK_START;
-use crate::node::suffix::HEAD_BYTES;
+use crate::node::suffix::bytes_after_head;
 use crate::node::view::View;
 
 /// A leaf with its log block and one more change. Each entry and the change replace a sorted item of the same
@@ -57,7 +57,7 @@ impl<'a> Patch<'a> {
     #[inline(always)]
     fn write_value(&self, buffer: &mut [u8], index: usize, header: ItemHeader, value: &[u8]) {
         let word = if self.columns.stride_bytes() == 0 { WORD_BYTES } else { 0 };
-        let rest_bytes = header.suffix_bytes().saturating_sub(HEAD_BYTES);
+        let rest_bytes = bytes_after_head(header.suffix_bytes());
         let start = self.columns.item_offset(index) + word + rest_bytes;
         short_bytes::copy(value, &mut buffer[start..start + value.len()]);
     }

@@ -13,7 +13,7 @@ use crate::node::columns::encoding::value_in;
 use crate::node::columns::equal_heads::rank;
 use crate::node::item::{Item, ItemHeader};
 use crate::node::key::{SearchKey, head};
-use crate::node::suffix::HEAD_BYTES;
+use crate::node::suffix::{HEAD_BYTES, bytes_after_head};
 
 /// Groups of next heads that are compared one after the other.
 const NEXT_HEAD_GROUPS: usize = 2;
@@ -141,7 +141,7 @@ impl Columns<'_> {
         last: usize,
     ) -> usize {
         let (length, bytes) = self.suffix_of::<false>(last);
-        let rest = &bytes[..length.saturating_sub(HEAD_BYTES)];
+        let rest = &bytes[..bytes_after_head(length)];
         if search_key.compare_after(HEAD_BYTES, length, rest).is_le() {
             return last + 1;
         }
