@@ -52,7 +52,7 @@ module node_flights
     logic [WayBits-1:0] way;
   } flight_t;
 
-  localparam int unsigned Groups = TagBits < 3 ? 1 : 4;
+  localparam int unsigned Groups = TagBits < 3 ? 1 : 8;
   localparam int unsigned GroupTags = 2 ** TagBits / Groups;
 
   flight_t [2**TagBits-1:0] flights_q;
