@@ -261,6 +261,11 @@ module pair_emitter
   end
 
   completion_pair_t pair_header;
+  logic has_header;
+
+  // While nothing else has a chunk the header of a pair is selected, whether the pair begins or not:
+  // otherwise the result buffer would load its chunk after the sizes of the pair are compared.
+  assign has_header = state_q == Head || (state_q == Choose && !is_get);
 
   always_comb begin
     pair_header = '0;
@@ -278,11 +283,11 @@ module pair_emitter
       chunk_valid_o = 1'b1;
       chunk_last_o = 1'b0;
     end
-    if (state_q == Head || begins_pair) begin
+    if (has_header) begin
       chunk_o.first = '0;
       chunk_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
       chunk_o.bytes = {prefix_i, pair_header};
-      chunk_valid_o = 1'b1;
+      chunk_valid_o = state_q == Head || begins_pair;
       chunk_last_o = 1'b0;
     end
   end
@@ -292,7 +297,7 @@ module pair_emitter
   `ASSERT(EmitExcludesFinish, !emit_valid_i || !finish_valid_i)
   `ASSERT(PrefixIsKnown, !(state_q == Head || begins_pair) ||
       has_prefix_rest_q == (PrefixBytes < 32'(prefix_length_i)))
-  `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Second, Head} || begins_pair))
+  `ASSERT(OneChunk, !move_chunk_valid_i || !(state_q inside {First, Second} || has_header))
   `ASSERT(OpenAnswerFits, 32'(bytes_q) <= BytesMax)
   `COVER(PrefixLacksAByte, begins_pair && 32'(prefix_length_i) + 1 == PrefixBytes)
   `COVER(PrefixFillsItsRegister, begins_pair && 32'(prefix_length_i) == PrefixBytes)

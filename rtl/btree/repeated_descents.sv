@@ -16,7 +16,7 @@ module repeated_descents
   input logic clk_i,
   input logic rst_i,
 
-  // for each slot: it repeats its descent; the descent was accepted; its leaf arrives
+  // for each slot: it repeats its descent; the descent was accepted in the cycle before; its leaf arrives
   input logic [Slots-1:0] asks_i,
   output logic [Slots-1:0] repeats_o,
   output logic [Slots-1:0] returns_o,
@@ -43,6 +43,7 @@ module repeated_descents
   typedef enum logic [1:0] {
     Choose,
     Offer,
+    Accepted,
     Await
   } state_e;
 
@@ -67,7 +68,8 @@ module repeated_descents
     state_d = state_q;
     unique case (state_q)
       Choose: if (picked) state_d = Offer;
-      Offer: if (repeated_ready_i) state_d = Await;
+      Offer: if (repeated_ready_i) state_d = Accepted;
+      Accepted: state_d = Await;
       default: if (ends) state_d = Choose;
     endcase
   end
@@ -79,7 +81,8 @@ module repeated_descents
 
   assign request_read_o = picked && state_q == Choose;
   assign repeated_valid_o = state_q == Offer;
-  assign repeats_o = is_pick & {Slots{repeated_valid_o && repeated_ready_i}};
+  // A register, as the choice between the descents of several units is before it.
+  assign repeats_o = is_pick & {Slots{state_q == Accepted}};
   assign return_valid_o = state_q == Await && repeated_leaf_valid_i;
   assign repeated_leaf_ready_o = state_q == Await && return_ready_i;
   assign ends = return_valid_o && return_ready_i;

@@ -67,7 +67,7 @@ module scan_engine
 
   if (Units < 1) $fatal(1, "Units must be at least 1");
 
-  logic [Units-1:0] has_slot, later, awaits, granted;
+  logic [Units-1:0] has_slot, later, awaits, returns_q, granted;
   logic [Units-1:0] repeated_valid, repeated_ready, repeated_leaf_accepted;
   logic [Units-1:0][Slots-1:0] busy;
   descent_t [Units-1:0] repeated;
@@ -83,12 +83,19 @@ module scan_engine
   // Units after the next one that have a slot.
   assign later = has_slot & ~(next_q | (next_q - 1'b1));
   assign leaf_ready_o = (next_q & has_slot) != '0;
-  assign repeated_leaf_ready_o = |(awaits & repeated_leaf_accepted);
+  assign repeated_leaf_ready_o = |(returns_q & repeated_leaf_accepted);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) next_q <= Units'(1);
     else if (has_slot != '0 && (leaf_valid_i || !leaf_ready_o))
       next_q <= later != '0 ? later & (~later + 1'b1) : has_slot & (~has_slot + 1'b1);
+  end
+
+  // The unit of the offered leaf, a register: otherwise the comparison of its slot would be before the states
+  // of all slots.
+  always_ff @(posedge clk_i) begin
+    if (rst_i) returns_q <= '0;
+    else returns_q <= awaits & {Units{repeated_leaf_valid_i && !repeated_leaf_ready_o}};
   end
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
@@ -103,7 +110,7 @@ module scan_engine
     always_ff @(posedge clk_i) begin
       if (rst_i) awaits_q <= 1'b0;
       else if (repeated_valid[unit] && repeated_ready[unit]) awaits_q <= 1'b1;
-      else if (repeated_leaf_valid_i && awaits[unit] && repeated_leaf_accepted[unit]) awaits_q <= 1'b0;
+      else if (returns_q[unit] && repeated_leaf_accepted[unit]) awaits_q <= 1'b0;
     end
 
     assign awaits[unit] = awaits_q && slot_q == repeated_leaf_i.request.slot;
@@ -124,7 +131,7 @@ module scan_engine
       .repeated_valid_o(repeated_valid[unit]),
       .repeated_ready_i(repeated_ready[unit]),
       .repeated_o(repeated[unit]),
-      .repeated_leaf_valid_i(repeated_leaf_valid_i && awaits[unit]),
+      .repeated_leaf_valid_i(returns_q[unit]),
       .repeated_leaf_ready_o(repeated_leaf_accepted[unit]),
       .repeated_leaf_i,
       .key_valid_o(key_valid_o[unit]),
@@ -225,6 +232,7 @@ module scan_engine
   assign counts_o = counts_q;
 
   `ASSERT(RepeatedLeafHasUnit, !repeated_leaf_valid_i || $onehot(awaits))
+  `ASSERT(ReturnedLeafIsOffered, returns_q == '0 || repeated_leaf_valid_i)
   `ASSERT(OneUnitIsNext, $onehot(next_q))
 
 endmodule

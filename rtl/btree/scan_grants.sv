@@ -55,7 +55,13 @@ module scan_grants
   output logic [Slots-1:0] has_grant_o,
   output logic [PlaceBits-1:0] holder_o,
   output open_leaf_t leaf_o,
-  input logic grant_ends_i
+  // grant_continues_i: valid then, the scan continues with a sibling
+  input logic grant_ends_i,
+  input logic grant_continues_i,
+  // The slot whose grant has ended in the cycle before: the end of an answer would otherwise be before the
+  // states of all slots.
+  output logic [Slots-1:0] left_o,
+  output logic left_continues_o
 );
 
   typedef logic [PlaceBits-1:0] place_t;
@@ -128,6 +134,8 @@ module scan_grants
     if (take_o) {holder_q, leaf_q} <= {next_q, next_leaf};
     if (rst_i || grant_ends_i) {granted_q, has_grant_q} <= '0;
     else if (take_o) {granted_q, has_grant_q} <= {1'b1, is_next_q};
+    left_o <= rst_i ? '0 : has_grant_q & {Slots{grant_ends_i}};
+    left_continues_o <= grant_continues_i;
   end
 
   assign is_next_o = is_next_q;

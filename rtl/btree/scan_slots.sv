@@ -110,12 +110,12 @@ module scan_slots
 
   slot_state_e [Slots-1:0] state;
   logic [Slots-1:0] works, starter_works, opener_works, settled, failed, woken, copied, keys_ready;
-  logic [Slots-1:0] grant_valid, grant_ready, has_grant, is_next, none, descent_failed;
+  logic [Slots-1:0] grant_valid, grant_ready, has_grant, left, is_next, none, descent_failed;
   logic [Slots-1:0] begins, headers, steps, repeat_asks, repeats, returns, may_start;
   logic [1:0] end_step;
   place_t [1:0] end_place;
   slot_state_e [1:0] end_state;
-  logic has_place, starts_request, end_none, walked;
+  logic has_place, starts_request, end_none, walked, left_continues;
   place_t place, holder, next;
 
   assign leaf_ready_o = has_place && keys_ready == '1 && !go_valid_i;
@@ -129,9 +129,9 @@ module scan_slots
     .keys_ready_i(keys_ready), .woken_i(woken), .works_i(works), .settled_i(settled), .failed_i(failed),
     .end_i(end_step), .end_place_i(end_place), .end_state_i(end_state), .end_none_i(end_none),
     .has_place_o(has_place), .place_o(place),
-    .grant_i(grant_valid & grant_ready), .grant_ends_i({Slots{grant_ends_i}} & has_grant),
-    .continues_i(grant_continues_i), .repeats_i(repeats), .returns_i(returns),
-    .return_failed_i(repeated_leaf_i.failed), .state_o(state), .busy_o,
+    .grant_i(grant_valid & grant_ready), .leaves_i(left), .continues_i(left_continues),
+    .repeats_i(repeats), .returns_i(returns), .return_failed_i(repeated_leaf_i.failed),
+    .state_o(state), .busy_o,
     .begins_o(begins), .headers_o(headers), .steps_o(steps), .ready_o(grant_valid), .repeats_o(repeat_asks),
     .none_o(none), .descent_failed_o(descent_failed)
   );
@@ -256,7 +256,7 @@ module scan_slots
     .start_valid_i(start_valid), .start_ready_o(start_ready),
     .start_place_i(end_place[0]), .start_i(open[0]), .may_start_o(may_start), .waits_i(begins & ~works),
     .fetch_i(opener_fetches), .fetch_place_i(end_place[1]), .fetch_lines_i(opener_fetch), .fails_i(fails),
-    .leaves_i({Slots{grant_ends_i}} & has_grant), .wake_i(wake), .wakes_i(starter_begins | opener_begins),
+    .leaves_i(left), .wake_i(wake), .wakes_i(starter_begins | opener_begins),
     .woken_o(woken), .settled_o(settled), .failed_o(failed), .copied_o(copied), .holder_i(holder),
     .window_valid_i, .window_ready_o,
     .window_i(window_read(window_ahead_i, window_offset_i, window_limit_i)), .window_o,
@@ -282,7 +282,7 @@ module scan_slots
     .line_valid_o(log_line_valid), .line_ready_i(log_line_ready),
     .line_offset_o(log_line_offset), .line_i(line), .entry_valid_o, .entry_o, .rank_o, .take_o,
     .granted_o, .has_grant_o(has_grant), .holder_o(holder), .leaf_o,
-    .grant_ends_i
+    .grant_ends_i, .grant_continues_i, .left_o(left), .left_continues_o(left_continues)
   );
 
   slot_events #(

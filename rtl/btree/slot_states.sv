@@ -40,8 +40,8 @@ module slot_states
   input logic end_none_i,
 
   input logic [Slots-1:0] grant_i,
-  input logic [Slots-1:0] grant_ends_i,
-  // the scan continues with a sibling
+  // the grant has ended, so the leaf is left; the scan continues with a sibling
+  input logic [Slots-1:0] leaves_i,
   input logic continues_i,
 
   // the repeated descent of a slot was accepted, or its leaf arrives
@@ -107,7 +107,7 @@ module slot_states
         SlotBegin: ;
         SlotFetch: if (settled_i[slot] || failed_i[slot]) state_d = SlotReady;
         SlotReady: if (grant_i[slot]) state_d = SlotGranted;
-        SlotGranted: if (grant_ends_i[slot]) state_d = continues_i ? SlotBegin : SlotIdle;
+        SlotGranted: if (leaves_i[slot]) state_d = continues_i ? SlotBegin : SlotIdle;
         SlotRepeat: if (repeats_i[slot]) state_d = SlotAwait;
         SlotAwait: if (returns_i[slot]) state_d = return_failed_i ? SlotReady : SlotBegin;
         default: if (failed_i[slot] && !works_i[slot]) state_d = SlotReady;
@@ -118,7 +118,7 @@ module slot_states
     always_ff @(posedge clk_i) begin
       if (rst_i) state_q <= SlotIdle;
       else state_q <= state_d;
-      if (begins || grant_ends_i[slot]) {none_q, descent_failed_q} <= {1'b0, begins && begin_failed_i};
+      if (begins || leaves_i[slot]) {none_q, descent_failed_q} <= {1'b0, begins && begin_failed_i};
       if (ends[0]) none_q <= end_none_i;
       if (returns_i[slot]) descent_failed_q <= return_failed_i;
     end
@@ -135,7 +135,7 @@ module slot_states
     assign fails[slot] = state_q inside {SlotHeader, SlotHeads, SlotCurrent, SlotLog} && failed_i[slot];
 
     `ASSERT(BeginsWhenIdle, !begins || state_q == SlotIdle)
-    `ASSERT(GrantEndsOnce, !grant_ends_i[slot] || state_q == SlotGranted)
+    `ASSERT(GrantEndsOnce, !leaves_i[slot] || state_q == SlotGranted)
     `ASSERT(StarterBegins, !ends[0] || state_q inside {SlotBegin, SlotHeader})
     `ASSERT(OpenerFollows, !ends[1] || is_step(state_q))
   end

@@ -48,6 +48,7 @@ async def leaves_return_to_their_slots(dut):
     await end_of_reset(dut)
     # The slots that ask; the one that awaits a leaf; how often each slot that asks was passed over.
     asks, awaits, passed, turns, read = set(), None, dict.fromkeys(range(SLOTS), 0), 0, None
+    accepted = None
     for _ in range(CYCLES):
         asks |= {slot for slot in range(SLOTS) if slot != awaits and random.random() < 0.05}
         ready, leaf = int(random.random() < 0.5), int(awaits is not None and random.random() < 0.1)
@@ -63,16 +64,20 @@ async def leaves_return_to_their_slots(dut):
             assert leaf and dut.return_valid_o.value == 1 and dut.repeated_leaf_ready_o.value == 1
             assert returns == 1 << awaits == 1 << int(dut.place_o.value)
             awaits = None
-        if repeats:
-            slot = int(dut.place_o.value)
-            assert awaits is None and slot in asks and repeats == 1 << slot
-            assert ready and dut.repeated_valid_o.value == 1
-            check_descent(int(dut.repeated_o.value), slot)
+        # The slot hears in the next cycle that its descent was accepted.
+        assert repeats == (0 if accepted is None else 1 << accepted)
+        if accepted is not None:
+            slot = accepted
+            assert awaits is None and slot in asks
             asks.remove(slot)
             awaits, passed[slot], turns = slot, 0, turns + 1
             for other in asks:
                 passed[other] += 1
             assert max(passed.values()) <= SLOTS
+        accepted = None
+        if ready and dut.repeated_valid_o.value == 1:
+            accepted = int(dut.place_o.value)
+            check_descent(int(dut.repeated_o.value), accepted)
     assert turns > CYCLES // 50
 
 
