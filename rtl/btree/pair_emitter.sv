@@ -161,7 +161,6 @@ module pair_emitter
     state_d = state_q;
     pairs_d = pairs_q;
     bytes_d = bytes_q;
-    finish_ready_o = 1'b0;
     // After a failure the reference is undefined and is not followed.
     emit_ready_o = !is_sized && failed_i && part_valid_o && part_ready_i;
 
@@ -179,7 +178,6 @@ module pair_emitter
     end else if (is_sized && !is_full) begin
       if (outcome_ready_i) state_d = is_get ? Value : Head;
     end else if (is_sized || finish_valid_i) begin
-      finish_ready_o = finish_valid_i && (outcome_ready_i || finishes_none);
       if (outcome_ready_i) {pairs_d, bytes_d} = '0;
     end
   end
@@ -198,6 +196,8 @@ module pair_emitter
 
   // ---- outcomes
 
+  // No pair is offered then, so its sizes do not count.
+  assign finish_ready_o = state_q == Choose && finish_valid_i && (outcome_ready_i || finishes_none);
   assign value_bytes_o = sizes.value;
   assign bytes_o = 32'(sizes.key) + sizes.value;
 

@@ -99,7 +99,6 @@ module scan_control
     Idle,
     Walk,
     FindKey,
-    EmitValue,
     EnterLeaf,
     FindStart,
     StepToFloor,
@@ -109,6 +108,7 @@ module scan_control
     // sends the pairs of the leaf, because pairs of another request may follow
     EndPart,
     GoOn,
+    // emits the value of a get first
     Finish
   } state_e;
 
@@ -116,11 +116,12 @@ module scan_control
   // A scan with a floor start has not yet found the floor.
   logic seeks_floor_q, seeks_floor_d;
   item_result_t found_q, found_d;
-  // A pair is emitted. It is also short, so no other part of the leaf is read for it.
-  logic emits_q, emits_d, emits_short_q, emits_short_d, begins_pair, is_short;
+  // A pair or the value of a get is emitted. The pair is also short, so no other part of the leaf is read for
+  // it. A state of its own would have the end of the emission before all other states.
+  logic emits_q, emits_d, emits_short_q, emits_short_d, begins_value, begins_pair, is_short;
   logic [7:0] status_q, status_d;
   logic more_q, more_d;
-  state_e first_state, first_step, after_entry, next;
+  state_e first_state, first_step, next;
   logic done, fails;
 
   // ---- request
@@ -167,7 +168,6 @@ module scan_control
       Idle: done = granted_i;
       Walk: done = walk_ready_i;
       FindKey, FindStart: done = find_ready_i;
-      EmitValue: done = emit_ready_i;
       EnterLeaf: done = enter_ready_i;
       StepToFloor, Step: done = step_ready_i;
       LeaveLeaf: done = leave_ready_i || !has_sibling;
@@ -179,9 +179,8 @@ module scan_control
   always_comb begin
     unique case (state_q)
       Idle: next = descent_failed_i || none_i ? Finish : first_state;
-      Walk: next = walk_found_i ? after_entry : FindKey;
-      FindKey: next = find_found_i ? EmitValue : Finish;
-      EmitValue: next = Finish;
+      Walk: next = walk_found_i ? Finish : FindKey;
+      FindKey: next = Finish;
       EnterLeaf: next = has_start ? FindStart : first_step;
       FindStart: next = first_step;
       StepToFloor: next = step_found_i || !has_sibling ? Step : GoOn;
@@ -193,11 +192,12 @@ module scan_control
   end
 
   assign first_step = seeks_floor_q ? StepToFloor : Step;
-  assign after_entry = walk_item_i.word.tombstone ? Finish : EmitValue;
-  assign fails = failed_i && state_q != Finish;
+  assign fails = failed_i && (state_q != Finish || emits_q);
   assign state_d = !done ? state_q : fails ? Finish : next;
+  assign begins_value = !fails && ((state_q == FindKey && find_ready_i && find_found_i) ||
+      (state_q == Walk && walk_ready_i && walk_found_i && !walk_item_i.word.tombstone));
   assign begins_pair = state_q == Step && step_ready_i && next == Step && !fails;
-  assign emits_d = (emits_q && !emit_ready_i) || begins_pair;
+  assign emits_d = (emits_q && !emit_ready_i) || begins_pair || begins_value;
   assign emits_short_d = (emits_short_q && !emit_ready_i) || (begins_pair && is_short);
 
   always_comb begin
@@ -214,7 +214,6 @@ module scan_control
       end
       Walk: found_d = walk_item_i;
       FindKey: found_d = find_item_i;
-      EmitValue: status_d = 8'(StatusFound);
       // Not done, which other parts decide in other states.
       StepToFloor: if (step_ready_i && next == Step) seeks_floor_d = 1'b0;
       Step: if (step_ready_i) begin
@@ -223,7 +222,8 @@ module scan_control
       end
       default: ;
     endcase
-    if (done && fails) {status_d, more_d} = {8'(StatusFault), 1'b0};
+    if (begins_value) status_d = 8'(StatusFound);
+    if (fails && (done || state_q == Finish)) {status_d, more_d} = {8'(StatusFault), 1'b0};
   end
 
   always_ff @(posedge clk_i) begin
@@ -259,14 +259,14 @@ module scan_control
   assign step_back_o = state_q == StepToFloor || backward;
   assign step_compares_o = state_q == Step && bound_has_prefix_i;
 
-  assign emit_valid_o = state_q == EmitValue || emits_q;
+  assign emit_valid_o = emits_q;
   assign part_hold_o = emits_short_q;
-  assign forget_o = state_q inside {Idle, Finish};
+  assign forget_o = state_q == Idle || (state_q == Finish && !emits_q);
   assign emit_o = found_q;
-  assign measure_o = emit_valid_o ? found_q : step_item_i;
+  assign measure_o = emits_q ? found_q : step_item_i;
   // Otherwise its value is found first, or it is not that of a step.
   assign measured_o = part_hold_o;
-  assign finish_valid_o = state_q inside {EndPart, Finish};
+  assign finish_valid_o = state_q == EndPart || (state_q == Finish && !emits_q);
   assign finish_continues_o = state_q == EndPart;
   assign finish_status_o = status_q;
   assign finish_more_o = more_q;
@@ -279,13 +279,13 @@ module scan_control
   assign leave_valid_o = state_q == LeaveLeaf && has_sibling;
 
   `ASSERT(OnlyGetsWalk, state_q != Walk || is_get)
-  `ASSERT(OnePairIsEmitted, !emits_q || state_q == Step)
+  `ASSERT(OnePairIsEmitted, !emits_q || state_q == (is_get ? Finish : Step))
   `ASSERT(StepsAfterThePair, !(emits_q && step_valid_o && step_ready_i))
   `ASSERT(GrantEndsWithTheRequest, grant_ends_o == (state_q != Idle && state_d == Idle))
   `COVER(GetSkipsLog, grant_begins_o && state_d == FindKey &&
       header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0)
   `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && !walk_found_i)
-  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && walk_found_i && state_d == Finish)
+  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && walk_found_i && !failed_i && !begins_value)
   `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)
   `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && !has_sibling)
   `COVER(ContinuesLeft, state_q == EndPart && state_d == GoOn && backward)
