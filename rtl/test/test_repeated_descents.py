@@ -46,9 +46,10 @@ async def leaves_return_to_their_slots(dut):
     ports += ("repeated_ready_i", "repeated_leaf_valid_i", "repeated_leaf_i")
     await start(dut, **dict.fromkeys(ports, 0))
     await end_of_reset(dut)
-    # The slots that ask; the one that awaits a leaf; how often each slot that asks was passed over.
-    asks, awaits, passed, turns, read = set(), None, dict.fromkeys(range(SLOTS), 0), 0, None
-    accepted = None
+    # The slots that ask; the one whose descent was accepted in the cycle before; the one that awaits a leaf;
+    # how often each slot that asks was passed over.
+    asks, accepted, awaits, passed = set(), None, None, dict.fromkeys(range(SLOTS), 0)
+    turns, read = 0, None
     for _ in range(CYCLES):
         asks |= {slot for slot in range(SLOTS) if slot != awaits and random.random() < 0.05}
         ready, leaf = int(random.random() < 0.5), int(awaits is not None and random.random() < 0.1)
@@ -67,10 +68,9 @@ async def leaves_return_to_their_slots(dut):
         # The slot hears in the next cycle that its descent was accepted.
         assert repeats == (0 if accepted is None else 1 << accepted)
         if accepted is not None:
-            slot = accepted
-            assert awaits is None and slot in asks
-            asks.remove(slot)
-            awaits, passed[slot], turns = slot, 0, turns + 1
+            assert awaits is None and accepted in asks
+            asks.remove(accepted)
+            awaits, passed[accepted], turns = accepted, 0, turns + 1
             for other in asks:
                 passed[other] += 1
             assert max(passed.values()) <= SLOTS
