@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "Model.h"
+#include "Model___024root.h"
 #include "verilated.h"
 #ifdef HONEYCOMB_TRACE
 #include "verilated_fst_c.h"
@@ -161,6 +162,14 @@ void honeycomb_model_cycle(Simulation* simulation, const Inputs* in, Outputs* ou
 const uint32_t* honeycomb_model_events(const Simulation* simulation, size_t* words) {
   *words = sizeof(Events) / sizeof(uint32_t);
   return simulation->events.data();
+}
+
+// Returns the counters, two words each, and their number of words. The registers of the accelerator return one
+// counter after the other; these are all of one cycle.
+const uint32_t* honeycomb_model_counters(const Simulation* simulation, size_t* words) {
+  const auto& counters = simulation->model.rootp->accelerator_top__DOT__u_accelerator__DOT__counters;
+  *words = sizeof counters / sizeof(uint32_t);
+  return counters.data();
 }
 
 #ifdef HONEYCOMB_TRACE

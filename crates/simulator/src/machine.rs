@@ -16,7 +16,7 @@ mod stream_ports;
 
 use std::collections::BTreeMap;
 
-use honeycomb_layout::control;
+use honeycomb_layout::COUNTER_COUNT;
 
 use crate::event::Event;
 use crate::model::{DRAM_PORTS, Inputs, Model, Outputs};
@@ -219,22 +219,17 @@ impl Machine {
         }
     }
 
-    /// Reads a counter of the accelerator, `COUNTER_*` of the layout. No request may be in flight.
-    pub fn counter(&mut self, index: usize) -> u64 {
-        self.send(Command::CounterIndex { index: index as u64 });
-        self.settle();
-        let [low, high] = [0, 4].map(|half| self.register_half((control::COUNTER_OFFSET + half) as u64));
-        u64::from(high) << 32 | u64::from(low)
-    }
-
-    fn register_half(&mut self, address: u64) -> u32 {
-        self.control.read(address);
-        loop {
-            if let Some(value) = self.control.take_read() {
-                return value;
-            }
-            self.idle_cycle();
-        }
+    /// Returns the counters of the accelerator, `COUNTER_*` of the layout, all of the same cycle.
+    ///
+    /// # Panics
+    /// If the accelerator has another number of counters.
+    pub fn counters(&self) -> [u64; COUNTER_COUNT] {
+        let counters = self.model.counters();
+        assert_eq!(counters.len(), COUNTER_COUNT, "the layout and the accelerator define the same counters");
+        std::array::from_fn(|index| {
+            let [low, high] = counters[index];
+            u64::from(high) << 32 | u64::from(low)
+        })
     }
 
     /// Runs a cycle without host memory: reads of fills that are in flight wait.

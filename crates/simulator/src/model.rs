@@ -109,6 +109,7 @@ unsafe extern "C" {
     fn honeycomb_model_delete(simulation: *mut c_void);
     fn honeycomb_model_cycle(simulation: *mut c_void, inputs: *const Inputs, outputs: *mut Outputs);
     fn honeycomb_model_events(simulation: *const c_void, words: *mut usize) -> *const u32;
+    fn honeycomb_model_counters(simulation: *const c_void, words: *mut usize) -> *const u32;
     #[cfg(feature = "trace")]
     fn honeycomb_model_trace(
         simulation: *mut c_void,
@@ -141,6 +142,18 @@ impl Model {
         // SAFETY: the words belong to the simulation, which is borrowed, and change only in `cycle`.
         let words = unsafe {
             let first = honeycomb_model_events(self.simulation.as_ptr(), &mut words);
+            std::slice::from_raw_parts(first, words)
+        };
+        words.as_chunks().0
+    }
+
+    /// Returns the counters after the last cycle, `COUNTER_*` of the layout: the low and the high half of
+    /// each.
+    pub(crate) fn counters(&self) -> &[[u32; 2]] {
+        let mut words = 0;
+        // SAFETY: the words belong to the simulation, which is borrowed, and change only in `cycle`.
+        let words = unsafe {
+            let first = honeycomb_model_counters(self.simulation.as_ptr(), &mut words);
             std::slice::from_raw_parts(first, words)
         };
         words.as_chunks().0

@@ -70,10 +70,10 @@ pub(crate) struct RunArguments {
     /// Distribution of the pairs that operations choose
     #[arg(long, value_enum, default_value_t = Distribution::Uniform)]
     distribution: Distribution,
-    /// Operations before the measurement starts
+    /// Operations that end before the measurement starts
     #[arg(long, default_value_t = 1_000)]
     warm_up: u64,
-    /// Measured operations
+    /// Operations that end during the measurement
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..))]
     operations: u64,
     /// Operations in flight
@@ -117,7 +117,7 @@ pub(crate) struct RunArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print all events of this operation, counted from 0
+    /// Print all events of this operation, counted from 0 at the start of the measurement
     #[arg(long, value_name = "OPERATION")]
     explain: Option<u64>,
     /// Write the life of that operation as JSON, which `python3 -m honeycomb_plots life FILE` draws

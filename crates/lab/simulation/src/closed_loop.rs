@@ -5,12 +5,13 @@
 //! enters the accelerator only after all earlier updates have taken effect.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::mem;
 use std::ops::Bound;
 
 use honeycomb_accelerator::{Read, Request, Requests};
 use honeycomb_btree::Scan;
 use honeycomb_layout::{STATUS_ABSENT, STATUS_FOUND, completion, completion_outcome};
-use honeycomb_simulator::platform::LINE_BYTES;
+use honeycomb_simulator::platform::{LINE_BYTES, Picoseconds};
 use honeycomb_simulator::{COMMANDS_MAX, Command, Machine, RequestWindow};
 use honeycomb_workload::{Distribution, Operation, Stream, Workload};
 
@@ -25,9 +26,11 @@ pub struct Traffic {
     pub workload: Workload,
     /// The distribution of the pairs that they choose.
     pub distribution: Distribution,
-    /// Operations before the measurement, which fill the cache.
+    /// Operations that end before the measurement, which fill the cache. Reads end before the writes that
+    /// started with them, so the loop is stable only after several times `in_flight` operations.
     pub warm_up: u64,
-    /// Measured operations, at least 1.
+    /// Operations that end during the measurement, at least 1. Operations that end in its last cycle count
+    /// as well.
     pub operations: u64,
     /// Operations in flight: 1 to [`REQUEST_SLOTS`](honeycomb_simulator::REQUEST_SLOTS).
     pub in_flight: usize,
@@ -54,7 +57,7 @@ impl Default for Traffic {
     }
 }
 
-/// Counts of a closed loop.
+/// Counts of the operations that ended.
 #[derive(Debug, Default)]
 pub(crate) struct LoopCounts {
     /// Latency of each operation from its generation to its end, in cycles.
@@ -66,14 +69,16 @@ pub(crate) struct LoopCounts {
 
 /// A closed loop in progress.
 pub(crate) struct ClosedLoop<'r> {
-    pub(crate) tree: &'r mut Tree,
+    tree: &'r mut Tree,
     pub(crate) machine: &'r mut Machine,
-    pub(crate) window: &'r mut RequestWindow,
-    pub(crate) stream: &'r mut Stream,
-    pub(crate) traffic: &'r Traffic,
+    window: &'r mut RequestWindow,
+    stream: &'r mut Stream,
+    traffic: &'r Traffic,
     /// The life of the explained operation.
-    pub(crate) life: Option<&'r mut Life>,
+    life: Option<Life>,
     writers: Writers,
+    /// Number of generated operations, which is the identifier of the next one.
+    generated: u64,
     in_flight: HashMap<u64, InFlight>,
     /// Pairs with an insert that was generated but not executed.
     pending_inserts: HashSet<u64>,
@@ -107,26 +112,67 @@ impl<'r> ClosedLoop<'r> {
         traffic: &'r Traffic,
     ) -> Self {
         let (writers, in_flight, pending_inserts) = (Writers::default(), HashMap::new(), HashSet::new());
-        let (life, counts) = (None, LoopCounts::default());
-        Self { tree, machine, window, stream, traffic, life, writers, in_flight, pending_inserts, counts }
+        let (life, generated, counts) = (None, 0, LoopCounts::default());
+        Self {
+            tree,
+            machine,
+            window,
+            stream,
+            traffic,
+            life,
+            writers,
+            generated,
+            in_flight,
+            pending_inserts,
+            counts,
+        }
     }
 
-    /// Runs operations until all of them have ended.
-    pub(crate) fn run(mut self, operations: u64) -> Result<LoopCounts, Error> {
-        let mut generated = 0;
-        while generated < operations || !self.in_flight.is_empty() {
-            if generated < operations && self.in_flight.len() < self.traffic.in_flight {
-                self.generate(generated)?;
-                generated += 1;
-            }
-            self.write()?;
-            self.cycle()?;
+    /// Runs until this number of operations has ended since the last call, and returns their counts. The loop
+    /// stays full.
+    pub(crate) fn run(&mut self, operations: u64) -> Result<LoopCounts, Error> {
+        while (self.counts.latencies.len() as u64) < operations {
+            self.step(true)?;
         }
-        Ok(self.counts)
+        Ok(mem::take(&mut self.counts))
+    }
+
+    /// Records the life of the operation with this number, counted from the next one to be generated.
+    pub(crate) fn explain(&mut self, number: u64, cycle: Picoseconds) {
+        self.life = Some(Life::new(number, self.generated + number, cycle));
+    }
+
+    /// Ends all operations in flight, and returns the life of the explained one, which is generated if it was
+    /// not yet.
+    pub(crate) fn end(mut self) -> Result<Option<Life>, Error> {
+        loop {
+            let generates = self.life.as_ref().is_some_and(|life| life.identifier >= self.generated);
+            if !generates && self.in_flight.is_empty() {
+                break;
+            }
+            self.step(generates)?;
+        }
+        if let Some(life) = &mut self.life {
+            // The last events may follow the completion.
+            life.extend(self.machine.take_events());
+            self.machine.record_events(false);
+        }
+        Ok(self.life)
+    }
+
+    /// Runs a cycle. Generates an operation before it if the loop has room.
+    fn step(&mut self, generates: bool) -> Result<(), Error> {
+        if generates && self.in_flight.len() < self.traffic.in_flight {
+            self.generate()?;
+        }
+        self.write()?;
+        self.cycle()
     }
 
     /// Generates an operation and starts it.
-    fn generate(&mut self, number: u64) -> Result<(), Error> {
+    fn generate(&mut self) -> Result<(), Error> {
+        let number = self.generated;
+        self.generated += 1;
         let operation = self.stream.draw();
         let start = self.machine.cycles();
         let (read, write) = match operation {
@@ -146,17 +192,13 @@ impl<'r> ClosedLoop<'r> {
         self.in_flight.insert(number, InFlight { start, then, may_miss });
         match (read, write) {
             (Some((index, limit)), _) => self.submit(number, index, limit),
-            (None, Some(_)) if self.is_explained(number) => Err(Error::IsWrite { number }),
             (None, Some(write)) => {
                 self.writers.waiting.push_back((number, write));
-                Ok(())
+                let explained = self.life.as_ref().filter(|life| life.identifier == number);
+                explained.map_or(Ok(()), |life| Err(Error::IsWrite { number: life.number }))
             }
             (None, None) => Ok(()),
         }
-    }
-
-    fn is_explained(&self, number: u64) -> bool {
-        self.life.as_ref().is_some_and(|life| life.identifier == number)
     }
 
     /// Submits a read: a scan of up to `limit` pairs, or a get.
@@ -193,7 +235,7 @@ impl<'r> ClosedLoop<'r> {
             self.send_commands();
             self.pending_inserts.remove(&write.index);
             self.counts.writes += 1;
-            self.end(number, now);
+            self.complete_operation(number, now);
         }
         // As in a device, writers wait while too many commands are queued.
         let may_start = self.machine.commands_waiting() <= COMMANDS_MAX;
@@ -241,14 +283,14 @@ impl<'r> ClosedLoop<'r> {
         if completion_outcome::continued(outcome) == 0 {
             match operation.then.take() {
                 Some(write) => self.writers.waiting.push_back((identifier, write)),
-                None => self.end(identifier, now),
+                None => self.complete_operation(identifier, now),
             }
             self.publish_window();
         }
         Ok(())
     }
 
-    fn end(&mut self, number: u64, now: u64) {
+    fn complete_operation(&mut self, number: u64, now: u64) {
         let operation = self.in_flight.remove(&number);
         self.counts.latencies.extend(operation.map(|operation| now - operation.start));
     }

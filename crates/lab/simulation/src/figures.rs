@@ -289,8 +289,8 @@ impl Scale {
     fn traffic(self) -> Traffic {
         let traffic = Traffic::default();
         match self {
-            Self::Full => Traffic { warm_up: 300, operations: 1_500, ..traffic },
-            Self::Smoke => Traffic { warm_up: 5, operations: 20, ..traffic },
+            Self::Full => Traffic { warm_up: 600, operations: 1_500, ..traffic },
+            Self::Smoke => Traffic { warm_up: 5, operations: 20, in_flight: 16, ..traffic },
         }
     }
 

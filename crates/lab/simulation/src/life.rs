@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 /// All events of a request.
 #[derive(Debug, Clone)]
 pub struct Life {
-    /// Identifier of the request: its number in the workload.
+    /// The number of its operation in the measurement.
+    pub number: u64,
+    /// The identifier of the request.
     pub identifier: u64,
     /// Cycle in which it was submitted.
     pub submitted: u64,
@@ -56,9 +58,9 @@ pub(crate) const BY_LID: u32 = 1 << 31;
 
 impl Life {
     /// Returns the life of a request that has no events yet.
-    pub(crate) fn new(identifier: u64, cycle: Picoseconds) -> Self {
+    pub(crate) fn new(number: u64, identifier: u64, cycle: Picoseconds) -> Self {
         let (events, begun) = (Vec::new(), HashMap::new());
-        Self { identifier, submitted: 0, events, cycle, begun, slot: None, is_over: false }
+        Self { number, identifier, submitted: 0, events, cycle, begun, slot: None, is_over: false }
     }
 
     /// Adds those events that belong to the request. A request receives its slot before its identifier is
@@ -108,7 +110,7 @@ impl Life {
         });
         let comparisons = self.events.iter().filter(|event| event.kind == layout::EVENT_COMPARED);
         json!({
-            "request": self.identifier,
+            "request": self.number,
             "stages": STAGES.map(|(name, ..)| name),
             "spans": spans.collect::<Vec<_>>(),
             "comparisons": comparisons.map(|event| time(event.cycle)).collect::<Vec<_>>(),
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_life_contains_the_events_of_one_request() {
-        let mut life = Life::new(40, 5000);
+        let mut life = Life::new(0, 40, 5000);
         life.submitted = 2;
         life.extend([
             event(3, layout::EVENT_BEGUN, 1, 1),

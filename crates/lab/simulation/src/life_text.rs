@@ -9,7 +9,7 @@ use crate::life::{BY_LID, Life, STAGES, Span};
 
 impl fmt::Display for Life {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(formatter, "request {}", self.identifier)?;
+        writeln!(formatter, "request {}", self.number)?;
         writeln!(formatter, "{:>8} {:>8} {:>7}", "cycle", "ns", "later")?;
         writeln!(formatter, "{:8} {:8} {:7}  submitted", 0, 0, 0)?;
         let (spans, mut previous) = (self.spans(), self.submitted);

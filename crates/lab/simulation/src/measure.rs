@@ -22,9 +22,10 @@ use crate::tree::Tree;
 /// The measurements of a run.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// Cycles from the start of the first operation to the end of the last.
+    /// Length of the measurement in cycles: from the end of an operation to the end of another one.
     pub cycles: u64,
-    /// Latency of each operation from its generation to its end, in cycles, in ascending order.
+    /// Latency of each operation that ended during it, from its generation to its end, in cycles, in
+    /// ascending order.
     pub latencies: Vec<u64>,
     /// Number of writes, including those that follow a read.
     pub writes: u64,
@@ -113,7 +114,8 @@ impl Simulation {
         self.machine.settle();
     }
 
-    /// Runs a workload. Earlier runs have changed the tree and filled the cache.
+    /// Runs a workload, and measures it while the closed loop is full: operations start before the
+    /// measurement and end after it. Earlier runs have changed the tree and filled the cache.
     ///
     /// # Errors
     /// Fails if an operation fails, or if the recording is impossible.
@@ -127,26 +129,21 @@ impl Simulation {
         let Self { tree, machine, window, cycle, pairs, next_pair } = self;
         let stream = Stream::new(traffic.workload, traffic.distribution, *pairs, traffic.seed);
         let mut stream = stream.inserting(*next_pair, 1);
-        ClosedLoop::new(tree, machine, window, &mut stream, traffic).run(traffic.warm_up)?;
-        let before = Counts::of(machine);
-        let start = Instant::now();
-        let mut life = recording.explained.map(|number| Life::new(number, *cycle));
         let mut run = ClosedLoop::new(tree, machine, window, &mut stream, traffic);
-        run.life = life.as_mut();
-        let loop_counts = run.run(traffic.operations)?;
-        let seconds = start.elapsed().as_secs_f64();
-        *next_pair = stream.next_index();
-        let counts = Counts::of(machine).since(&before);
-        if let Some(life) = &mut life {
-            // The last events may follow the completion.
-            life.extend(machine.take_events());
-            machine.record_events(false);
+        run.run(traffic.warm_up)?;
+        if let Some(number) = recording.explained {
+            run.explain(number, *cycle);
         }
+        let (before, start) = (Counts::of(run.machine), Instant::now());
+        let loop_counts = run.run(traffic.operations)?;
+        let (counts, seconds) = (Counts::of(run.machine).since(&before), start.elapsed().as_secs_f64());
+        let life = run.end()?;
+        *next_pair = stream.next_index();
         Ok(Measured { life, seconds, ..counts.measured(loop_counts) })
     }
 }
 
-/// All counts up to a cycle. No operation may be in flight.
+/// All counts up to a cycle.
 struct Counts {
     /// Counters of the accelerator.
     own: [u64; COUNTER_COUNT],
@@ -157,10 +154,10 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(machine: &mut Machine) -> Self {
+    fn of(machine: &Machine) -> Self {
         let (cycles, updates) = (machine.cycles(), machine.update_counts());
         let (link, on_board) = (machine.link_counts(), machine.on_board_counts());
-        Self { own: std::array::from_fn(|index| machine.counter(index)), cycles, updates, link, on_board }
+        Self { own: machine.counters(), cycles, updates, link, on_board }
     }
 
     fn since(&self, earlier: &Self) -> Self {

@@ -47,11 +47,6 @@ pub enum Command {
         /// Columns of leaves in on-board memory.
         leaf_columns: bool,
     },
-    /// Selects a counter.
-    CounterIndex {
-        /// `COUNTER_*` of the layout.
-        index: u64,
-    },
 }
 
 /// A write of one half of a register.
@@ -59,14 +54,6 @@ pub enum Command {
 struct RegisterWrite {
     address: u64,
     value: u32,
-}
-
-/// A read of one half of a register.
-#[derive(Debug, Clone, Copy)]
-struct RegisterRead {
-    address: u64,
-    is_accepted: bool,
-    value: Option<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +68,6 @@ pub(crate) struct ControlPort {
     /// Whether the address and the data of the first write were accepted.
     address_accepted: bool,
     data_accepted: bool,
-    read: Option<RegisterRead>,
 }
 
 impl Command {
@@ -102,7 +88,6 @@ impl Command {
                 let word = control_switches::with_leaf_columns(word, u64::from(leaf_columns));
                 &[(control::SWITCHES_OFFSET, word)]
             }
-            Self::CounterIndex { index } => &[(control::COUNTER_INDEX_OFFSET, index)],
             Self::Map { lid, address } => {
                 &[(control::MAPPED_LID_OFFSET, lid), (control::MAPPED_ADDRESS_OFFSET, address)]
             }
@@ -162,18 +147,6 @@ impl ControlPort {
         self.writes.is_empty()
     }
 
-    /// Starts a read of one half of a register.
-    pub(crate) fn read(&mut self, address: u64) {
-        self.read = Some(RegisterRead { address, is_accepted: false, value: None });
-    }
-
-    /// Returns the value that was read, once it has arrived.
-    pub(crate) fn take_read(&mut self) -> Option<u32> {
-        let value = self.read?.value?;
-        self.read = None;
-        Some(value)
-    }
-
     pub(crate) fn drive(&self, inputs: &mut Inputs) {
         let write = self.writes.front();
         inputs.control_awvalid = u64::from(write.is_some() && !self.address_accepted);
@@ -183,9 +156,6 @@ impl ControlPort {
             inputs.control_wdata = u64::from(write.value);
         }
         inputs.control_bready = 1;
-        inputs.control_arvalid = u64::from(self.read.is_some_and(|read| !read.is_accepted));
-        inputs.control_araddr = self.read.map_or(0, |read| read.address);
-        inputs.control_rready = 1;
     }
 
     /// # Panics
@@ -199,13 +169,6 @@ impl ControlPort {
             self.writes.pop_front();
             self.applied += u64::from(self.writes.is_empty());
             self.start_next();
-        }
-        if let Some(read) = &mut self.read {
-            read.is_accepted |= inputs.control_arvalid & outputs.control_arready != 0;
-            if outputs.control_rvalid != 0 {
-                assert_eq!(outputs.control_rresp, 0, "the accelerator rejected {read:?}");
-                read.value = Some(outputs.control_rdata as u32);
-            }
         }
     }
 }

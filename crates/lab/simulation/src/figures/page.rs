@@ -76,8 +76,8 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     time is a parameter and not a measurement. Updates of writers reach the accelerator through its \
     registers, except for the nodes that exist at the start, whose words the simulator writes into the page \
     table. \
-    Times are simulated and the same on every machine. A run of 1,500 operations includes its start and \
-    its end, which costs up to a tenth of throughput; the figure of limits has 6,000, with 256 in flight.\n";
+    Times are simulated and the same on every machine. A measurement counts 1,500 operations that end while \
+    the loop is full, after 600 others; in the figure of limits 6,000 with 256 in flight, after 1,200.\n";
 
 /// Writes the page of all measurements in a folder.
 pub(super) fn write(folder: &Path) -> Result<(), Failure> {

@@ -53,11 +53,16 @@ impl Scale {
         Point { series, x, simulator: Simulator::default(), dataset: self.dataset(dataset), traffic }
     }
 
-    /// Returns traffic that uses all request slots. It has more operations than other traffic, so the start
-    /// and the end of a measurement, when slots are idle, hardly count.
+    /// Returns traffic that uses all request slots. It has more operations than other traffic, so that a
+    /// measurement is many times as long as an operation.
     fn saturating(self, traffic: Traffic) -> Traffic {
-        let factor = if self == Self::Full { 4 } else { 1 };
-        Traffic { operations: factor * traffic.operations, in_flight: REQUEST_SLOTS, ..traffic }
+        match self {
+            Self::Full => {
+                let (warm_up, operations) = (2 * traffic.warm_up, 4 * traffic.operations);
+                Traffic { warm_up, operations, in_flight: REQUEST_SLOTS, ..traffic }
+            }
+            Self::Smoke => traffic,
+        }
     }
 }
 
@@ -94,9 +99,10 @@ pub(super) fn loads(scale: Scale) -> Vec<Point> {
     let both = all.into_iter().flat_map(|one| [1, 8, 32, 64, 96, 128].map(|load| (one, load)));
     both.map(|(workload, in_flight)| {
         let point = scale.point(workload, in_flight, PAPER_NODES, workload);
-        // A run with few operations in flight takes long.
-        let operations = point.traffic.operations.min(150 * in_flight as u64);
-        Point { traffic: Traffic { in_flight, operations, ..point.traffic }, ..point }
+        // Few operations in flight take long.
+        let [warm_up, operations] =
+            [point.traffic.warm_up, point.traffic.operations].map(|count| count.min(150 * in_flight as u64));
+        Point { traffic: Traffic { in_flight, warm_up, operations, ..point.traffic }, ..point }
     })
     .collect()
 }
