@@ -295,6 +295,9 @@ STATUS_VALUE_LENGTH = 17
 # Completion: there is no memory for the new value; nothing has changed.
 STATUS_OUT_OF_MEMORY = 18
 
+# Offset of the registers of a shell in its base address register.
+SHELL_REGISTERS = 4096
+
 # Counter: cycles in which key search units search a node.
 COUNTER_SEARCH_BUSY = 0
 
@@ -1200,6 +1203,57 @@ class Control(_Record):
     switches: int = 0
     # Read only: word control_status: errors since reset, and whether requests are in flight.
     status: int = 0
+
+
+@dataclass(frozen=True)
+class Shell(_Record):
+    """Registers of a shell on PCIe, behind those of the accelerator.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | window_address                                                                        |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 8
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "window_address": Field(0, 64, None, 0xffffffffffffffff),
+    }
+
+    # Bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none.
+    window_address: int = 0
+
+
+@dataclass(frozen=True)
+class WindowCopy(_Record):
+    """Copy of the window in host memory, written when the window has changed; never ahead of the
+    registers.
+
+    +---------------------------------------------------------------------------------------+
+    | 0..8                                                                                  |
+    | oldest                                                                                |
+    +---------------------------------------------------------------------------------------+
+    | 8..16                                                                                 |
+    | newest                                                                                |
+    +---------------------------------------------------------------------------------------+
+    | 16..64                                                                                |
+    | padding[48]                                                                           |
+    +---------------------------------------------------------------------------------------+
+    """
+
+    SIZE: ClassVar[int] = 64
+    FIELDS: ClassVar[dict[str, Field]] = {
+        "oldest": Field(0, 64, None, 0xffffffffffffffff),
+        "newest": Field(64, 64, None, 0xffffffffffffffff),
+        "padding": Field(128, 8, 48, 0x0),
+    }
+
+    # Window_oldest.
+    oldest: int = 0
+    # Window_newest.
+    newest: int = 0
+    # Zero.
+    padding: tuple[int, ...] = (0,) * 48
 
 
 @dataclass(frozen=True)

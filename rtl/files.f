@@ -6,6 +6,7 @@
 -y memory
 -y btree
 -y top
+-y shell
 layout_pkg.sv
 common/accelerator_pkg.sv
 common/axi_pkg.sv
@@ -13,3 +14,4 @@ memory/memory_pkg.sv
 btree/search_pkg.sv
 btree/scan_pkg.sv
 top/request_pkg.sv
+shell/pcie_pkg.sv

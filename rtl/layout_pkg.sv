@@ -225,6 +225,9 @@ package layout_pkg;
   // completion: there is no memory for the new value; nothing has changed
   localparam int unsigned StatusOutOfMemory = 18;
 
+  // offset of the registers of a shell in its base address register
+  localparam int unsigned ShellRegisters = 4096;
+
   // counter: cycles in which key search units search a node
   localparam int unsigned CounterSearchBusy = 0;
 
@@ -1137,6 +1140,52 @@ package layout_pkg;
     // size of every node of the store
     logic [15:0] node_bytes;
   } control_t;
+
+  // shell: registers of a shell on PCIe, behind those of the accelerator
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | window_address                                                                        |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned ShellSize = 8;
+  localparam int unsigned ShellWindowAddressOffset = 0;
+  localparam int unsigned ShellWindowAddressBytes = 8;
+
+  typedef struct packed {
+    // bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none
+    logic [63:0] window_address;
+  } shell_t;
+
+  // window_copy: copy of the window in host memory, written when the window has changed; never ahead
+  // of the registers
+  //
+  // +---------------------------------------------------------------------------------------+
+  // | 0..8                                                                                  |
+  // | oldest                                                                                |
+  // +---------------------------------------------------------------------------------------+
+  // | 8..16                                                                                 |
+  // | newest                                                                                |
+  // +---------------------------------------------------------------------------------------+
+  // | 16..64                                                                                |
+  // | padding[48]                                                                           |
+  // +---------------------------------------------------------------------------------------+
+  localparam int unsigned WindowCopySize = 64;
+  localparam int unsigned WindowCopyOldestOffset = 0;
+  localparam int unsigned WindowCopyOldestBytes = 8;
+  localparam int unsigned WindowCopyNewestOffset = 8;
+  localparam int unsigned WindowCopyNewestBytes = 8;
+  localparam int unsigned WindowCopyPaddingOffset = 16;
+  localparam int unsigned WindowCopyPaddingBytes = 1;
+  localparam int unsigned WindowCopyPaddingCount = 48;
+
+  typedef struct packed {
+    // zero
+    logic [47:0][7:0] padding;
+    // window_newest
+    logic [63:0] newest;
+    // window_oldest
+    logic [63:0] oldest;
+  } window_copy_t;
 
   // ocsm_header: the header of a datagram of messages, all of one type and one size
   //

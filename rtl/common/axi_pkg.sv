@@ -19,6 +19,7 @@ package axi_pkg;
   localparam logic [2:0] AxiSizeLine = 3'(LineIndexBits);
   localparam logic [1:0] AxiBurstIncr = 2'b01;
   localparam logic [1:0] AxiRespOkay = 2'b00;
+  localparam logic [1:0] AxiRespSlaveError = 2'b10;
 
   // The attributes of every transaction. No transaction is exclusive.
   localparam logic AxiLockNormal = 1'b0;

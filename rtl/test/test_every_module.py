@@ -29,6 +29,10 @@ PARTS = {
     "top_nodes": ["ram_two_ports", "top_entries", "top_filler", "top_lines"],
     "node_cache": ["cache_decision", "cache_sets", "cache_updates", "node_flights"],
     "accelerator_top": ["accelerator", "accelerator_core", "request_manager"],
+    "pcie_adapter": [
+        "pcie_read_answers", "pcie_read_requests", "pcie_reads", "pcie_registers", "pcie_writes",
+    ],
+    "pcie_top": ["pcie_shell", "shell_registers", "window_writer"],
 }
 # Modules that report events exist only in simulations. Their test checks the events of a request.
 EVENTS = ["memory_events", "place_events", "read_events", "scan_events", "slot_events"]

@@ -229,6 +229,9 @@ pub const STATUS_VALUE_LENGTH: usize = 17;
 /// Completion: there is no memory for the new value; nothing has changed.
 pub const STATUS_OUT_OF_MEMORY: usize = 18;
 
+/// Offset of the registers of a shell in its base address register.
+pub const SHELL_REGISTERS: usize = 4096;
+
 /// Counter: cycles in which key search units search a node.
 pub const COUNTER_SEARCH_BUSY: usize = 0;
 
@@ -1370,6 +1373,75 @@ pub mod control {
         let end = end + SWITCHES_BYTES;
         assert!(STATUS_OFFSET == end);
         let end = end + STATUS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// Registers of a shell on PCIe, behind those of the accelerator.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | window_address                                                                        |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod shell {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 8;
+    /// Bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none.
+    pub const WINDOW_ADDRESS_OFFSET: usize = 0;
+    /// Bytes of `window_address`.
+    pub const WINDOW_ADDRESS_BYTES: usize = 8;
+
+    const _: () = {
+        let end = 0;
+        assert!(WINDOW_ADDRESS_OFFSET == end);
+        let end = end + WINDOW_ADDRESS_BYTES;
+        assert!(SIZE == end);
+    };
+}
+
+/// Copy of the window in host memory, written when the window has changed; never ahead of the
+/// registers.
+///
+/// ```text
+/// +---------------------------------------------------------------------------------------+
+/// | 0..8                                                                                  |
+/// | oldest                                                                                |
+/// +---------------------------------------------------------------------------------------+
+/// | 8..16                                                                                 |
+/// | newest                                                                                |
+/// +---------------------------------------------------------------------------------------+
+/// | 16..64                                                                                |
+/// | padding[48]                                                                           |
+/// +---------------------------------------------------------------------------------------+
+/// ```
+pub mod window_copy {
+    /// Bytes of the whole.
+    pub const SIZE: usize = 64;
+    /// Window_oldest.
+    pub const OLDEST_OFFSET: usize = 0;
+    /// Bytes of `oldest`.
+    pub const OLDEST_BYTES: usize = 8;
+    /// Window_newest.
+    pub const NEWEST_OFFSET: usize = 8;
+    /// Bytes of `newest`.
+    pub const NEWEST_BYTES: usize = 8;
+    /// Zero.
+    pub const PADDING_OFFSET: usize = 16;
+    /// Bytes of one of `padding`.
+    pub const PADDING_BYTES: usize = 1;
+    /// How many `padding` there are.
+    pub const PADDING_COUNT: usize = 48;
+
+    const _: () = {
+        let end = 0;
+        assert!(OLDEST_OFFSET == end);
+        let end = end + OLDEST_BYTES;
+        assert!(NEWEST_OFFSET == end);
+        let end = end + NEWEST_BYTES;
+        assert!(PADDING_OFFSET == end);
+        let end = end + PADDING_BYTES * PADDING_COUNT;
         assert!(SIZE == end);
     };
 }

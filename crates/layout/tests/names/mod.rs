@@ -69,6 +69,7 @@ names! {
         status_not_elements: STATUS_NOT_ELEMENTS,
         status_value_length: STATUS_VALUE_LENGTH,
         status_out_of_memory: STATUS_OUT_OF_MEMORY,
+        shell_registers: SHELL_REGISTERS,
         counter_search_busy: COUNTER_SEARCH_BUSY,
         counter_nodes: COUNTER_NODES,
         counter_version_steps: COUNTER_VERSION_STEPS,
@@ -284,6 +285,14 @@ names! {
             counter: COUNTER_OFFSET, COUNTER_BYTES, 1,
             switches: SWITCHES_OFFSET, SWITCHES_BYTES, 1,
             status: STATUS_OFFSET, STATUS_BYTES, 1,
+        }
+        shell {
+            window_address: WINDOW_ADDRESS_OFFSET, WINDOW_ADDRESS_BYTES, 1,
+        }
+        window_copy {
+            oldest: OLDEST_OFFSET, OLDEST_BYTES, 1,
+            newest: NEWEST_OFFSET, NEWEST_BYTES, 1,
+            padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
         }
         ocsm_header {
             message_count: MESSAGE_COUNT_OFFSET, MESSAGE_COUNT_BYTES, 1,

@@ -1,0 +1,253 @@
+// The accelerator on a device with PCIe: the host writes its registers and those of the shell through a base
+// address register of 8 KiB, and the accelerator reads the memory of the host. Requests and completions
+// remain streams, for a network or a queue of the board. The names of the pins are those of accelerator_top
+// and pcie_adapter.
+
+`default_nettype none
+
+module pcie_top
+  import accelerator_pkg::*;
+  import pcie_pkg::*;
+#(
+  // maximum number of requests in flight: a power of two up to 256
+  parameter int unsigned SlotCount = 256,
+  // key search units, and descents of each at a time
+  parameter int unsigned SearchUnits = 4,
+  parameter int unsigned SearchDescents = 2,
+  // range scan units, and requests of each at a time
+  parameter int unsigned ScanUnits = 2,
+  parameter int unsigned ScanSlots = 4,
+  // LIDs that can be mapped: a multiple of 512; page-table words of interior nodes on chip: a power of two
+  parameter int unsigned LidCount = 65536,
+  parameter int unsigned KeptLids = 1024,
+  // bytes of each channel of on-board memory, as a power of two
+  parameter int unsigned DramAddressBits = 34,
+  // A read of host memory times out after 2**HostTimeoutBits to twice as many cycles.
+  parameter int unsigned HostTimeoutBits = 22,
+  // tags of reads of host memory, and most lines in flight: see pcie_reads
+  parameter int unsigned Tags = 256,
+  parameter int unsigned HostLines = 256,
+  localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
+  // tags: see memory_pkg; on-board memory needs one bit more
+  localparam int unsigned HostIdBits = memory_pkg::reader_bits(ScanUnits, Places) + 1,
+  localparam int unsigned DramIdBits = HostIdBits + 1
+) (
+  input logic clk_i,
+  input logic rst_i,
+
+  // the limits that the host has set
+  input logic [2:0] cfg_max_read_req,
+  input logic [1:0] cfg_max_payload,
+
+  // requests: AXI-Stream, one or more in a packet
+  input  logic                 s_axis_tvalid,
+  output logic                 s_axis_tready,
+  input  line_t                s_axis_tdata,
+  input  logic [LineBytes-1:0] s_axis_tkeep,
+  input  logic                 s_axis_tlast,
+
+  // completions: AXI-Stream, one in a packet
+  output logic                 m_axis_tvalid,
+  input  logic                 m_axis_tready,
+  output line_t                m_axis_tdata,
+  output logic [LineBytes-1:0] m_axis_tkeep,
+  output logic                 m_axis_tlast,
+
+  // on-board memory, channel 0: AXI4
+  output logic                       m_axi_dram0_arvalid,
+  input  logic                       m_axi_dram0_arready,
+  output logic [DramIdBits-1:0]      m_axi_dram0_arid,
+  output logic [DramAddressBits-1:0] m_axi_dram0_araddr,
+  output logic [7:0]                 m_axi_dram0_arlen,
+  output logic [2:0]                 m_axi_dram0_arsize,
+  output logic [1:0]                 m_axi_dram0_arburst,
+  output logic                       m_axi_dram0_arlock,
+  output logic [3:0]                 m_axi_dram0_arcache,
+  output logic [2:0]                 m_axi_dram0_arprot,
+  output logic [3:0]                 m_axi_dram0_arqos,
+  output logic [3:0]                 m_axi_dram0_arregion,
+  input  logic                       m_axi_dram0_rvalid,
+  output logic                       m_axi_dram0_rready,
+  input  logic [DramIdBits-1:0]      m_axi_dram0_rid,
+  input  line_t                      m_axi_dram0_rdata,
+  input  logic [1:0]                 m_axi_dram0_rresp,
+  input  logic                       m_axi_dram0_rlast,
+  output logic                       m_axi_dram0_awvalid,
+  input  logic                       m_axi_dram0_awready,
+  output logic [DramIdBits-1:0]      m_axi_dram0_awid,
+  output logic [DramAddressBits-1:0] m_axi_dram0_awaddr,
+  output logic [7:0]                 m_axi_dram0_awlen,
+  output logic [2:0]                 m_axi_dram0_awsize,
+  output logic [1:0]                 m_axi_dram0_awburst,
+  output logic                       m_axi_dram0_awlock,
+  output logic [3:0]                 m_axi_dram0_awcache,
+  output logic [2:0]                 m_axi_dram0_awprot,
+  output logic [3:0]                 m_axi_dram0_awqos,
+  output logic [3:0]                 m_axi_dram0_awregion,
+  output logic                       m_axi_dram0_wvalid,
+  input  logic                       m_axi_dram0_wready,
+  output line_t                      m_axi_dram0_wdata,
+  output logic [LineBytes-1:0]       m_axi_dram0_wstrb,
+  output logic                       m_axi_dram0_wlast,
+  input  logic                       m_axi_dram0_bvalid,
+  output logic                       m_axi_dram0_bready,
+  input  logic [DramIdBits-1:0]      m_axi_dram0_bid,
+  input  logic [1:0]                 m_axi_dram0_bresp,
+
+  // on-board memory, channel 1: AXI4
+  output logic                       m_axi_dram1_arvalid,
+  input  logic                       m_axi_dram1_arready,
+  output logic [DramIdBits-1:0]      m_axi_dram1_arid,
+  output logic [DramAddressBits-1:0] m_axi_dram1_araddr,
+  output logic [7:0]                 m_axi_dram1_arlen,
+  output logic [2:0]                 m_axi_dram1_arsize,
+  output logic [1:0]                 m_axi_dram1_arburst,
+  output logic                       m_axi_dram1_arlock,
+  output logic [3:0]                 m_axi_dram1_arcache,
+  output logic [2:0]                 m_axi_dram1_arprot,
+  output logic [3:0]                 m_axi_dram1_arqos,
+  output logic [3:0]                 m_axi_dram1_arregion,
+  input  logic                       m_axi_dram1_rvalid,
+  output logic                       m_axi_dram1_rready,
+  input  logic [DramIdBits-1:0]      m_axi_dram1_rid,
+  input  line_t                      m_axi_dram1_rdata,
+  input  logic [1:0]                 m_axi_dram1_rresp,
+  input  logic                       m_axi_dram1_rlast,
+  output logic                       m_axi_dram1_awvalid,
+  input  logic                       m_axi_dram1_awready,
+  output logic [DramIdBits-1:0]      m_axi_dram1_awid,
+  output logic [DramAddressBits-1:0] m_axi_dram1_awaddr,
+  output logic [7:0]                 m_axi_dram1_awlen,
+  output logic [2:0]                 m_axi_dram1_awsize,
+  output logic [1:0]                 m_axi_dram1_awburst,
+  output logic                       m_axi_dram1_awlock,
+  output logic [3:0]                 m_axi_dram1_awcache,
+  output logic [2:0]                 m_axi_dram1_awprot,
+  output logic [3:0]                 m_axi_dram1_awqos,
+  output logic [3:0]                 m_axi_dram1_awregion,
+  output logic                       m_axi_dram1_wvalid,
+  input  logic                       m_axi_dram1_wready,
+  output line_t                      m_axi_dram1_wdata,
+  output logic [LineBytes-1:0]       m_axi_dram1_wstrb,
+  output logic                       m_axi_dram1_wlast,
+  input  logic                       m_axi_dram1_bvalid,
+  output logic                       m_axi_dram1_bready,
+  input  logic [DramIdBits-1:0]      m_axi_dram1_bid,
+  input  logic [1:0]                 m_axi_dram1_bresp,
+
+  // the integrated block
+  output logic                  m_axis_rq_tvalid,
+  input  logic                  m_axis_rq_tready,
+  output line_t                 m_axis_rq_tdata,
+  output logic [LineDwords-1:0] m_axis_rq_tkeep,
+  output logic                  m_axis_rq_tlast,
+  output logic [136:0]          m_axis_rq_tuser,
+  input  logic                  s_axis_rc_tvalid,
+  output logic                  s_axis_rc_tready,
+  input  line_t                 s_axis_rc_tdata,
+  input  logic [LineDwords-1:0] s_axis_rc_tkeep,
+  input  logic                  s_axis_rc_tlast,
+  input  logic [160:0]          s_axis_rc_tuser,
+  input  logic                  s_axis_cq_tvalid,
+  output logic                  s_axis_cq_tready,
+  input  line_t                 s_axis_cq_tdata,
+  input  logic [LineDwords-1:0] s_axis_cq_tkeep,
+  input  logic                  s_axis_cq_tlast,
+  input  logic [182:0]          s_axis_cq_tuser,
+  // verilator lint_on UNUSEDSIGNAL
+  output logic                  m_axis_cc_tvalid,
+  input  logic                  m_axis_cc_tready,
+  output line_t                 m_axis_cc_tdata,
+  output logic [LineDwords-1:0] m_axis_cc_tkeep,
+  output logic                  m_axis_cc_tlast,
+  output logic [80:0]           m_axis_cc_tuser
+);
+
+  // the registers of the accelerator
+  localparam int unsigned RegisterBits = $clog2(layout_pkg::ShellRegisters);
+  logic s_axil_awvalid, s_axil_awready, s_axil_wvalid, s_axil_wready, s_axil_bvalid, s_axil_bready;
+  logic s_axil_arvalid, s_axil_arready, s_axil_rvalid, s_axil_rready;
+  logic [RegisterBits-1:0] s_axil_awaddr, s_axil_araddr;
+  logic [2:0] s_axil_awprot, s_axil_arprot;
+  logic [31:0] s_axil_wdata, s_axil_rdata;
+  logic [3:0] s_axil_wstrb;
+  logic [1:0] s_axil_bresp, s_axil_rresp;
+
+  // host memory
+  logic m_axi_host_arvalid, m_axi_host_arready, m_axi_host_rvalid, m_axi_host_rready, m_axi_host_rlast;
+  logic [HostIdBits-1:0] m_axi_host_arid, m_axi_host_rid;
+  logic [63:0] m_axi_host_araddr;
+  logic [7:0] m_axi_host_arlen;
+  logic [2:0] m_axi_host_arsize, m_axi_host_arprot;
+  logic [1:0] m_axi_host_arburst, m_axi_host_rresp;
+  logic m_axi_host_arlock;
+  logic [3:0] m_axi_host_arcache, m_axi_host_arqos, m_axi_host_arregion;
+  line_t m_axi_host_rdata;
+
+  logic [63:0] window_oldest_o, window_newest_o;
+
+  accelerator_top #(
+    .SlotCount(SlotCount),
+    .SearchUnits(SearchUnits),
+    .SearchDescents(SearchDescents),
+    .ScanUnits(ScanUnits),
+    .ScanSlots(ScanSlots),
+    .LidCount(LidCount),
+    .KeptLids(KeptLids),
+    .DramAddressBits(DramAddressBits),
+    .HostTimeoutBits(HostTimeoutBits)
+  ) u_accelerator (
+    .events_o(),
+    .*
+  );
+
+  pcie_shell #(
+    .Tags(Tags),
+    .HostLines(HostLines),
+    .IdBits(HostIdBits)
+  ) u_shell (
+    .m_axil_awvalid(s_axil_awvalid),
+    .m_axil_awready(s_axil_awready),
+    .m_axil_awaddr(s_axil_awaddr),
+    .m_axil_awprot(s_axil_awprot),
+    .m_axil_wvalid(s_axil_wvalid),
+    .m_axil_wready(s_axil_wready),
+    .m_axil_wdata(s_axil_wdata),
+    .m_axil_wstrb(s_axil_wstrb),
+    .m_axil_bvalid(s_axil_bvalid),
+    .m_axil_bready(s_axil_bready),
+    .m_axil_bresp(s_axil_bresp),
+    .m_axil_arvalid(s_axil_arvalid),
+    .m_axil_arready(s_axil_arready),
+    .m_axil_araddr(s_axil_araddr),
+    .m_axil_arprot(s_axil_arprot),
+    .m_axil_rvalid(s_axil_rvalid),
+    .m_axil_rready(s_axil_rready),
+    .m_axil_rdata(s_axil_rdata),
+    .m_axil_rresp(s_axil_rresp),
+    .s_axi_arvalid(m_axi_host_arvalid),
+    .s_axi_arready(m_axi_host_arready),
+    .s_axi_arid(m_axi_host_arid),
+    .s_axi_araddr(m_axi_host_araddr),
+    .s_axi_arlen(m_axi_host_arlen),
+    .s_axi_arsize(m_axi_host_arsize),
+    .s_axi_arburst(m_axi_host_arburst),
+    .s_axi_arlock(m_axi_host_arlock),
+    .s_axi_arcache(m_axi_host_arcache),
+    .s_axi_arprot(m_axi_host_arprot),
+    .s_axi_arqos(m_axi_host_arqos),
+    .s_axi_arregion(m_axi_host_arregion),
+    .s_axi_rvalid(m_axi_host_rvalid),
+    .s_axi_rready(m_axi_host_rready),
+    .s_axi_rid(m_axi_host_rid),
+    .s_axi_rdata(m_axi_host_rdata),
+    .s_axi_rresp(m_axi_host_rresp),
+    .s_axi_rlast(m_axi_host_rlast),
+    .window_oldest_i(window_oldest_o),
+    .window_newest_i(window_newest_o),
+    .*
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,100 @@
+"""A device with the integrated block for PCIe of UltraScale+ devices, in a slot of a root complex: models of
+cocotbext-pcie, which were written from the standards alone."""
+
+import logging
+import random
+
+from cocotb import start_soon
+from cocotb.handle import Immediate
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiStreamBus
+from cocotbext.pcie.core import RootComplex
+from cocotbext.pcie.core.tlp import Tlp, TlpType
+from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+from streams import time_out
+
+PAGE = 4096
+IO_BYTES = 256
+# The streams of the block: whether the device is their manager or their subordinate.
+STREAMS = {"rq": "m", "rc": "s", "cq": "s", "cc": "m"}
+
+
+class Link:
+    """Completions between the link and the integrated block. Those of different requests change places."""
+
+    def __init__(self, block, clock, held: float):
+        self.put, self.held, self.waiting = block.rc_queue.put_nowait, held, {}
+        block.rc_queue.put_nowait = self.receive
+        start_soon(self.run(clock))
+
+    def receive(self, completion: Tlp):
+        self.waiting.setdefault(completion.tag, []).append(completion)
+
+    async def run(self, clock):
+        while True:
+            await RisingEdge(clock)
+            while self.waiting and random.random() >= self.held:
+                tag = random.choice(list(self.waiting))
+                self.put(self.waiting[tag].pop(0))
+                if not self.waiting[tag]:
+                    del self.waiting[tag]
+
+
+class Device:
+    """`root` is the root complex, `block` the block, `bar` the base address register of the device, and `io`
+    another one, in the space of inputs and outputs."""
+
+    def __init__(self, dut, bar_bytes: int):
+        # The models report each packet.
+        logging.getLogger("cocotb").setLevel(logging.CRITICAL)
+        # At once: the models start with a clock edge outside of reset.
+        dut.rst_i.set(Immediate(1))
+        self.dut, self.root = dut, RootComplex()
+        streams = {
+            f"{name}_bus": AxiStreamBus.from_prefix(dut, f"{side}_axis_{name}")
+            for name, side in STREAMS.items()
+        }
+        self.block = UltraScalePlusPcieDevice(
+            pcie_generation=3, pcie_link_width=16, user_clk_frequency=250e6, alignment="dword",
+            max_payload_size=1024, enable_client_tag=True, enable_extended_tag=True,
+            user_clk=dut.clk_i, cfg_max_payload=dut.cfg_max_payload, cfg_max_read_req=dut.cfg_max_read_req,
+            **streams,
+        )
+        self.block.send = self.send
+        Link(self.block, dut.clk_i, held=0.9)
+        self.block.functions[0].configure_bar(0, bar_bytes)
+        self.block.functions[0].configure_io_bar(1, IO_BYTES)
+        self.root.make_port().connect(self.block)
+
+    async def start(self):
+        """Ends the reset and enumerates the bus."""
+        start_soon(time_out())
+        for _ in range(3):
+            await RisingEdge(self.dut.clk_i)
+        self.dut.rst_i.value = 0
+        await self.root.enumerate()
+        function = self.root.find_device(self.block.functions[0].pcie_id)
+        await function.enable_device()
+        await function.set_master()
+        self.bar, self.io = function.bar_window[0], function.bar_window[1]
+
+    async def send(self, packet: Tlp):
+        """Sends a packet to the host. A request is within the limits and within a page."""
+        limits = self.block.functions[0].pcie_cap
+        is_read = packet.fmt_type in (TlpType.MEM_READ, TlpType.MEM_READ_64)
+        if is_read or packet.fmt_type in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
+            limit = limits.max_read_request_size if is_read else limits.max_payload_size
+            assert 0 < 4 * packet.length <= 128 << limit
+            assert packet.address % PAGE + 4 * packet.length <= PAGE
+        await self.block.upstream_send(packet)
+
+    def limit(self, max_read: int, max_payload: int, split: bool):
+        """Sets the limits of requests and of payload, as powers of two from 128 bytes on, and whether the
+        host divides completions wherever it may."""
+        capability = self.block.functions[0].pcie_cap
+        capability.max_read_request_size, capability.max_payload_size = max_read, max_payload
+        self.root.max_payload_size, self.root.split_on_all_rcb = max_payload, split
+
+    def channels(self) -> list:
+        """Returns the streams, for random pauses."""
+        return [self.block.rq_sink, self.block.rc_source, self.block.cq_source, self.block.cc_sink]

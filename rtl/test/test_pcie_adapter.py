@@ -1,0 +1,252 @@
+"""The adapter between buses and PCIe, on models that were written from the standards alone: a root complex
+with its memory and the integrated block of UltraScale+ devices (cocotbext-pcie), and managers and
+subordinates of AXI4 (cocotbext-axi)."""
+
+import random
+from itertools import repeat
+
+import cocotb
+import pytest
+from cocotb.triggers import RisingEdge, gather
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteSlave, AxiMaster, AxiResp, MemoryRegion
+from cocotbext.pcie.xilinx.us.tlp import ErrorCode, Tlp_us
+from pcie import PAGE, Device
+from runner import simulate
+
+LINE, PAGES = 64, 16
+BAR_BYTES = 4096
+# Registers from here on respond with errors.
+REJECTED = 2048
+# See Device.limit.
+LIMITS = [(0, 0, True), (2, 1, False), (5, 3, True), (5, 3, False)]
+
+
+class Registers(MemoryRegion):
+    """Registers of which some reject accesses."""
+
+    async def _read(self, address, length, **attributes):
+        assert address < REJECTED
+        return await super()._read(address, length, **attributes)
+
+    async def _write(self, address, data, **attributes):
+        assert address < REJECTED
+        await super()._write(address, data, **attributes)
+
+
+class Faults:
+    """Replaces completions between the link and the integrated block by faulty ones."""
+
+    def __init__(self, block, share: float):
+        self.share, self.put = share, block.rc_queue.put_nowait
+        # Completions that were poisoned, that ended their requests early, and those of no request.
+        self.poisoned = self.ended = self.strays = 0
+        block.rc_queue.put_nowait = self.receive
+
+    def receive(self, completion: Tlp_us):
+        if random.random() < self.share:
+            self.strays += 1
+            self.put(self.stray(completion))
+        if random.random() < self.share:
+            self.poisoned += 1
+            completion.ep, completion.error_code = True, ErrorCode.POISONED
+        elif completion.request_completed and random.random() < self.share:
+            self.ended += 1
+            self.end_early(completion)
+        self.put(completion)
+
+    def end_early(self, completion: Tlp_us):
+        """Ends the request with an error. A completion of a wrong length may contain lines."""
+        completion.error_code = random.choice((ErrorCode.TIMEOUT, ErrorCode.FLR, ErrorCode.INVALID_LENGTH))
+        if completion.error_code != ErrorCode.INVALID_LENGTH or random.random() < 0.5:
+            completion.set_data(b"")
+
+    def stray(self, completion: Tlp_us) -> Tlp_us:
+        """Returns a completion of no request in flight."""
+        stray = Tlp_us(completion)
+        codes = (ErrorCode.MISMATCH, ErrorCode.INVALID_ADDRESS, ErrorCode.INVALID_TAG)
+        stray.error_code = random.choice(codes)
+        if stray.error_code == ErrorCode.INVALID_TAG:
+            stray.tag = random.randrange(256)
+        if random.random() < 0.5:
+            stray.set_data(b"")
+        return stray
+
+
+class Bench:
+    """The adapter on a device, with all buses behind it."""
+
+    def __init__(self, dut):
+        self.dut, self.device = dut, Device(dut, BAR_BYTES)
+        self.master = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk_i, dut.rst_i, max_burst_len=64)
+        self.registers = Registers(BAR_BYTES)
+        bus = AxiLiteBus.from_prefix(dut, "m_axil")
+        self.slave = AxiLiteSlave(bus, dut.clk_i, dut.rst_i, target=self.registers)
+
+    async def start(self, stall: float):
+        await self.device.start()
+        self.memory = self.device.root.mem_pool.alloc_region(PAGES * PAGE)
+        self.base = self.memory.get_absolute_address(0)
+        self.content = bytearray(random.randbytes(PAGES * PAGE))
+        self.memory[0 : PAGES * PAGE] = self.content
+        for channel in self.channels():
+            channel.set_pause_generator(random.random() < stall for _ in repeat(None))
+
+    def channels(self) -> list:
+        read, write, accesses = self.master.read_if, self.master.write_if, self.slave
+        return [
+            *self.device.channels(),
+            read.ar_channel, read.r_channel, write.aw_channel, write.w_channel, write.b_channel,
+            accesses.read_if.ar_channel, accesses.read_if.r_channel,
+            accesses.write_if.aw_channel, accesses.write_if.w_channel, accesses.write_if.b_channel,
+        ]
+
+    async def read(self, faulty: bool = False) -> bool:
+        """Reads some lines. Returns whether the read failed, which only a read with faults may."""
+        offset, length = span()
+        done = await self.master.read(self.base + offset, length)
+        if faulty and done.resp == AxiResp.SLVERR:
+            return True
+        assert done.resp == AxiResp.OKAY
+        assert bytes(done.data) == self.content[offset : offset + length]
+        return False
+
+    async def write(self, page: int):
+        offset, length = span()
+        offset = page * PAGE + offset % PAGE
+        data = random.randbytes(length)
+        self.content[offset : offset + length] = data
+        done = await self.master.write(self.base + offset, data)
+        assert done.resp == AxiResp.OKAY
+
+    async def settle(self):
+        """Waits until posted writes have arrived."""
+        for _ in range(2000):
+            await RisingEdge(self.dut.clk_i)
+
+
+def span() -> tuple[int, int]:
+    """Returns the offset and the length of some lines of a page."""
+    first = random.randrange(PAGE // LINE)
+    lines = min(random.choice((1, 2, 3, 4, 5, 8, 9, PAGE // LINE)), PAGE // LINE - first)
+    return random.randrange(PAGES) * PAGE + first * LINE, lines * LINE
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3], limits=LIMITS)
+async def reads_return_memory(dut, stall, limits):
+    bench = Bench(dut)
+    await bench.start(stall)
+    bench.device.limit(*limits)
+    await gather(*(bench.read() for _ in range(100)))
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3], limits=LIMITS)
+async def writes_change_memory(dut, stall, limits):
+    bench = Bench(dut)
+    await bench.start(stall)
+    bench.device.limit(*limits)
+
+    async def write_all(page):
+        for _ in range(6):
+            await bench.write(page)
+
+    await gather(*(write_all(page) for page in range(PAGES)))
+    await bench.settle()
+    assert bytes(bench.memory[0 : PAGES * PAGE]) == bench.content
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def reads_and_writes_share_the_link(dut, stall):
+    """Writes change the last page, which no read reads before all writes have arrived."""
+    bench = Bench(dut)
+    await bench.start(stall)
+    before = bytes(bench.content[-PAGE:])
+
+    async def write_all():
+        for _ in range(20):
+            await bench.write(PAGES - 1)
+
+    async def read_all():
+        for _ in range(60):
+            offset, length = span()
+            if offset < (PAGES - 1) * PAGE:
+                done = await bench.master.read(bench.base + offset, length)
+                assert bytes(done.data) == bench.content[offset : offset + length]
+
+    await gather(write_all(), *(read_all() for _ in range(4)))
+    await bench.settle()
+    assert bytes(bench.memory[0 : PAGES * PAGE]) == bench.content
+    assert bytes(bench.content[-PAGE:]) != before
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3], split=[False, True])
+async def faults_end_bursts_with_errors(dut, stall, split):
+    """A burst fails or returns memory, and the tags of failed bursts return, so later reads succeed."""
+    bench = Bench(dut)
+    await bench.start(stall)
+    bench.device.limit(1, 0, split)
+    faults = Faults(bench.device.block, 0.1)
+    failed = sum(await gather(*(bench.read(faulty=True) for _ in range(300))))
+    assert min(faults.poisoned, faults.ended, faults.strays) > 0
+    assert 0 < failed <= faults.poisoned + faults.ended
+    faults.share = 0.0
+    await gather(*(bench.read() for _ in range(100)))
+
+
+@cocotb.test()
+async def reads_outside_of_memory_fail(dut):
+    bench = Bench(dut)
+    await bench.start(0.0)
+    for lines in (1, 3, PAGE // LINE):
+        done = await bench.master.read(1 << 40, lines * LINE)
+        assert done.resp == AxiResp.SLVERR
+    await bench.read()
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def the_host_reads_and_writes_registers(dut, stall):
+    bench = Bench(dut)
+    await bench.start(stall)
+    expected = bytearray(random.randbytes(REJECTED))
+    bench.registers[0:REJECTED] = expected
+    for _ in range(100):
+        length = random.choice((1, 2, 3, 4, 4, 4, 5, 8, 8, 8))
+        # No more than two dwords.
+        offset = random.randrange(0, REJECTED - 8, 4) + random.randrange(max(1, min(4, 9 - length)))
+        if random.random() < 0.5:
+            data = random.randbytes(length)
+            expected[offset : offset + length] = data
+            await bench.device.bar.write(offset, data)
+        else:
+            assert bytes(await bench.device.bar.read(offset, length)) == expected[offset : offset + length]
+    # A read without bytes waits for earlier writes.
+    await bench.device.bar.read(0, 0)
+    assert bytes(bench.registers[0:REJECTED]) == expected
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def unsupported_requests_complete(dut, stall):
+    bench = Bench(dut)
+    await bench.start(stall)
+    expected = random.randbytes(REJECTED)
+    bench.registers[0:REJECTED] = expected
+    for _ in range(10):
+        bar, io = bench.device.bar, bench.device.io
+        for region, offset, length in (bar, REJECTED, 4), (bar, REJECTED - 4, 8), (bar, 64, 64), (io, 0, 4):
+            with pytest.raises(Exception, match="Unsuccessful completion"):
+                await region.read(offset, length)
+        # These change nothing.
+        for offset, length in ((REJECTED, 4), (0, 12), (256, 128)):
+            await bench.device.bar.write(offset, bytes(length))
+        assert bytes(await bench.device.bar.read(8, 8)) == expected[8:16]
+    assert bytes(bench.registers[0:REJECTED]) == expected
+
+
+def test_pcie_adapter():
+    simulate("pcie_adapter", seeds=(1,), IdBits=8, Tags=32, Lines=64)
+    simulate("pcie_adapter", only="reads_return", seeds=(2,))

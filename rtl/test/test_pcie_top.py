@@ -1,0 +1,110 @@
+"""The accelerator on a device with PCIe: its registers are written and the tree is read over PCIe."""
+
+import random
+from itertools import chain, repeat
+
+import cocotb
+import honeycomb_layout as layout
+import pytest
+from accelerator_bench import Bench
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiBus, AxiRam
+from pcie import Device
+from runner import simulate
+from test_standard_models import MEMORY_BYTES, Streams
+
+LIDS = 512
+HOST_BYTES = 1 << 24
+# Behind the tree.
+WINDOW = HOST_BYTES - 4096
+
+
+class Registers:
+    """The registers as the host writes them."""
+
+    def __init__(self, device: Device):
+        self.device = device
+
+    async def write(self, name: str, value: int):
+        await self.device.bar.write(layout.Control.FIELDS[name].offset, value.to_bytes(8, "little"))
+
+    async def read(self, name: str) -> int:
+        data = await self.device.bar.read(layout.Control.FIELDS[name].offset, 8)
+        return int.from_bytes(data, "little")
+
+
+class DeviceBench(Bench):
+    def __init__(self, dut, shape: str, stall: float):
+        super().__init__(dut, shape)
+        self.stall, self.device = stall, Device(dut, 2 * layout.SHELL_REGISTERS)
+        self.registers, self.streams = Registers(self.device), Streams(dut)
+        self.host = self.device.root.mem_pool.alloc_region(HOST_BYTES)
+        assert self.host.get_absolute_address(0) == 0
+        for address, data in self.memory.buffers.items():
+            assert address + len(data) <= WINDOW
+            self.host[address : address + len(data)] = data
+        on_board = [AxiBus.from_prefix(dut, f"m_axi_dram{channel}") for channel in range(2)]
+        self.drams = [AxiRam(bus, dut.clk_i, size=MEMORY_BYTES) for bus in on_board]
+
+    async def start(self):
+        await self.device.start()
+        for channel in [*self.device.channels(), *self.streams.channels()]:
+            channel.set_pause_generator(random.random() < self.stall for _ in repeat(None))
+
+    async def set_up(self, switches: int):
+        await super().set_up(switches)
+        # Writes are posted; a read waits until they are in force.
+        assert await self.registers.read("read_version") == self.tree.version
+
+    async def set_window_address(self, address: int):
+        offset = layout.SHELL_REGISTERS + layout.Shell.FIELDS["window_address"].offset
+        await self.device.bar.write(offset, address.to_bytes(8, "little"))
+        assert await self.device.bar.read(offset, 8) == address.to_bytes(8, "little")
+        # There is no other register of the shell. A write without a response is ignored.
+        await self.device.bar.write(offset + 8, bytes(8))
+        with pytest.raises(Exception, match="Unsuccessful completion"):
+            await self.device.bar.read(offset + 8, 4)
+
+    def window(self) -> layout.WindowCopy:
+        return layout.WindowCopy.unpack(bytes(self.host[WINDOW : WINDOW + layout.WindowCopy.SIZE]))
+
+
+@cocotb.test()
+@cocotb.parametrize(shape=["default", "tiny"], stall=[0.0, 0.3])
+async def answers_requests_over_pcie(dut, shape, stall):
+    bench = DeviceBench(dut, shape, stall)
+    await bench.start()
+    bench.device.limit(1, 0, True)
+    await bench.set_up(27)
+    await bench.check(60)
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def the_window_is_copied_to_host_memory(dut, stall):
+    bench = DeviceBench(dut, "default", stall)
+    await bench.start()
+    await bench.set_up(27)
+    # Without an address nothing is copied.
+    await bench.check(10)
+    assert bench.window() == layout.WindowCopy.unpack(bytes(layout.WindowCopy.SIZE))
+    await bench.set_window_address(WINDOW)
+    seen = []
+    bench.send(60)
+    while bench.count_complete() < len(bench.reference) or bench.window().oldest <= bench.window().newest:
+        await RisingEdge(dut.clk_i)
+        copy = bench.window()
+        if not seen or copy != seen[-1]:
+            # A copy never passes the accelerator, and never goes back.
+            now = int(dut.window_oldest_o.value), int(dut.window_newest_o.value)
+            assert copy.oldest <= now[0] and copy.newest <= now[1]
+            assert not seen or (copy.oldest >= seen[-1].oldest and copy.newest >= seen[-1].newest)
+            seen.append(copy)
+    bench.compare()
+    assert len(seen) > 5
+    assert (bench.window().oldest, bench.window().newest) == (
+        await bench.registers.read("window_oldest"), await bench.registers.read("window_newest"))
+
+
+def test_pcie_top():
+    simulate("pcie_top", seeds=(1,), SlotCount=8, SearchUnits=2, ScanUnits=2, LidCount=LIDS, Tags=32)
