@@ -45,8 +45,9 @@ class Device:
     another one, in the space of inputs and outputs."""
 
     def __init__(self, dut, bar_bytes: int):
-        # The models report each packet.
-        logging.getLogger("cocotb").setLevel(logging.CRITICAL)
+        # The models report each packet, those of PCIe and those at buses of the device.
+        for name in ("pcie", dut._name):
+            logging.getLogger(f"cocotb.{name}").setLevel(logging.CRITICAL)
         # At once: the models start with a clock edge outside of reset.
         dut.rst_i.set(Immediate(1))
         self.dut, self.root = dut, RootComplex()

@@ -70,7 +70,7 @@ class DeviceBench(Bench):
 
 
 @cocotb.test()
-@cocotb.parametrize(shape=["default", "tiny"], stall=[0.0, 0.3])
+@cocotb.parametrize((("shape", "stall"), [("default", 0.0), ("tiny", 0.3)]))
 async def answers_requests_over_pcie(dut, shape, stall):
     bench = DeviceBench(dut, shape, stall)
     await bench.start()
@@ -80,9 +80,8 @@ async def answers_requests_over_pcie(dut, shape, stall):
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=[0.0, 0.3])
-async def the_window_is_copied_to_host_memory(dut, stall):
-    bench = DeviceBench(dut, "default", stall)
+async def the_window_is_copied_to_host_memory(dut):
+    bench = DeviceBench(dut, "default", stall=0.3)
     await bench.start()
     await bench.set_up(27)
     # Without an address nothing is copied.

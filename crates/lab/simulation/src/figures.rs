@@ -82,7 +82,7 @@ const FIGURES: [Figure; 10] = [
                 no rates.",
             reason: "The paper compares servers; this figure shows the accelerator alone. Slots limit short \
                 scans. A scan keeps its range scan unit for each of its pairs: from 16 pairs on, units are \
-                busy for 88 to 94 % of the time.",
+                busy for nearly all of the time.",
         },
         axis: "pairs of a scan",
         shape: Shape::Lines,
