@@ -27,7 +27,8 @@ module pcie_adapter
   input logic [2:0] cfg_max_read_req,
   input logic [1:0] cfg_max_payload,
 
-  // host memory: bursts of whole lines within a page; all other attributes are ignored
+  // host memory: bursts of whole lines within a page, at most one read in flight for each id; all other
+  // attributes are ignored
   // verilator lint_off UNUSEDSIGNAL
   input  logic                 s_axi_arvalid,
   output logic                 s_axi_arready,

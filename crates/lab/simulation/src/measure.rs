@@ -190,7 +190,8 @@ impl Counts {
             scan_requests: own[COUNTER_SCAN_REQUESTS],
             host_stalls: own[COUNTER_HOST_STALLS],
             lines: LineCounts {
-                cache: own[COUNTER_DRAM_LINES] - own[COUNTER_COLUMN_LINES],
+                // All lines are counted when they arrive, but those of columns when they are requested.
+                cache: own[COUNTER_DRAM_LINES].saturating_sub(own[COUNTER_COLUMN_LINES]),
                 columns: own[COUNTER_COLUMN_LINES],
                 chip: own[COUNTER_CHIP_LINES],
                 page_table: own[COUNTER_TABLE_LINES],
