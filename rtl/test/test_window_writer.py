@@ -54,7 +54,8 @@ def line_of(oldest: int, newest: int) -> int:
 @cocotb.test()
 @cocotb.parametrize(stall=STALLS)
 async def the_last_window_is_copied(dut, stall):
-    """Changes come at any time during a copy. After each the window stays for a while, and its copy is there."""
+    """Changes come at any time during a copy. After each the window stays for a while, until its copy is
+    there."""
     await start(dut, address_i=0, oldest_i=0, newest_i=0, write_i=0)
     memory = Memory(dut, stall)
     cocotb.start_soon(memory.run())
