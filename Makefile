@@ -174,8 +174,8 @@ rtl-tests: setup
 	$(python) rtl/test/coverage.py
 
 # One seed of the modules, without the units, engines and systems, which take minutes each.
-rtl-slow = accelerator_top standard_models pcie_top range_scan_unit key_search_unit scan_engine search_engine memory_system \
-	node_cache_system columns_system
+rtl-slow = accelerator_top standard_models pcie_top range_scan_unit key_search_unit scan_engine search_engine \
+	memory_system node_cache_system columns_system
 rtl-quick: setup
 	HONEYCOMB_SEED=1 $(python) -m pytest --quiet --numprocesses auto --dist worksteal rtl/test \
 		$(rtl-slow:%=--ignore rtl/test/test_%.py)

@@ -4,6 +4,7 @@ All random values come from the module `random`, which cocotb seeds, so a seed r
 """
 
 import random
+from itertools import repeat
 
 from cocotb import start_soon
 from cocotb.clock import Clock
@@ -36,6 +37,12 @@ async def time_out():
     """Fails a test that does not end."""
     await Timer(2 * CYCLES_MAX, "ns")
     raise AssertionError(f"the test is still waiting after {CYCLES_MAX} cycles")
+
+
+def pause(channels, stall: float):
+    """Makes channels of the models of cocotbext pause in a random share of cycles."""
+    for channel in channels:
+        channel.set_pause_generator(random.random() < stall for _ in repeat(None))
 
 
 async def end_of_reset(dut):

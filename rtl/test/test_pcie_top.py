@@ -1,8 +1,5 @@
 """The accelerator on a device with PCIe: its registers are written and the tree is read over PCIe."""
 
-import random
-from itertools import chain, repeat
-
 import cocotb
 import honeycomb_layout as layout
 import pytest
@@ -11,6 +8,7 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
 from pcie import Device
 from runner import simulate
+from streams import pause
 from test_standard_models import MEMORY_BYTES, Streams
 
 LIDS = 512
@@ -48,8 +46,7 @@ class DeviceBench(Bench):
 
     async def start(self):
         await self.device.start()
-        for channel in [*self.device.channels(), *self.streams.channels()]:
-            channel.set_pause_generator(random.random() < self.stall for _ in repeat(None))
+        pause([*self.device.channels(), *self.streams.channels()], self.stall)
 
     async def set_up(self, switches: int):
         await super().set_up(switches)

@@ -2,7 +2,7 @@
 pins have the signals that the standards name, and it relies on nothing else."""
 
 import random
-from itertools import chain, repeat
+from itertools import chain
 
 import cocotb
 import honeycomb_layout as layout
@@ -23,7 +23,7 @@ from cocotbext.axi import (
 )
 from cocotbext.axi.axi_channels import AxiARMonitor, AxiAWMonitor
 from runner import simulate
-from streams import start
+from streams import pause, start
 
 LIDS = 512
 # Beyond all addresses; Python's lengths have no more bits.
@@ -86,8 +86,7 @@ class StandardBench(Bench):
         reads = [AxiARMonitor(bus.ar, dut.clk_i) for bus in (host, *(bus.read for bus in on_board))]
         writes = [AxiAWMonitor(bus.write.aw, dut.clk_i) for bus in on_board]
         self.monitors = {"ar": reads, "aw": writes}
-        for channel in self.channels():
-            channel.set_pause_generator(random.random() < stall for _ in repeat(None))
+        pause(self.channels(), stall)
 
     def channels(self) -> list:
         memories = [self.host, *chain.from_iterable((ram.read_if, ram.write_if) for ram in self.drams)]

@@ -48,9 +48,6 @@ struct Inputs {
   uint64_t control_wvalid;
   uint64_t control_wdata;
   uint64_t control_bready;
-  uint64_t control_arvalid;
-  uint64_t control_araddr;
-  uint64_t control_rready;
   uint64_t request_valid;
   uint64_t request_keep;
   uint64_t request_last;
@@ -69,10 +66,6 @@ struct Outputs {
   uint64_t control_wready;
   uint64_t control_bvalid;
   uint64_t control_bresp;
-  uint64_t control_arready;
-  uint64_t control_rvalid;
-  uint64_t control_rdata;
-  uint64_t control_rresp;
   uint64_t request_ready;
   uint64_t completion_valid;
   uint64_t completion_keep;

@@ -62,7 +62,6 @@ ports! {
         request_data, host_rdata;
         reset,
         control_awvalid, control_awaddr, control_wvalid, control_wdata, control_bready,
-        control_arvalid, control_araddr, control_rready,
         request_valid, request_keep, request_last,
         completion_ready,
         host_arready, host_rvalid, host_rid, host_rlast, host_rresp,
@@ -75,7 +74,6 @@ ports! {
         [dram: [DramOutputs; DRAM_PORTS]]
         completion_data;
         control_awready, control_wready, control_bvalid, control_bresp,
-        control_arready, control_rvalid, control_rdata, control_rresp,
         request_ready,
         completion_valid, completion_keep, completion_last,
         host_arvalid, host_araddr, host_arlen, host_arid, host_rready,
@@ -84,7 +82,7 @@ ports! {
 }
 
 // The shim asserts the same.
-const _: () = assert!(size_of::<Inputs>() == 4 * 64 + 34 * 8 && size_of::<Outputs>() == 3 * 64 + 43 * 8);
+const _: () = assert!(size_of::<Inputs>() == 4 * 64 + 31 * 8 && size_of::<Outputs>() == 3 * 64 + 39 * 8);
 
 /// The simulated accelerator. A failed assertion in the model ends the process.
 #[derive(Debug)]
