@@ -10,6 +10,7 @@
 
 module control
   import layout_pkg::*;
+  import axi_pkg::*;
   import accelerator_pkg::*;
 #(
   parameter int unsigned Counters = 1,
@@ -67,8 +68,6 @@ module control
   input logic [Counters-1:0][63:0] counters_i
 );
 
-  localparam logic [1:0] Okay = 2'b00;
-  localparam logic [1:0] SlaveError = 2'b10;
   localparam int unsigned CounterBits = Counters > 1 ? $clog2(Counters) : 1;
 
   typedef logic [AddressBits-4:0] register_t;
@@ -128,7 +127,7 @@ module control
     case (state_q)
       Idle: begin
         if (accepts) begin
-          response_d = is_valid ? Okay : SlaveError;
+          response_d = is_valid ? AxiRespOkay : AxiRespSlaveError;
           state_d = Respond;
           if (is_valid && is_high && written == Root) state_d = SetRoot;
           if (is_valid && is_high && written == MappedAddress) state_d = Map;
@@ -137,7 +136,7 @@ module control
       SetRoot: if (root_ready_i) state_d = Respond;
       Map: begin
         if (map_ready_i) state_d = Respond;
-        if (table_failed_i) response_d = SlaveError;
+        if (table_failed_i) response_d = AxiRespSlaveError;
       end
       default: if (b_ready_i) state_d = Idle;
     endcase
@@ -242,7 +241,7 @@ module control
     if (ar_ready_q) ar_address_q <= ar_address_i;
     if (reads) begin
       r_data_q <= ar_address_q[2] ? high_q : read_value[31:0];
-      r_response_q <= is_known ? Okay : SlaveError;
+      r_response_q <= is_known ? AxiRespOkay : AxiRespSlaveError;
       if (!ar_address_q[2]) high_q <= read_value[63:32];
     end
   end
