@@ -108,7 +108,7 @@ rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figu
 rtl-cycles: setup ## lines and cycles of requests to a range scan unit: minutes
 	$(python) rtl/test/measure_scans.py
 
-synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: half an hour
+synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: an hour or two
 	$(python) rtl/synth/synthesize.py
 
 ##@ Generate
@@ -204,6 +204,7 @@ smoke: setup
 	target/debug/honeycomb-bench unordered --parts maps,atomics,reductions,mixes,skew,wire,seam --pairs 20000 \
 		--rounds 1 --seconds 0.002
 	target/debug/honeycomb-bench durability --dir out/smoke/durability --pairs 20000 --rounds 1
+	target/debug/honeycomb-bench leaf-forms --pairs 20000 --keys 10000 --rounds 1 --seconds 0.002
 
 .venv/installed: requirements.txt
 	$(call install,$(call lacks,c++ --version,g++) $(call lacks,perl -MPod::Usage -e 1,perl) \

@@ -13,6 +13,7 @@ pub mod driver;
 pub mod durability;
 pub mod figure_text;
 pub mod figures;
+pub mod leaf_forms;
 pub mod limits;
 pub mod machine;
 pub mod map;

@@ -10,6 +10,7 @@ use honeycomb_lab::adapters::{Contents, Peer};
 use honeycomb_lab::compare::{self, compare};
 use honeycomb_lab::durability::{self, DurabilityArguments};
 use honeycomb_lab::figures::FIGURES;
+use honeycomb_lab::leaf_forms::{self, LeafFormsArguments};
 use honeycomb_lab::limits::{self, Limits};
 use honeycomb_lab::map::Failure;
 use honeycomb_lab::memory::available_bytes;
@@ -62,6 +63,8 @@ enum Command {
     Unordered(UnorderedArguments),
     /// Measure what a log, checkpoints and readers of changes cost
     Durability(DurabilityArguments),
+    /// Compare forms of the sorted block of a leaf
+    LeafForms(LeafFormsArguments),
     /// Run the worker process of one map
     #[command(hide = true)]
     Worker { peer: Peer, pairs: u64, sizes: Sizes },
@@ -159,6 +162,7 @@ fn main() -> ExitCode {
         Some(Command::Figure(arguments)) => figure(*arguments),
         Some(Command::Unordered(arguments)) => unordered::run(&arguments).and_then(|text| print(&text)),
         Some(Command::Durability(arguments)) => durability::run(&arguments).and_then(|text| print(&text)),
+        Some(Command::LeafForms(arguments)) => leaf_forms::run(&arguments).and_then(|text| print(&text)),
         Some(Command::Limits { request }) => print_limits(&request),
         Some(Command::Worker { peer, pairs, sizes }) => worker::serve(peer, Contents { pairs, sizes }),
         None => compare_files(&compare, json),

@@ -97,8 +97,7 @@ pub(super) fn write(folder: &Path) -> Result<(), Failure> {
         text,
         "\n## Speed of the simulation\n\nThe simulator executed {millions:.1} million measured cycles in \
          {minutes:.0} minutes, {speed:.1} thousand a second. This excludes building trees and loading the \
-         accelerator. The default build, with four units of each kind, runs about 120 thousand cycles a \
-         second.\n"
+         accelerator.\n"
     );
     Ok(fs::write(folder.join("rtl-figures.md"), text)?)
 }
