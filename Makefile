@@ -108,7 +108,7 @@ rtl-figures: setup ## simulate the accelerator for docs/results/<today>/rtl-figu
 rtl-cycles: setup ## lines and cycles of requests to a range scan unit: minutes
 	$(python) rtl/test/measure_scans.py
 
-synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: an hour or two
+synth: setup ## timing and size of the accelerator, for docs/results/<today>/synthesis.md: two hours, 4 GB
 	$(python) rtl/synth/synthesize.py
 
 ##@ Generate

@@ -285,7 +285,7 @@ module scan_control
   `COVER(GetSkipsLog, grant_begins_o && state_d == FindKey &&
       header_i.lock_and_size[LockAndSizeLogCountShift+:LockAndSizeLogCountBits] != '0)
   `COVER(FingerprintCollides, state_q == Walk && walk_ready_i && !walk_found_i)
-  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && walk_found_i && walk_item_i.word.tombstone)
+  `COVER(GetFindsTombstone, state_q == Walk && walk_ready_i && walk_found_i && !failed_i && !begins_value)
   `COVER(FloorIsInLeftSibling, state_q == StepToFloor && state_d == GoOn)
   `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && !has_sibling)
   `COVER(ContinuesLeft, state_q == EndPart && state_d == GoOn && backward)

@@ -7,7 +7,7 @@ synthesized flat, and the numbers are in docs/results/<today>/synthesis.md. Besi
 limits in limits.json. The exit status is 1 if an engine or a module is beyond the gate, or a module beyond
 its limits.
 
-  python rtl/synth/synthesize.py                    whole engines, as in the figures: half an hour
+  python rtl/synth/synthesize.py                    whole engines, as in the figures: two hours
   python rtl/synth/synthesize.py memory_system      one of them
   python rtl/synth/synthesize.py --check            compare the modules in limits.json with their limits
   python rtl/synth/synthesize.py --check --every 7  every seventh of them

@@ -206,7 +206,7 @@ mod tests {
     fn each_form_finds_all_pairs() -> Result<(), Failure> {
         // A get that finds another value is an error.
         let text = rates(20 * PAIRS as u64, 1, Duration::from_millis(1))?;
-        assert_eq!(text.matches(" | 1.00 | 1.00 | ").count(), 1, "{text}");
+        assert!(text.contains("(the layout) | 1.00 | 1.00 | "), "{text}");
         Ok(())
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn value_at(leaf: Leaf<'_>, key: Key, item: usize) -> Option<u64> {
     (leaf.word(item) == key.1).then(|| leaf.word(item + WORD))
 }
 
-/// Where an item of [`append_heads_and_items`] is, if the heads are at an offset.
+/// Returns the offset of an item of [`append_heads_and_items`], whose heads are at `heads_at`.
 #[inline(always)]
 pub(super) fn item_at(heads_at: usize, index: usize) -> usize {
     heads_at + PAIRS * HEAD_BYTES + index * ITEM_BYTES
