@@ -9,6 +9,7 @@ mod columns;
 mod fingerprints;
 mod form;
 mod interpolation;
+mod items;
 mod short_heads;
 mod ties;
 

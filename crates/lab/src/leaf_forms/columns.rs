@@ -1,21 +1,18 @@
 //! Samples, heads of eight bytes, and items of one length: the layout, with other strides of the samples, and
 //! with all heads requested together with the header.
 
-use super::form::{Form, HEAD_BYTES, Key, Leaf, PAIRS, VALUE_BYTES, count_not_greater};
+use honeycomb_memory::LINE_BYTES;
 
-const WORD: usize = 8;
-/// Bytes of a line, of which samples take whole ones.
-const LINE: usize = 64;
-/// The rest of the key and the value.
-const ITEM_BYTES: usize = 8 + VALUE_BYTES;
+use super::form::{Form, Key, Leaf, PAIRS, count_not_greater};
+use super::items::{self, HEAD_BYTES};
 
 /// Samples of every `STRIDE`th head.
 pub(super) struct Columns<const STRIDE: usize>;
 
 impl<const STRIDE: usize> Columns<STRIDE> {
-    const SAMPLES: usize = (PAIRS / STRIDE).next_multiple_of(LINE / WORD);
-    const HEADS_AT: usize = Self::SAMPLES * WORD;
-    const ITEMS_AT: usize = Self::HEADS_AT + PAIRS * HEAD_BYTES;
+    /// Samples take whole lines.
+    const SAMPLES: usize = (PAIRS / STRIDE).next_multiple_of(LINE_BYTES / HEAD_BYTES);
+    const HEADS_AT: usize = Self::SAMPLES * HEAD_BYTES;
 
     /// Returns the last group whose first head is not greater than `head`.
     #[inline(always)]
@@ -38,7 +35,7 @@ impl<const STRIDE: usize> Form for Columns<STRIDE> {
         16 => "3, 2, 1.4",
         _ => "2, 4, 1.4",
     };
-    const FIRST_LINES: usize = 1 + Self::HEADS_AT / LINE;
+    const FIRST_LINES: usize = 1 + Self::HEADS_AT / LINE_BYTES;
     const STEPS: usize = 2;
     type Place = usize;
 
@@ -47,7 +44,7 @@ impl<const STRIDE: usize> Form for Columns<STRIDE> {
         // Samples of missing groups are the greatest number.
         let missing = Self::SAMPLES - PAIRS / STRIDE;
         body.extend([i64::MAX.to_le_bytes()].repeat(missing).concat());
-        append_heads_and_items(keys, body);
+        items::append(keys, body);
     }
 
     #[inline(always)]
@@ -58,13 +55,13 @@ impl<const STRIDE: usize> Form for Columns<STRIDE> {
             return group;
         }
         let index = Self::index(leaf, key.0, place);
-        leaf.prefetch(Self::ITEMS_AT + index * ITEM_BYTES, ITEM_BYTES);
+        items::prefetch(leaf, Self::HEADS_AT, index);
         index
     }
 
     #[inline(always)]
     fn value(leaf: Leaf<'_>, key: Key, place: usize) -> Option<u64> {
-        value_at(leaf, key, Self::ITEMS_AT + place * ITEM_BYTES)
+        items::value(leaf, key, Self::HEADS_AT, place)
     }
 }
 
@@ -74,12 +71,11 @@ pub(super) struct HeadsAtOnce<const SAMPLED: bool>;
 
 impl<const SAMPLED: bool> HeadsAtOnce<SAMPLED> {
     const HEADS_AT: usize = if SAMPLED { Columns::<16>::HEADS_AT } else { 0 };
-    const ITEMS_AT: usize = Self::HEADS_AT + PAIRS * HEAD_BYTES;
 }
 
 impl<const SAMPLED: bool> Form for HeadsAtOnce<SAMPLED> {
     const LINES: &'static str = if SAMPLED { "27, 1.4" } else { "25, 1.4" };
-    const FIRST_LINES: usize = 1 + Self::ITEMS_AT / LINE;
+    const FIRST_LINES: usize = 1 + (Self::HEADS_AT + PAIRS * HEAD_BYTES) / LINE_BYTES;
     const STEPS: usize = 1;
     type Place = usize;
 
@@ -87,7 +83,7 @@ impl<const SAMPLED: bool> Form for HeadsAtOnce<SAMPLED> {
         if SAMPLED {
             return Columns::<16>::build(keys, body);
         }
-        append_heads_and_items(keys, body);
+        items::append(keys, body);
     }
 
     #[inline(always)]
@@ -96,33 +92,12 @@ impl<const SAMPLED: bool> Form for HeadsAtOnce<SAMPLED> {
             true => Columns::<16>::index(leaf, key.0, Columns::<16>::group(leaf, key.0)),
             false => count_not_greater(leaf.words(0, PAIRS), key.0).saturating_sub(1),
         };
-        leaf.prefetch(Self::ITEMS_AT + index * ITEM_BYTES, ITEM_BYTES);
+        items::prefetch(leaf, Self::HEADS_AT, index);
         index
     }
 
     #[inline(always)]
     fn value(leaf: Leaf<'_>, key: Key, place: usize) -> Option<u64> {
-        value_at(leaf, key, Self::ITEMS_AT + place * ITEM_BYTES)
+        items::value(leaf, key, Self::HEADS_AT, place)
     }
-}
-
-/// Appends the column of heads, and the items.
-pub(super) fn append_heads_and_items(keys: &[Key], body: &mut Vec<u8>) {
-    body.extend(keys.iter().flat_map(|key| key.0.to_le_bytes()));
-    for key in keys {
-        body.extend(key.1.to_le_bytes());
-        body.extend(key.value().iter().flat_map(|word| word.to_le_bytes()));
-    }
-}
-
-/// Returns the first word of the value of an item, if its rest is that of the key.
-#[inline(always)]
-pub(super) fn value_at(leaf: Leaf<'_>, key: Key, item: usize) -> Option<u64> {
-    (leaf.word(item) == key.1).then(|| leaf.word(item + WORD))
-}
-
-/// Returns the offset of an item of [`append_heads_and_items`], whose heads are at `heads_at`.
-#[inline(always)]
-pub(super) fn item_at(heads_at: usize, index: usize) -> usize {
-    heads_at + PAIRS * HEAD_BYTES + index * ITEM_BYTES
 }

@@ -1,16 +1,14 @@
 //! A column with a byte of the hash of each key, requested with the header: a get goes from it to the items,
 //! without samples and groups. Scans need samples and heads besides.
 
-use honeycomb_memory::equal_bytes_of_two;
+use honeycomb_memory::{LINE_BYTES, equal_bytes_of_two};
 use honeycomb_workload::mix;
 
-use super::columns::{append_heads_and_items, item_at, value_at};
-use super::form::{Form, HEAD_BYTES, Key, Leaf, PAIRS, VALUE_BYTES};
+use super::form::{Form, Key, Leaf, PAIRS};
+use super::items::{self, HEAD_BYTES};
 
-const LINE: usize = 64;
 /// After the fingerprints come the heads; the samples of scans have no effect on gets.
 const HEADS_AT: usize = PAIRS;
-const ITEM_BYTES: usize = 8 + VALUE_BYTES;
 /// Fingerprints that are compared at once.
 const BLOCK: usize = 16;
 /// Blocks of a mask of 64 bits.
@@ -22,14 +20,14 @@ pub(super) struct Fingerprints;
 
 impl Form for Fingerprints {
     const LINES: &'static str = "4, 4.1 (heads and items of 1.75 pairs)";
-    const FIRST_LINES: usize = 1 + HEADS_AT / LINE;
+    const FIRST_LINES: usize = 1 + HEADS_AT / LINE_BYTES;
     const STEPS: usize = 1;
     /// A bit for each pair with the fingerprint of the key.
     type Place = [u64; MASKS];
 
     fn build(keys: &[Key], body: &mut Vec<u8>) {
         body.extend(keys.iter().map(|key| fingerprint(*key)));
-        append_heads_and_items(keys, body);
+        items::append(keys, body);
     }
 
     #[inline(always)]
@@ -45,7 +43,7 @@ impl Form for Fingerprints {
             while mask != 0 {
                 let index = number * u64::BITS as usize + mask.trailing_zeros() as usize;
                 leaf.prefetch(HEADS_AT + index * HEAD_BYTES, HEAD_BYTES);
-                leaf.prefetch(item_at(HEADS_AT, index), ITEM_BYTES);
+                items::prefetch(leaf, HEADS_AT, index);
                 mask &= mask - 1;
             }
         }
@@ -58,7 +56,7 @@ impl Form for Fingerprints {
             while mask != 0 {
                 let index = number * u64::BITS as usize + mask.trailing_zeros() as usize;
                 if leaf.word(HEADS_AT + index * HEAD_BYTES) == key.0 {
-                    return value_at(leaf, key, item_at(HEADS_AT, index));
+                    return items::value(leaf, key, HEADS_AT, index);
                 }
                 mask &= mask - 1;
             }

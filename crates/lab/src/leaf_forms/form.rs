@@ -9,8 +9,6 @@ use honeycomb_memory::{LINE_BYTES, Lid, Memory, Node, Pin, Published};
 pub(super) const PAIRS: usize = 192;
 /// Bytes of a value.
 pub(super) const VALUE_BYTES: usize = 16;
-/// Bytes of a head.
-pub(super) const HEAD_BYTES: usize = 8;
 
 /// A key of 16 bytes: two numbers whose order is that of the keys. The first one has at most 63 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,22 +1,21 @@
 //! Heads without samples: the place of a head among random ones is estimated from the first and the last one.
 
-use super::columns::{append_heads_and_items, item_at, value_at};
-use super::form::{Form, HEAD_BYTES, Key, Leaf, PAIRS, VALUE_BYTES, count_not_greater};
+use honeycomb_memory::LINE_BYTES;
 
-const LINE: usize = 64;
-const HEADS_AT: usize = LINE;
-const HEADS_PER_LINE: usize = LINE / HEAD_BYTES;
+use super::form::{Form, Key, Leaf, PAIRS, count_not_greater};
+use super::items::{self, HEAD_BYTES};
+
+const HEADS_AT: usize = LINE_BYTES;
+const HEADS_PER_LINE: usize = LINE_BYTES / HEAD_BYTES;
 /// Heads that are compared around the estimated place: twice its standard deviation in the middle of a leaf.
 const WINDOW: usize = 32;
-/// The rest of the key and the value.
-const ITEM_BYTES: usize = 8 + VALUE_BYTES;
 
 /// The first head, and the slope from it to the last one.
 pub(super) struct Interpolation;
 
 impl Form for Interpolation {
     const LINES: &'static str = "2, 4, 1.4";
-    const FIRST_LINES: usize = 1 + HEADS_AT / LINE;
+    const FIRST_LINES: usize = 1 + HEADS_AT / LINE_BYTES;
     const STEPS: usize = 2;
     type Place = usize;
 
@@ -26,7 +25,7 @@ impl Form for Interpolation {
         body.extend(first.to_le_bytes());
         body.extend(slope.to_bits().to_le_bytes());
         body.resize(HEADS_AT, 0);
-        append_heads_and_items(keys, body);
+        items::append(keys, body);
     }
 
     #[inline(always)]
@@ -41,13 +40,14 @@ impl Form for Interpolation {
         let rank = count_not_greater(leaf.words(HEADS_AT + place * HEAD_BYTES, WINDOW), key.0);
         let is_inside = (rank > 0 || place == 0) && (rank < WINDOW || place + WINDOW == PAIRS);
         let end = if is_inside { place + rank } else { rank_of_all(leaf, key.0) };
-        leaf.prefetch(item_at(HEADS_AT, end.saturating_sub(1)), ITEM_BYTES);
-        end.saturating_sub(1)
+        let index = end.saturating_sub(1);
+        items::prefetch(leaf, HEADS_AT, index);
+        index
     }
 
     #[inline(always)]
     fn value(leaf: Leaf<'_>, key: Key, place: usize) -> Option<u64> {
-        value_at(leaf, key, item_at(HEADS_AT, place))
+        items::value(leaf, key, HEADS_AT, place)
     }
 }
 

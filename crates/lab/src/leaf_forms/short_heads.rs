@@ -1,13 +1,14 @@
 //! Samples and heads of four bytes: half of the lines, and more keys with equal heads.
 
+use honeycomb_memory::LINE_BYTES;
+
 use super::form::{Form, Key, Leaf, PAIRS, VALUE_BYTES};
 
-const LINE: usize = 64;
 const HEAD_BYTES: usize = 4;
 const STRIDE: usize = 16;
 const GROUPS: usize = PAIRS / STRIDE;
-const HEADS_AT: usize = LINE;
-/// Where the number of bits before the head is: after the samples, in the same line.
+const HEADS_AT: usize = LINE_BYTES;
+/// The offset of the number of bits before the head: after the samples, in the same line.
 const SHIFT_AT: usize = HEADS_AT - 8;
 const ITEMS_AT: usize = HEADS_AT + PAIRS * HEAD_BYTES;
 /// The bytes of a key after its head, and its value. The four bytes include those of the prefix.
@@ -18,7 +19,7 @@ pub(super) struct ShortHeads;
 
 impl Form for ShortHeads {
     const LINES: &'static str = "2, 1, 1.4";
-    const FIRST_LINES: usize = 1 + HEADS_AT / LINE;
+    const FIRST_LINES: usize = 1 + HEADS_AT / LINE_BYTES;
     const STEPS: usize = 2;
     type Place = usize;
 
