@@ -11,13 +11,16 @@ use std::{env, fs};
 /// The runtime of every Verilated model.
 const RUNTIME: [&str; 2] = ["verilated.cpp", "verilated_threads.cpp"];
 
-/// Without these options each instance has code of its own for messages, such as the names of its scopes.
-/// The tests in `rtl/test` keep the assertions that `--no-assert-case` disables.
-const SAME_MESSAGES: [&str; 2] = ["--no-assert-case", "+define+ASSERTIONS_WITHOUT_SCOPES"];
-/// Without these optimizations all instances of a module in `shim/instances.vlt` share one code, so that the
-/// code of many places for requests fits into the caches of a processor: the simulation with the places of
-/// the figures is 1.25 times as fast, that with the default ones 0.77 times.
-const SHARED_CODE: [&str; 3] = ["-fno-dfg", "-fno-gate", "-fno-table"];
+/// The assertions of `rtl/` are conditions in the code. Those of Verilator's `--assert` cost an eighth of the
+/// speed, and each instance would have code of its own for messages.
+const CHECKS: &str = "+define+ASSERTIONS_WITHOUT_SCOPES";
+/// With these options all instances of a module in `shim/instances.vlt` share one code, so that the code of
+/// many places for requests fits into the caches of a processor: the simulation with the places of the
+/// figures is 1.25 times as fast, that with the default ones 0.77 times.
+const SHARED_CODE: [&str; 7] =
+    ["-fno-dfg", "-fno-gate", "-fno-table", "--output-split", "4000", "--output-split-cfuncs", "400"];
+/// Larger functions, which suit fewer instances.
+const SEPARATE_CODE: [&str; 4] = ["--output-split", "20000", "--output-split-cfuncs", "3000"];
 /// Places of requests in all units from which on instances share one code.
 const SHARED_PLACES: usize = 64;
 
@@ -47,7 +50,7 @@ fn build() -> Result<(), String> {
     let verilator = Verilator::find(&repository)?;
     let model = PathBuf::from(variable("OUT_DIR")?).join("model");
     let shim = manifest.join("shim");
-    verilator.translate(&rtl, &shim.join("instances.vlt"), &model)?;
+    verilator.translate(&rtl, &shim, &model)?;
     verilator.compile(&shim, &model)
 }
 
@@ -110,24 +113,18 @@ impl Verilator {
         Ok(Self { root, program })
     }
 
-    fn translate(&self, rtl: &Path, instances: &Path, model: &Path) -> Result<(), String> {
+    fn translate(&self, rtl: &Path, shim: &Path, model: &Path) -> Result<(), String> {
         // Files of an earlier model must not be compiled with this one.
         let _ = fs::remove_dir_all(model);
         let mut command = Command::new(&self.program);
         command.env("VERILATOR_ROOT", &self.root).arg("--cc").arg("-F").arg(rtl.join("files.f"));
-        command.args(["--top-module", "accelerator_top", "--prefix", "Model", "--assert", "-O3"]);
+        command.args(["--top-module", "accelerator_top", "--prefix", "Model", "-O3"]);
         command.args(["--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-WIDTH"]);
-        command.args([
-            "--output-split",
-            "4000",
-            "--output-split-cfuncs",
-            "400",
-            "-GReportsEvents=1",
-            "--Mdir",
-        ]);
-        command.arg(model).args(SAME_MESSAGES).arg(instances);
+        command.args([CHECKS, "-GReportsEvents=1", "--Mdir"]).arg(model).arg(shim.join("counters.vlt"));
         if places() >= SHARED_PLACES {
-            command.args(SHARED_CODE);
+            command.args(SHARED_CODE).arg(shim.join("instances.vlt"));
+        } else {
+            command.args(SEPARATE_CODE);
         }
         if traces() {
             command.arg("--trace-fst");
@@ -154,6 +151,8 @@ impl Verilator {
         }
         let mut build = cc::Build::new();
         build.cpp(true).std("c++17").opt_level(2).debug(false).warnings(false).files(files);
+        // Functions that no other library can replace may be inlined.
+        build.flag_if_supported("-fvisibility=hidden");
         build.include(model).include(shim).include(&include).include(include.join("vltstd"));
         if traces() {
             build.file(include.join("verilated_fst_c.cpp")).define("HONEYCOMB_TRACE", None);

@@ -50,12 +50,12 @@ module fence_writer
   state_e state_q, state_d;
   key_line_t index_d, index_q;
   line_t line_q;
-  // the bytes before the line, and the bytes of the key and of the prefix that are left
-  key_length_t line_start, key_length, left, prefix_left;
-  logic has_prefix, is_last, is_last_q;
-  // the bytes of a prefix that are left, if there are any; known before a key begins, since a leaf is opened
-  // long before
-  logic has_left_q;
+  // the bytes before the line, and the bytes of the key that are left
+  key_length_t line_start, key_length, left;
+  logic is_last, is_last_q;
+  // The bytes of the prefix that are left. The low fence key is stored with its prefix. Known before a key
+  // begins, since a leaf is opened, and its sibling chosen, before.
+  logic has_prefix_d, has_prefix_q;
   key_length_t prefix_left_q;
   // bytes of the line behind the prefix
   logic [LineBytes-1:0] in_rest;
@@ -64,10 +64,8 @@ module fence_writer
   assign key_length = is_low_i ? low_length_i : high_length_i;
   assign left = key_length - line_start;
   assign is_last = left <= key_length_t'(LineBytes);
-  // The low fence key is stored with its prefix.
-  assign has_prefix = !is_low_i && has_left_q;
-  assign prefix_left = has_prefix ? prefix_left_q : '0;
-  assign in_rest = '1 << prefix_left;
+  assign has_prefix_d = !is_low_i && prefix_length_i > key_length_t'({index_d, LineIndexBits'(0)});
+  assign in_rest = '1 << prefix_left_q;
 
   always_comb begin
     index_d = index_q;
@@ -75,7 +73,7 @@ module fence_writer
     else if (key_write_valid_o && key_write_ready_i) index_d = index_q + 1'b1;
     state_d = state_q;
     unique case (state_q)
-      Prefix: if (write_valid_i && (!has_prefix || move_ready_i)) state_d = Rest;
+      Prefix: if (write_valid_i && (!has_prefix_q || move_ready_i)) state_d = Rest;
       Rest: if (move_ready_i) state_d = Write;
       default: if (key_write_ready_i) state_d = Prefix;
     endcase
@@ -85,8 +83,8 @@ module fence_writer
     if (rst_i) state_q <= Prefix;
     else state_q <= state_d;
     index_q <= index_d;
-    has_left_q <= prefix_length_i > key_length_t'({index_d, LineIndexBits'(0)});
-    prefix_left_q <= prefix_length_i - key_length_t'({index_d, LineIndexBits'(0)});
+    has_prefix_q <= has_prefix_d;
+    prefix_left_q <= has_prefix_d ? prefix_length_i - key_length_t'({index_d, LineIndexBits'(0)}) : '0;
     for (int unsigned at = 0; at < LineBytes; at++) begin
       if (move_valid_o && move_ready_i && (state_q == Prefix || in_rest[at]))
         line_q[8*at+:8] <= move_bytes_i[8*at+:8];
@@ -112,25 +110,22 @@ module fence_writer
   always_comb begin
     move_o = '0;
     move_o.offset = (state_q == Rest ? rest_offset_q : low_offset_i) + offset_t'(line_start);
-    move_o.bytes = of_line(prefix_left);
-    if (state_q == Rest) begin
-      move_o.bytes = of_line(left);
-    end
+    move_o.bytes = of_line(state_q == Rest ? left : prefix_left_q);
   end
 
-  assign move_valid_o = state_q == Rest || (state_q == Prefix && write_valid_i && has_prefix);
+  assign move_valid_o = state_q == Rest || (state_q == Prefix && write_valid_i && has_prefix_q);
   assign key_write_valid_o = state_q == Write;
   assign key_write_o = '{slot: slot_i, upper: upper_i, line: index_q, data: line_q};
   assign write_ready_o = key_write_valid_o && key_write_ready_i && is_last_q;
 
-  `ASSERT(PrefixIsKnown, !write_valid_i || has_left_q == (line_start < prefix_length_i))
+  `ASSERT(PrefixIsKnown, !write_valid_i || has_prefix_q == (!is_low_i && line_start < prefix_length_i))
   `ASSERT(LastLineIsKnown, state_q != Write || is_last_q == is_last)
   `ASSERT(FenceIsNotEmpty, !write_valid_i || key_length != '0)
   `ASSERT(PrefixIsThatOfBoth, !write_valid_i || is_low_i ||
       (prefix_length_i <= low_length_i && prefix_length_i <= high_length_i))
   `ASSERT_OFFER_STAYS(WriteStays, write_valid_i, write_ready_o, {is_low_i, upper_i})
   `ASSERT_OFFER_STAYS(KeyWriteStays, key_write_valid_o, key_write_ready_i, key_write_o)
-  `COVER(LineOfPrefixAndRest, state_q == Rest && has_prefix)
+  `COVER(LineOfPrefixAndRest, state_q == Rest && has_prefix_q)
 
 endmodule
 

@@ -232,7 +232,7 @@ module leaf_prefetcher
     fetch_o.first = line_count_t'(offset_q >> LineIndexBits);
     fetch_o.limit = line_count_t'((limit_q + offset_t'(LineBytes - 1)) >> LineIndexBits);
     // Log entries may begin in the last line of the sorted items.
-    fetch_o.columns = searched_q && fetch_o.limit <= line_count_t'(sorted_end >> LineIndexBits);
+    fetch_o.columns = searched_q && limit_q <= {sorted_end[OffsetBits-1:LineIndexBits], LineIndexBits'(0)};
   end
 
   `ASSERT(StartsWhenIdle, !start_i || state_q == Idle)

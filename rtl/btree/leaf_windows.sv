@@ -142,16 +142,13 @@ module leaf_windows
 
   // ---- missing lines are fetched if nothing of the leaf is in flight
 
-  logic fetches_q, lacks_before_q, is_missing;
-  line_count_t first, limit;
+  logic fetches_q, lacks_before_q, is_missing, skips_first_q;
+  // the lines of the request
+  line_count_t first_q, last_q;
   place_t fetch_place_q;
-  fetch_t fetch_q;
 
   assign lacks = (asks_q || looks_q) && !is_there;
   assign is_missing = lacks && !requested_q.ahead && settled_i[requested_place_q] && !fetches_q;
-  assign first = line_count_t'(requested_q.offset >> LineIndexBits) +
-      line_count_t'(has_first || !requested_q.needs_first);
-  assign limit = line_count_t'((requested_q.limit - 1'b1) >> LineIndexBits) + 1'b1;
 
   // The last line of a read is stored after the read has settled, but before the next look.
   always_ff @(posedge clk_i) begin
@@ -160,16 +157,23 @@ module leaf_windows
       if (!is_free) lacks_before_q <= is_missing;
       fetches_q <= (is_missing && lacks_before_q) || (fetches_q && !fetch_ready_i);
     end
-    if (is_missing) begin
+    if (!fetches_q) begin
       fetch_place_q <= requested_place_q;
-      fetch_q <= '{wakes: 1'b0, columns: 1'b0, first: first, limit: limit};
-      if (limit - first > line_count_t'(LinesAhead)) fetch_q.limit <= first + line_count_t'(LinesAhead);
+      first_q <= line_count_t'(requested_q.offset >> LineIndexBits);
+      last_q <= line_count_t'((requested_q.limit - 1'b1) >> LineIndexBits);
+      skips_first_q <= has_first || !requested_q.needs_first;
     end
   end
 
   assign fetch_valid_o = fetches_q;
   assign fetch_place_o = fetch_place_q;
-  assign fetch_o = fetch_q;
+
+  always_comb begin
+    fetch_o = '0;
+    fetch_o.first = first_q + line_count_t'(skips_first_q);
+    fetch_o.limit = last_q - fetch_o.first < line_count_t'(LinesAhead) ? last_q + 1'b1
+        : fetch_o.first + line_count_t'(LinesAhead);
+  end
 
   `ASSERT(OneReads, !(asks_q && looks_q))
   `ASSERT(WindowsFit, !window_valid_i || failed_i[holder_i] || 32'(window_i.offset) < NodeBytes)

@@ -60,9 +60,9 @@ module log_prefetcher
   line_t words_q;
   line_count_t line_q, fetch_limit_q;
   logic [7:0] index_q, next_index;
-  logic is_wanted, has_any_q, ends_last_q, has_fetch_q;
+  logic is_wanted, has_any_q, ends_last_q, ends_log, has_fetch_q;
   number_t back_pointer;
-  offset_t entry, size, first_q, window_q, limit_q, limit;
+  offset_t entry, size, first_q, window_q, limit_q;
 
   assign state = header_i.lock_and_size;
   assign size = offset_t'(state.size);
@@ -106,7 +106,8 @@ module log_prefetcher
   assign entry = offset_t'({word.entry_offset, 2'b0});
   assign back_pointer = number_t'(word.back_pointer);
   assign is_wanted = pairs_i.first <= back_pointer && back_pointer <= pairs_i.last;
-  assign limit = ends_last_q || size < limit_q ? size : limit_q;
+  // The bytes end with the log.
+  assign ends_log = ends_last_q || size < limit_q;
 
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) {has_any_q, ends_last_q} <= '0;
@@ -122,9 +123,14 @@ module log_prefetcher
   assign done_o = state_q == Request;
   // After a read that failed the words are undefined.
   always_ff @(posedge clk_i) begin
-    has_fetch_q <= has_any_q && first_q < limit;
-    fetch_limit_q <= line_count_t'((limit + offset_t'(LineBytes - 1)) >> LineIndexBits);
+    has_fetch_q <= has_any_q && first_q < size && (ends_last_q || first_q < limit_q);
+    fetch_limit_q <= ends_log ? line_at(size) : line_at(limit_q);
   end
+
+  // The line that begins at an offset, or the first one after it.
+  function automatic line_count_t line_at(offset_t offset);
+    return line_count_t'((offset + offset_t'(LineBytes - 1)) >> LineIndexBits);
+  endfunction
 
   assign fetch_valid_o = done_o && has_fetch_q;
 

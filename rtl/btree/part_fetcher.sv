@@ -214,15 +214,18 @@ module part_fetcher
   // ---- places
 
   offset_t product_q, stride;
-  number_t after;
+  // the last item; known before a place is, since a leaf is opened long before
+  number_t last_q;
+  logic [8*OffsetBytes*Offsets-1:0] offsets_after;
   logic [OffsetBits-1-2:0] stored, stored_after;
 
   assign stride = offset_t'(columns_i.stride);
-  assign after = index_q + 1'b1;
+  assign offsets_after = offsets_q >> 8 * OffsetBytes;
   assign stored = offsets_q[16*index_q[OffsetIndexBits-1:0]+:OffsetBits-2];
-  assign stored_after = offsets_q[16*after[OffsetIndexBits-1:0]+:OffsetBits-2];
+  assign stored_after = offsets_after[16*index_q[OffsetIndexBits-1:0]+:OffsetBits-2];
 
   always_ff @(posedge clk_i) begin
+    last_q <= count - 1'b1;
     if (prepare_i) begin
       {part_q, index_q} <= {PartItem, first_i};
       product_q <= first_offset_i - columns_i.items_start;
@@ -250,7 +253,7 @@ module part_fetcher
       {place_q, limit_q} <= backward_i ? {place_q - stride, place_q} : {limit_q, limit_q + stride};
     end else if (state_q == StatePlace) begin
       place_q <= {stored, 2'b0};
-      limit_q <= after == count || after[OffsetIndexBits-1:0] == '0 ? offset_t'(header_i.sorted_end)
+      limit_q <= index_q == last_q || index_q[OffsetIndexBits-1:0] == '1 ? offset_t'(header_i.sorted_end)
           : {stored_after, 2'b0};
     end
   end
@@ -259,6 +262,7 @@ module part_fetcher
   `ASSERT(IndexIsThatOfThePart,
       !start_i || is_index_i == (part_i.part == PartItem && part_i.index == index_q))
   `ASSERT(PreparesInTheEnd, !prepare_i || (forget_i && !start_i && !take_i && !continue_i))
+  `ASSERT(LastIsKnown, state_q != StatePlace || last_q == number_t'(count - 1'b1))
   `ASSERT(ItemsExist, state_q != StateHeads || !is_beyond || ahead_q)
   `COVER(NoFirstItem, state_q == StateHeads && is_beyond)
   `COVER(FirstIsPrepared, claims && part_q == PartItem && !has_offsets_q && there)

@@ -46,9 +46,9 @@ module stored_lines
 
   // 0 is the mark of no leaf.
   leaf_number_t [Slots-1:0] number_q;
-  leaf_number_t even, odd, first, second, checked_q;
+  leaf_number_t even, odd, checked_q;
   line_address_t write_address, check_address;
-  logic writes, is_odd, hides_first_q, hides_second_q;
+  logic writes, is_odd, has_even, has_odd, hides_first_q, hides_second_q;
 
   // ---- sweeps
 
@@ -112,16 +112,17 @@ module stored_lines
     .is_odd_o(is_odd)
   );
 
-  assign {first, second} = is_odd ? {odd, even} : {even, odd};
-
+  // The check arrives after the write, so the sum is that of the write.
   always_ff @(posedge clk_i) begin
     checked_q <= number_q[check_place_i];
     hides_first_q <= writes && write_address == check_address;
-    hides_second_q <= writes && write_address == check_address + 1'b1;
+    hides_second_q <= writes && write_address - 1'b1 == check_address;
   end
 
-  assign has_first_o = first == checked_q && !hides_first_q;
-  assign has_second_o = second == checked_q && !hides_second_q;
+  // Both marks are compared before one is selected, because they leave their memory late.
+  assign {has_even, has_odd} = {even == checked_q, odd == checked_q};
+  assign has_first_o = (is_odd ? has_odd : has_even) && !hides_first_q;
+  assign has_second_o = (is_odd ? has_even : has_odd) && !hides_second_q;
 
   `ASSERT(StartsWithANumber, !starts_i || may_start_o[start_place_i])
   `ASSERT(SweepsNoReader, !picked || waits_i[sweep_place])

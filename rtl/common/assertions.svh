@@ -1,14 +1,15 @@
 // Assertions and covers in the one form that Verilator, slang and Yosys accept. They are evaluated at each
 // rising edge of clk_i outside of reset. A module includes this file above its header and places its
 // assertions at its end. A failed assertion names its instance, unless ASSERTIONS_WITHOUT_SCOPES is
-// defined, which gives all instances of a module the same code.
+// defined, which gives all instances of a module the same code. Then assertions are conditions, because for
+// each assertion Verilator calls a function in each cycle that tells whether it is enabled.
 
 `ifndef ASSERTIONS_SVH
 `define ASSERTIONS_SVH
 
 `ifdef ASSERTIONS_WITHOUT_SCOPES
 `define ASSERTION(Name, Expression) \
-  Name : assert (Expression) else begin \
+  if (!(Expression)) begin : Name \
     $display(`"Assertion failed: Name`"); \
     $stop; \
   end

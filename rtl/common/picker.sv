@@ -23,12 +23,23 @@ module picker #(
 
   logic valid_q;
   logic [IndexBits-1:0] index_d, index_q;
-  // the number that was chosen last
-  logic [Count-1:0] chosen_d, chosen_q, asks_q, asks, later;
+  // the number that was chosen last, and those behind it
+  logic [Count-1:0] chosen_d, chosen_q, behind_d, behind_q, asks_q, asks, later;
+  logic [Count-1:0] behind_asks, behind_later;
 
   assign asks = asks_q & ~is_index_o;
-  assign later = asks & ~(chosen_q | (chosen_q - 1'b1));
-  assign chosen_d = later != '0 ? later & (~later + 1'b1) : asks & (~asks + 1'b1);
+  assign later = asks & behind_q;
+
+  // The numbers behind the first one that asks; the first one is not behind any.
+  function automatic logic [Count-1:0] behind_first(logic [Count-1:0] asking);
+    for (int unsigned index = 0; index < Count; index++)
+      behind_first[index] = |(asking & ((Count'(1) << index) - 1'b1));
+  endfunction
+
+  assign behind_asks = behind_first(asks);
+  assign behind_later = behind_first(later);
+  assign {chosen_d, behind_d} = later != '0 ? {later & ~behind_later, behind_later}
+      : {asks & ~behind_asks, behind_asks};
 
   always_comb begin
     index_d = '0;
@@ -37,10 +48,10 @@ module picker #(
 
   always_ff @(posedge clk_i) begin
     asks_q <= rst_i ? '0 : asks_i & ~is_index_o;
-    if (rst_i) {valid_q, chosen_q} <= {1'b0, Count'(1)};
+    if (rst_i) {valid_q, chosen_q, behind_q} <= {1'b0, Count'(1), ~Count'(1)};
     else if (!valid_q || take_i) begin
       valid_q <= asks != '0;
-      if (asks != '0) chosen_q <= chosen_d;
+      if (asks != '0) {chosen_q, behind_q} <= {chosen_d, behind_d};
     end
     if ((!valid_q || take_i) && asks != '0) index_q <= index_d;
   end
@@ -50,6 +61,7 @@ module picker #(
   assign is_index_o = chosen_q & {Count{valid_q}};
 
   `ASSERT(OneIsChosen, $onehot(chosen_q))
+  `ASSERT(OthersAreBehind, behind_q == ~(chosen_q | (chosen_q - 1'b1)))
   `ASSERT(TakesTheChosen, !take_i || valid_q)
   `COVER(SeveralAsk, $countones(asks_i) > 1)
 

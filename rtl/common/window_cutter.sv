@@ -27,14 +27,15 @@ module window_cutter
 
   logic is_read_q, fresh_q;
   logic [LineIndexBits-1:0] skip_q;
+  // the places of bytes that come from the first line
+  logic [LineBytes-1:0] is_first_q;
   line_t chosen, rotated, window_q;
 
   // Each byte comes from one of the lines, from the second one if it is before the window; then they are
   // rotated.
   for (genvar index = 0; index < LineBytes; index++) begin : gen_bytes
-    logic takes_odd;
-    assign takes_odd = is_odd_i == (LineIndexBits'(index) >= skip_q);
-    assign chosen[8*index+:8] = takes_odd ? odd_i[8*index+:8] : even_i[8*index+:8];
+    always_ff @(posedge clk_i) if (read_i) is_first_q[index] <= LineIndexBits'(index) >= skip_i;
+    assign chosen[8*index+:8] = is_odd_i == is_first_q[index] ? odd_i[8*index+:8] : even_i[8*index+:8];
   end
 
   always_comb begin

@@ -4,6 +4,9 @@ import unittest
 
 from hierarchy import Hierarchy, Use
 from limits import COLUMNS, exceeded, numbers
+from longest import longest, names_of
+from mapper import PINS, MapperArrivals
+from mapper import WIRE as MAPPER_WIRE
 from netlist import Netlist, Unmapped
 from report import GATE, Report
 from timing import Longest, Timing
@@ -149,6 +152,42 @@ class Paths(unittest.TestCase):
     def test_a_cell_without_a_delay_is_an_error(self):
         with self.assertRaisesRegex(Unmapped, "DSP48E2"):
             timing({"a": cell("DSP48E2", C=1)})
+
+
+class DelaysOfTheMapper(unittest.TestCase):
+    CELLS = {
+        "from": cell("FDRE", C=1, D=2, Q=10),
+        "memory": cell("RAMB36E2", CLKARDCLK=1, ADDRARDADDR=2, DOUTADOUT=20),
+        "a": cell("LUT1", I0=10, O=11),
+        "b": cell("LUT3", I0=11, I1=20, I2=10, O=12),
+        "sum": cell("CARRY4", CI=["0"], CYINIT=["0"], DI=["0"] * 4, S=[12, "0", "0", "0"], O=[30, 31]),
+        "to": cell("FDRE", C=1, D=31, Q=40),
+    }
+    NAMES = {"start": {"hide_name": 0, "bits": [7, 10]}, "end": {"hide_name": 0, "bits": [40]}}
+
+    def netlist(self) -> Netlist:
+        ports = {"clk": {"direction": "input", "bits": [1]}, "in": {"direction": "input", "bits": [2]}}
+        return Netlist({"cells": self.CELLS, "ports": ports, "netnames": self.NAMES})
+
+    def test_the_input_that_changes_last_has_the_fastest_pin(self):
+        arrivals = MapperArrivals(self.netlist())
+        self.assertEqual(arrivals.delays[11], MAPPER_WIRE + PINS[0])
+        # The others change with the clock: memories have no delay.
+        self.assertEqual(arrivals.delays[12], arrivals.delays[11] + MAPPER_WIRE + PINS[0])
+
+    def test_carries_have_the_delays_of_their_model(self):
+        arrivals = MapperArrivals(self.netlist())
+        self.assertEqual(arrivals.delays[31] - arrivals.delays[12], 400)
+        self.assertEqual([bit for bit, _ in arrivals.path(31)], [10, 11, 12, 31])
+
+    def test_paths_have_the_names_of_their_registers(self):
+        netlist = self.netlist()
+        names = names_of({"netnames": self.NAMES})
+        for arrivals in (MapperArrivals(netlist), Timing(netlist).registered):
+            between, path = next(item for item in longest(netlist, arrivals, names) if item[0][1] == "end")
+            self.assertEqual(between[1], "end")
+            self.assertEqual(path[-1][0], 31)
+        self.assertEqual(longest(netlist, MapperArrivals(netlist), names)[0][0], ("start", "end"))
 
 
 class Places(unittest.TestCase):

@@ -19,6 +19,7 @@ pub mod machine;
 pub mod map;
 pub mod memory;
 pub mod open_loop;
+pub mod output;
 pub mod plan;
 pub mod report;
 pub mod runner;

@@ -1,6 +1,5 @@
 //! The command `honeycomb-bench`.
 
-use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use honeycomb_lab::limits::{self, Limits};
 use honeycomb_lab::map::Failure;
 use honeycomb_lab::memory::available_bytes;
 use honeycomb_lab::open_loop::Disturbance;
+use honeycomb_lab::output::print;
 use honeycomb_lab::plan::Plan;
 use honeycomb_lab::report::Report;
 use honeycomb_lab::unordered::{self, UnorderedArguments};
@@ -269,12 +269,4 @@ fn compare_files(files: &[PathBuf], json: bool) -> Result<(), Failure> {
 
 fn print_limits(request: &limits::Request) -> Result<(), Failure> {
     print(&serde_json::to_string(&Limits::measure(request)?)?)
-}
-
-/// Prints text. Ignores a closed standard output.
-fn print(text: &str) -> Result<(), Failure> {
-    match stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use clap::Parser;
+use honeycomb_lab::output::print;
 use honeycomb_simulation::figures;
 use honeycomb_simulation::measure::Simulation;
 use honeycomb_simulation::report::Report;
@@ -33,13 +34,13 @@ fn measure(arguments: &RunArguments) -> Result<(), Failure> {
     let measured = Simulation::new(&simulator, &dataset)?.measure(&traffic, &arguments.recording())?;
     let report = Report::new(&simulator, &dataset, &traffic, &measured);
     if arguments.json {
-        println!("{}", serde_json::json!(report));
+        print(&format!("{}\n", serde_json::json!(report)))?;
     } else {
-        print!("{report}");
+        print(&report.to_string())?;
     }
     let Some(life) = &measured.life else { return Ok(()) };
     if !arguments.json {
-        print!("\n{life}");
+        print(&format!("\n{life}"))?;
     }
     if let Some(path) = &arguments.life {
         let written = fs::write(path, serde_json::to_string_pretty(&life.json())? + "\n");
