@@ -230,7 +230,7 @@ module leaf_prefetcher
   always_comb begin
     fetch_o.wakes = wakes_q;
     fetch_o.first = line_count_t'(offset_q >> LineIndexBits);
-    fetch_o.limit = line_count_t'((limit_q + offset_t'(LineBytes - 1)) >> LineIndexBits);
+    fetch_o.limit = limit_line(limit_q);
     // Log entries may begin in the last line of the sorted items.
     fetch_o.columns = searched_q && limit_q <= {sorted_end[OffsetBits-1:LineIndexBits], LineIndexBits'(0)};
   end

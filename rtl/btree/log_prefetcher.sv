@@ -124,13 +124,8 @@ module log_prefetcher
   // After a read that failed the words are undefined.
   always_ff @(posedge clk_i) begin
     has_fetch_q <= has_any_q && first_q < size && (ends_last_q || first_q < limit_q);
-    fetch_limit_q <= ends_log ? line_at(size) : line_at(limit_q);
+    fetch_limit_q <= ends_log ? limit_line(size) : limit_line(limit_q);
   end
-
-  // The line that begins at an offset, or the first one after it.
-  function automatic line_count_t line_at(offset_t offset);
-    return line_count_t'((offset + offset_t'(LineBytes - 1)) >> LineIndexBits);
-  endfunction
 
   assign fetch_valid_o = done_o && has_fetch_q;
 

@@ -407,6 +407,11 @@ package scan_pkg;
     return columns.offsets_start + ((offset_t'(last) + offset_t'(last != count)) << 1);
   endfunction
 
+  // Returns the limit of the lines that contain the bytes before an offset.
+  function automatic line_count_t limit_line(offset_t limit);
+    return line_count_t'((limit + offset_t'(LineBytes - 1)) >> LineIndexBits);
+  endfunction
+
   // Returns the request of a window.
   function automatic window_read_t window_read(logic ahead, offset_t offset, offset_t limit);
     offset_t last = limit - 1'b1;

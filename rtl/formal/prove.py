@@ -181,8 +181,8 @@ PROOFS = [
         ("wants : left_q & ~part;", "wants : left_q & (left_q - 2'd3);"),
         ("log_bytes, geometry_i.node_bytes}", "log_bytes, geometry_i.node_bytes + 1'b1}"),
         ("(step_i == SlotSamples && !search_i.from_copy)", "step_i == SlotSamples"),
-        ("fetch_o.columns = searched_q && fetch_o.limit <= line_count_t'(sorted_end >> LineIndexBits);",
-         "fetch_o.columns = searched_q;"),
+        ("searched_q && limit_q <= {sorted_end[OffsetBits-1:LineIndexBits], LineIndexBits'(0)};",
+         "searched_q;"),
         # A scan does not await its log words.
         ("(part[PartWords] && awaits_words)", "1'b0"),
     ]),

@@ -1,9 +1,10 @@
 """Prints the longest paths of a module that make synth or synthesize.py has synthesized: one for each start
-and end, without the indexes of their bits.
+and end, without the indexes of their bits. The delays do not include the last net and the setup of the
+register behind it.
 
-  python rtl/synth/longest.py scan_engine_Units5_Slots16 scan_engine            by the delays of netlist.py
-  python rtl/synth/longest.py scan_engine_Units5_Slots16 scan_engine --mapper   by those of the mapper
-  python rtl/synth/longest.py arbiter_Count16 arbiter --count 3 --bits          and the bits on each path
+  python rtl/synth/longest.py scan_engine_Units5_Slots16            by the delays of netlist.py
+  python rtl/synth/longest.py scan_engine_Units5_Slots16 --mapper   by those of the mapper
+  python rtl/synth/longest.py arbiter_Count16 --count 3 --bits      and the bits on each path
 """
 
 import argparse
@@ -12,14 +13,15 @@ import re
 
 from mapper import MapperArrivals
 from netlist import Netlist, bits
-from timing import Timing
+from timing import LongestPaths, Timing
 from yosys import OUT
 
 
 def main():
     arguments = parse()
     file = OUT / f"{arguments.netlist}_synth_xilinx.json"
-    module = json.loads(file.read_text())["modules"][arguments.module]
+    modules = json.loads(file.read_text())["modules"].values()
+    module = next(module for module in modules if "top" in module["attributes"])
     netlist, names = Netlist(module), names_of(module)
     arrivals = MapperArrivals(netlist) if arguments.mapper else Timing(netlist).registered
     unit = "ps" if arguments.mapper else "ns"
@@ -29,7 +31,7 @@ def main():
             print(f"    {at:.4g} {names.get(bit, '?')}, {netlist.loads[bit]} loads")
 
 
-def longest(netlist: Netlist, arrivals, names: dict[int, str]) -> list[tuple]:
+def longest(netlist: Netlist, arrivals: LongestPaths, names: dict[int, str]) -> list[tuple]:
     """Returns each start and each register at an end, without indexes, with the longest path between them;
     the longest one first."""
     found = {}
@@ -48,10 +50,9 @@ def names_of(module: dict) -> dict[int, str]:
     """Returns the shortest name of each bit that has one in the RTL."""
     names: dict[int, str] = {}
     for name, net in module["netnames"].items():
-        for index, bit in enumerate(net["bits"]):
-            shorter = len(name) < len(names.get(bit, name + "[x]")) - 3
-            if isinstance(bit, int) and not name.startswith("$") and (bit not in names or shorter):
-                names[bit] = f"{name}[{index}]"
+        for index, bit in enumerate(() if net["hide_name"] else net["bits"]):
+            indexed = f"{name}[{index}]"
+            names[bit] = min(names.get(bit, indexed), indexed, key=len)
     return names
 
 
@@ -61,7 +62,6 @@ def parse() -> argparse.Namespace:
         description=usage, epilog="  " + examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("netlist", help="module and parameters, as in the file in target/rtl/synth")
-    parser.add_argument("module", help="its module")
     parser.add_argument("--mapper", action="store_true", help="count delays as the mapper does")
     parser.add_argument("--count", type=int, default=20, metavar="N", help="paths")
     parser.add_argument("--bits", action="store_true", help="the bits on each path")

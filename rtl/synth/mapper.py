@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyosys
 from netlist import LOGIC, MUXES, Cell, Netlist, bits, places
-from timing import topological_order
+from timing import LongestPaths, topological_order
 
 # The delays of the inputs of a lookup table, and of the net before each, in ps. The mapper connects the
 # input that changes last to the fastest one.
@@ -29,8 +29,8 @@ def box_delays(kind: str) -> dict[tuple[str, int, str, int], int]:
     return {(source, int(i or 0), target, int(o or 0)): int(delay) for source, i, target, o, delay in arcs}
 
 
-class MapperArrivals:
-    """When each bit changes by the delays of the mapper, in ps, and the bit before it on the longest path."""
+class MapperArrivals(LongestPaths):
+    """The longest paths to all bits by the delays of the mapper, in ps."""
 
     def __init__(self, netlist: Netlist):
         starts = {bit for cell in netlist.cells for bit, _ in cell.starts()} | netlist.inputs
@@ -57,11 +57,3 @@ class MapperArrivals:
         for port, at, bit in places(cell.inputs):
             if bit in self.delays and (delay := delays.get((port, at, output, place))) is not None:
                 yield self.delays[bit] + delay, bit
-
-    def path(self, end: int) -> list[tuple[int, int]]:
-        """Returns the bits of the longest path to a bit, from its start, and the time at which each
-        changes."""
-        found = [end]
-        while found[-1] in self.last:
-            found.append(self.last[found[-1]])
-        return [(bit, self.delays[bit]) for bit in reversed(found)]

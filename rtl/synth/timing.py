@@ -31,7 +31,22 @@ class Longest:
         return self.delay <= gate.delay and self.levels <= gate.levels
 
 
-class Arrivals:
+class LongestPaths:
+    """When each bit changes, and the bit before it on its longest path."""
+
+    delays: dict[int, float]
+    last: dict[int, int]
+
+    def path(self, end: int) -> list[tuple[int, float]]:
+        """Returns the bits of the longest path to a bit, from its start, and the time at which each
+        changes."""
+        found = [end]
+        while found[-1] in self.last:
+            found.append(self.last[found[-1]])
+        return [(bit, self.delays[bit]) for bit in reversed(found)]
+
+
+class Arrivals(LongestPaths):
     """The longest paths to all bits from some starts."""
 
     def __init__(self, netlist: Netlist, order: list[int], into: dict, starts: dict[int, float]):
@@ -45,17 +60,9 @@ class Arrivals:
     def extend(self, arc: Arc):
         delay = self.delays[arc.source] + self.netlist.net_delay(arc.source, arc.net) + arc.delay
         if delay > self.delays.get(arc.target, 0.0):
-            self.delays[arc.target], self.last[arc.target] = delay, arc
+            self.delays[arc.target], self.last[arc.target] = delay, arc.source
         levels = self.levels[arc.source] + arc.levels
         self.levels[arc.target] = max(levels, self.levels.get(arc.target, 0))
-
-    def path(self, end: int) -> list[tuple[int, float]]:
-        """Returns the bits of the longest path to a bit, from its start, and the time at which each
-        changes."""
-        found = [end]
-        while found[-1] in self.last:
-            found.append(self.last[found[-1]].source)
-        return [(bit, self.delays[bit]) for bit in reversed(found)]
 
 
 class Timing:
