@@ -545,8 +545,12 @@ package layout_pkg;
   // elements
   localparam int unsigned BatchNotApplicable = 11;
 
-  // the format of log files, checkpoints and the manifest
+  // the format of checkpoints and of the manifest
   localparam int unsigned WalFormat = 1;
+
+  // the format of log files; those of format 1 have a salt of zeros, which their checksum does not
+  // cover
+  localparam int unsigned WalFileFormat = 2;
 
   // log files are written in whole blocks; the header of a file has the first one
   localparam int unsigned WalBlockBytes = 4096;
@@ -1411,7 +1415,7 @@ package layout_pkg;
   // | file_bytes                                                                            |
   // +---------------------------------------------------------------------------------------+
   // | 48..64                                                                                |
-  // | padding[2]                                                                            |
+  // | salt[2]                                                                               |
   // +---------------------------------------------------------------------------------------+
   localparam int unsigned WalFileSize = 64;
   localparam int unsigned WalFileMagicOffset = 0;
@@ -1428,18 +1432,18 @@ package layout_pkg;
   localparam int unsigned WalFileCrcBytes = 4;
   localparam int unsigned WalFileFileBytesOffset = 40;
   localparam int unsigned WalFileFileBytesBytes = 8;
-  localparam int unsigned WalFilePaddingOffset = 48;
-  localparam int unsigned WalFilePaddingBytes = 8;
-  localparam int unsigned WalFilePaddingCount = 2;
+  localparam int unsigned WalFileSaltOffset = 48;
+  localparam int unsigned WalFileSaltBytes = 8;
+  localparam int unsigned WalFileSaltCount = 2;
 
   typedef struct packed {
-    // zero
-    logic [1:0][63:0] padding;
+    // random: stored bytes of clients are not records, whatever they are
+    logic [1:0][63:0] salt;
     // a shorter file was truncated; 0 if the size does not matter; no checksum covers it
     logic [63:0] file_bytes;
-    // of the fields before it
+    // of the fields before it and of the salt
     logic [31:0] crc;
-    // wal_format
+    // wal_file_format
     logic [31:0] format;
     // where the records of the file before this one end, in bytes
     logic [63:0] previous_end;
@@ -1475,13 +1479,13 @@ package layout_pkg;
   localparam int unsigned WalRecordVersionBytes = 8;
 
   typedef struct packed {
-    // greater than that of the record before it, and below 2^63
+    // greater than that of the record before it, and below 2^63, XOR the second word of the salt
     logic [63:0] version;
-    // bytes of the changes
+    // bytes of the changes, XOR the first word of the salt
     logic [63:0] length;
     // the file was durable up to this offset, in units of 8 bytes, before this record was written
     logic [31:0] durable;
-    // of the number of the file, the other fields and the changes
+    // of the number and the salt of the file, the other fields and the changes
     logic [31:0] crc;
   } wal_record_t;
 

@@ -57,9 +57,16 @@ module descent_lines
   assign place = place_t'(memory_i.place);
   assign next = next_q[place][memory_i.number];
 
-  always_ff @(posedge clk_i) begin
-    if (memory_valid_i) next_q[place][memory_i.number] <= next + 1'b1;
-    if (read_i) next_q[read_place_i][read_number_i] <= read_line_i;
+  // Each one counts by itself: the selected one with one added would be behind all places, and before them.
+  for (genvar at = 0; at < 2 ** PlaceBits; at++) begin : gen_next
+    for (genvar number = 0; number < 2; number++) begin : gen_numbers
+      always_ff @(posedge clk_i) begin
+        if (memory_valid_i && place == place_t'(at) && memory_i.number == 1'(number))
+          next_q[at][number] <= next_q[at][number] + 1'b1;
+        if (read_i && read_place_i == place_t'(at) && read_number_i == 1'(number))
+          next_q[at][number] <= read_line_i;
+      end
+    end
   end
 
   // ---- passes

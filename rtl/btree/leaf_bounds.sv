@@ -190,6 +190,15 @@ module leaf_bounds
   `COVER(BoundIsHighFence, state_q == StateFence && part_ready_i && part_i.equal && !backward)
   `COVER(BoundIsLowFence, state_q == StateFence && part_ready_i && part_i.equal && backward)
   `COVER(BoundIsPrefix, state_q == StatePrefix && part_ready_i && part_i.equal && bound == prefix_length)
+  `COVER(BoundLacksAByteOfThePrefix, state_q == StatePrefix && part_ready_i && bound + 1'b1 == prefix_length)
+  `COVER(BoundHasAByteMore, state_q == StatePrefix && part_ready_i && bound == prefix_length + 1'b1)
+  `COVER(BoundLacksAByteOfTheFence, state_q == StateFence && part_ready_i &&
+      offset_t'(bound) + 1'b1 == fence_length + offset_t'(prefix_length))
+  `COVER(FenceLacksAByteOfTheBound, state_q == StateFence && part_ready_i &&
+      offset_t'(bound) == fence_length + offset_t'(prefix_length) + 1'b1)
+  `COVER(KeyLacksAByteOfThePrefix, state_q == StateFences && enter_valid_i && start + 1'b1 == prefix_length)
+  `COVER(KeyIsThePrefix, state_q == StateKey && start == prefix_length)
+  `COVER(KeyHasAByteMore, state_q == StateKey && start == prefix_length + 1'b1)
 
 endmodule
 

@@ -169,7 +169,20 @@ module leaf_starter
   `COVER(FollowsAPreviousVersion, previous_done)
   `COVER(SiblingIsTooNew, end_o && end_state_o == SlotRepeat)
   `COVER(NodeEndsAtBuffer, state_q == Decide && size_of(header_q) == 16'(geometry_i.node_bytes))
+  `COVER(NodeLacksAByte, state_q == Decide && size_of(header_q) + 1'b1 == 16'(geometry_i.node_bytes))
   `COVER(NodeHasAByteMore, state_q == Decide && size_of(header_q) == 16'(geometry_i.node_bytes) + 1'b1)
+  `COVER(NodeHasReadVersion, state_q == Compare && header_q.node_version == open_i.read_version)
+  `COVER(NodeIsOneNewer, state_q == Compare && header_q.node_version == open_i.read_version + 1'b1)
+  `COVER(NodeIsOneOlder, state_q == Compare && header_q.node_version + 1'b1 == open_i.read_version)
+  // A comparison of the low 40 bits errs.
+  `COVER(NodeIsNewerInHighBits, state_q == Decide && is_newer_q &&
+      header_q.node_version[39:0] <= open_i.read_version[39:0])
+  `COVER(NodeIsOlderInHighBits, state_q == Decide && !is_newer_q &&
+      header_q.node_version[39:0] > open_i.read_version[39:0])
+  `COVER(KeyEndsWithThePrefix, suffix_o && suffix_bytes_o.first == open_i.key_length)
+  `COVER(KeyLacksAByteOfTheHead, suffix_o && open_i.key_length + 1'b1 == suffix_bytes_o.first + 8)
+  `COVER(KeyEndsWithTheHead, suffix_o && open_i.key_length == suffix_bytes_o.first + 8)
+  `COVER(KeyHasAByteMore, suffix_o && open_i.key_length == suffix_bytes_o.first + 9)
 
 endmodule
 

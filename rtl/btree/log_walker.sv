@@ -175,6 +175,8 @@ module log_walker
   `COVER(SecondLine, state_q == StateLine && index_q != '0 && !is_over)
   `COVER(EntryHasReadVersion, state_q == StateEntry && version_t'(word_q.version_delta) == age_q)
   `COVER(EntryIsOneNewer, state_q == StateEntry && version_t'(word_q.version_delta) == age_q + 1'b1)
+  `COVER(EntryIsOneOlder, state_q == StateEntry && version_t'(word_q.version_delta) + 1'b1 == age_q)
+  `COVER(EntryHasTheLastFingerprint, state_q == StateEntry && index_q == 8'(NodeHeaderTagsCount - 1))
 
 endmodule
 

@@ -281,6 +281,14 @@ module memory_access_generator
   `ASSERT_OFFER_STAYS(LeafStays, leaf_valid_o, leaf_ready_i, leaf_o)
   `COVER(VersionStep, version_step_o)
   `COVER(TooNewWithoutPrevious, state_q == StateNode && is_too_new && !version_step_o)
+  `COVER(NodeHasReadVersion, state_q == StateNode && header_q.node_version == search_q.read_version)
+  `COVER(NodeIsOneNewer, state_q == StateNode && header_q.node_version == search_q.read_version + 1'b1)
+  `COVER(NodeIsOneOlder, state_q == StateNode && header_q.node_version + 1'b1 == search_q.read_version)
+  // A comparison of the low 40 bits errs.
+  `COVER(NodeIsNewerInHighBits, state_q == StateNode && is_too_new &&
+      header_q.node_version[39:0] <= search_q.read_version[39:0])
+  `COVER(NodeIsOlderInHighBits, state_q == StateNode && !is_too_new &&
+      header_q.node_version[39:0] > search_q.read_version[39:0])
   `COVER(RootIsLeaf, state_q == StateNode && !is_too_new && header_q.level == '0)
   `COVER(KeyArrivesLate, state_q == StateNode && header_q.level != '0 && !is_too_new && !key_loaded_i)
   `COVER(ReadFails, line_valid_i && line_i.error)

@@ -7,6 +7,17 @@
 `ifndef ASSERTIONS_SVH
 `define ASSERTIONS_SVH
 
+`ifdef WITHOUT_ASSERTIONS
+
+// Without any trace, because names and numbers of cells that a synthesis drops later change its result.
+`define ASSERTION(Name, Expression)
+`define ASSERT(Name, Expression)
+`define ASSERT_STAYS(Name, Kept, Changes, Data)
+`define ASSERT_OFFER_STAYS(Name, Valid, Ready, Data)
+`define COVER(Name, Expression)
+
+`else
+
 `ifdef ASSERTIONS_WITHOUT_SCOPES
 `define ASSERTION(Name, Expression) \
   if (!(Expression)) begin : Name \
@@ -49,4 +60,5 @@
     end \
   end
 
+`endif
 `endif

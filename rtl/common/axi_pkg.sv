@@ -1,7 +1,7 @@
 // AXI4 ports of memory as structs, so that a port is two wires in a port list instead of thirty. Each struct
 // contains the signals of one direction under their AXI names; reads and writes are separate, because host
 // memory is only read. Ids and addresses have one width for all ports: bits that a port does not need are
-// zero.
+// zero. A line of data is the last field, so that simulations copy its words without shifts.
 
 `default_nettype none
 
@@ -50,9 +50,9 @@ package axi_pkg;
     logic arready;
     logic rvalid;
     logic [AxiIdBits-1:0] rid;
-    line_t rdata;
     logic [1:0] rresp;
     logic rlast;
+    line_t rdata;
   } axi_read_response_t;
 
   // from the manager to memory
@@ -65,10 +65,10 @@ package axi_pkg;
     logic [2:0] awsize;
     logic [1:0] awburst;
     logic wvalid;
-    line_t wdata;
     logic [LineBytes-1:0] wstrb;
     logic wlast;
     logic bready;
+    line_t wdata;
   } axi_write_request_t;
 
   // from memory to the manager

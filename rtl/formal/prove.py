@@ -6,8 +6,10 @@ them. Runs of any length are proved by induction.
 """
 
 import argparse
+import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,8 @@ class Proof:
     has_clocks: bool = False
     # The memories of the module are so small that the solver is faster with registers.
     has_small_memories: bool = False
+    # A module inside that has a proof of its own; stub_NAME replaces it, whose outputs are arbitrary.
+    stub: str = ""
 
     def about(self) -> str:
         unit = "steps of arbitrary clocks" if self.has_clocks else "cycles"
@@ -69,6 +73,17 @@ PROOFS = [
         ("later = asks & after_q", "later = '0"),
         ("if (granted_q) after_q <= after(grant_q);", ""),
     ]),
+    Proof("picker", 14, 0, [
+        # A choice changes before it is taken; one has to wait for ever; one that was taken is chosen again.
+        ("if (!valid_q || take_i) begin", "if (1'b1) begin"),
+        ("later != '0 ? {later & ~behind_later, behind_later}\n      : ", ""),
+        ("asks = asks_q & ~is_index_o", "asks = asks_q"),
+    ]),
+    Proof("arbiter_tree", 12, 0, [
+        # Streams have the number of another one; an element is lost.
+        ("index: IndexBits'(stream)", "index: IndexBits'(stream / 2)"),
+        ("assign ready[Last] = out_ready_i;", "assign ready[Last] = 1'b1;"),
+    ]),
     Proof("read_splitter", 6, 2, [
         ("lines = left_q < room ? left_q : room", "lines = left_q"),
         ("line_q <= line_q + line_address_t'(lines)", "line_q <= line_q + line_address_t'(PageLines)"),
@@ -93,12 +108,25 @@ PROOFS = [
         (".read_address_i(address_of(read.slot, read.upper, read.line))",
          ".read_address_i(address_of(read.slot, 1'b0, read.line))"),
         ("ReaderCount'(1) << reader", "ReaderCount'(1)"),
+        # A new key is lost; it is written with that of a writer.
+        ("new_ready_o = !write_valid", "new_ready_o = 1'b1"),
+        ("write = write_valid ? granted_write : new_i", "write = new_i"),
     ]),
     Proof("page_table", 17, 0, [
         # A word that was read during a mapping is cached; a word is cached in the first cycle of a mapping. A
         # mapping that drops no word needs longer runs: a planted bug.
         ("else if (map_valid_i) kept_q[index] <= 1'b0;", ""),
         ("fills = fills_q && !map_valid_i", "fills = fills_q"),
+    ]),
+    Proof("page_table_writer", 8, 2, [
+        # A LID is not dropped; a page is not cleared; the words of other LIDs are overwritten; a mapping that
+        # comes with a mark has columns; a mark overtakes a mapping; a table that has failed does not tell.
+        ("map_lid_i < lid_t'(LidCount) ? Drops : Taken", "map_lid_i < lid_t'(LidCount) ? Address : Taken"),
+        ("is_clear_q <= page_q == PageBits'(Pages - 1);", "is_clear_q <= 1'b1;"),
+        ("LineBytes'(8'hff) << {lid_q[WordIndexBits-1:0], 3'b0}", "'1"),
+        ("is_mark_q <= !map_valid_i;", "is_mark_q <= mark_valid_i;"),
+        ("is_clear_q && !map_valid_i;", "is_clear_q;"),
+        ("if (ends && done_error_i) failed_q <= 1'b1;", ""),
     ]),
     Proof("node_cache", 18, 0, [
         # An entry is replaced while a fill of it is in flight; a burst uses a set that was written since; a
@@ -159,16 +187,35 @@ PROOFS = [
     ]),
     Proof("descent_lines", 9, 0, [
         # Lines of a read displace each other; lines of two descents, or of two reads; a pass has one line.
-        ("<= next + 1'b1;", "<= next;"),
+        ("<= next_q[at][number] + 1'b1;", "<= next_q[at][number];"),
         ("{pass_place, pass.number, read_line_t'", "{place_t'(0), pass.number, read_line_t'"),
         ("{pass_place, pass.number, read_line_t'", "{pass_place, 1'b0, read_line_t'"),
         ("read_line_t'(group_lines_t'(pass.first) + at_q)", "pass.first"),
         ("ends ? '0 : at_q + 1'b1;", "at_q + 1'b1;"),
     ]),
+    Proof("descent_rests", 18, 0, [
+        # The place changes while another one is compared; a rest is lost, or compared twice, or with the
+        # lengths of another one; a descent is never compared.
+        ("if (start_valid && start_ready) place_o <= place;", "if (start_valid) place_o <= place;"),
+        (".out_ready_i(start_ready)", ".out_ready_i(1'b1)"),
+        (".start_valid_i(start_valid)", ".start_valid_i(start_valid || rest_valid_i != '0)"),
+        (".in_i(rest_i)", ".in_i({Descents{rest_i[0]}})"),
+        (".in_valid_i(rest_valid_i)", ".in_valid_i(rest_valid_i & Descents'(1))"),
+    ]),
+    Proof("part_fetcher", 16, 0, [
+        # The heads of another line; the item that was prepared instead of another one; the heads of the leaf
+        # before; a window of the answers; the item ahead in a scan backward; a window that is not kept.
+        ("needs_heads = !has_heads_q || heads_first_q != heads_first", "needs_heads = !has_heads_q"),
+        ("claims = start_i && ahead_q && is_index_i", "claims = start_i && ahead_q"),
+        ("if (rst_i || forget_i) {has_heads_q", "if (rst_i) {has_heads_q"),
+        ("if (other_window_i) state_d = StateWindow", "if (1'b0) state_d = StateWindow"),
+        ("<= backward_i ? {place_q - stride, place_q} : ", "<= "),
+        ("(came_q == Bytes || arrived_q)", "came_q == Bytes"),
+    ]),
     Proof("place_port", 9, 0, [
         # A result takes the place of a read at an address; a burst is lost, or is that of another place,
         # number, or buffer; a LID that is not mapped; a failure that disappears behind a line.
-        ("load_ready && !found_valid && (read_i.follows || !found_valid_i)", "load_ready && !found_valid"),
+        ("load_ready && !found_valid && (read_i.follows || !found_any_i)", "load_ready && !found_valid"),
         ("loads_q <= takes_found || takes_buffer || !load_ready;", "loads_q <= takes_found || takes_buffer;"),
         ("place_q <= takes_found ? found_place : taken;", "place_q <= taken;"),
         ("{number, reads_columns} = {request.number, request.columns};", ""),
@@ -176,6 +223,17 @@ PROOFS = [
         ("fails = is_found_q && buffer.address == '0", "fails = 1'b0"),
         ("offer_ready = offer.fails ? !line_valid_i : burst_ready_i", "offer_ready = burst_ready_i"),
     ]),
+    Proof("leaf_fetcher", 14, 0, [
+        # The second half of a fetch begins with its first line; the first half wakes the slot; a fetch of a
+        # leaf that was left is read; a fetch is that of another slot; a slot is settled before its last read;
+        # the fetches of a slot wait for ever.
+        ("first_line = is_half[place_q] ? page_end : fetch.first", "first_line = fetch.first"),
+        ("fetch.wakes && !halves, first_line", "fetch.wakes, first_line"),
+        ("else if (takes_pick && fetches[pick])", "else if (takes_pick)"),
+        (".read_address_i({pick, first[pick]})", ".read_address_i({pick, first[place_q]})"),
+        ("settled_o[slot] = settled[slot] && !is_place[slot]", "settled_o[slot] = settled[slot]"),
+        (".asks_i(fetches & ~is_place)", ".asks_i(fetches & ~is_place & Slots'(1))"),
+    ], has_small_memories=True),
     Proof("leaf_prefetcher", 17, 0, [
         # A part is lost; a fetch beyond the node; the log of a copy; log entries as columns.
         ("wants : left_q & ~part;", "wants : left_q & (left_q - 2'd3);"),
@@ -186,6 +244,79 @@ PROOFS = [
         # A scan does not await its log words.
         ("(part[PartWords] && awaits_words)", "1'b0"),
     ]),
+    Proof("stored_lines", 16, 0, [
+        # A line is not swept while another is stored; the mark of another slot; that of the other line; a
+        # line that is stored in the same cycle.
+        ("sweeps = picked && !store_i", "sweeps = picked"),
+        ("checked_q <= number_q[check_place_i]", "checked_q <= number_q[store_place_i]"),
+        ("is_odd ? has_odd : has_even", "is_odd ? has_even : has_odd"),
+        ("hides_first_q <= writes &&", "hides_first_q <= 1'b0 &&"),
+    ]),
+    Proof("scan_grants", 17, 0, [
+        # A grant begins during another one; a leaf has the failure of another slot; a walk ends at a failure
+        # that the leaf does not have; the leaf that is next is that of another slot; another slot is left; a
+        # header is read without a leaf.
+        ("take_o = log_ready && !granted_q", "take_o = log_ready"),
+        ("|(failed_i & has_grant_q)", "|failed_i"),
+        (".failed_i(failed_q),", ".failed_i(failed_i[next_q]),"),
+        ("{none_i[place], descent", "{none_i[next_q], descent"),
+        ("has_grant_q & {Slots{grant_ends_i}}", "is_next_q & {Slots{grant_ends_i}}"),
+        ("!(descent_failed_q || none_q)", "!descent_failed_q"),
+    ]),
+    Proof("slot_reads", 13, 0, [
+        # The second page of a fetch is lost; fetches stay after the leaf; a read waits for all before it; an
+        # earlier read is not awaited; a later one wakes the slot; the current header is that of a copy.
+        ("first_q + FetchBits'(!halves_i)", "first_q + 1'b1"),
+        ("if (errs || leaves_i)", "if (errs)"),
+        ("first_q != end_q && !flies_q[next_q]", "first_q != end_q && flies_q == '0"),
+        ("wakes_q[next_q] + wakes_q[line_number_i]", "wakes_q[line_number_i]"),
+        ("ends && !is_later && !errs", "ends && !errs"),
+        ("{1'b1, line_copied_i && !has_header_q}", "{1'b1, line_copied_i}"),
+    ]),
+    Proof("next_log", 20, 0, [
+        # The request after a taken one is ready at once; a request is ready before its walk, or walks over an
+        # undefined log; entries of undefined lines are returned; a line is read twice; a header is read
+        # without a leaf.
+        ("state_d = take_i ? Idle : Walked", "state_d = Walked"),
+        ("(state_q == Known && !has_log)", "state_q == Known"),
+        ("log_count != '0 && !failed_i", "log_count != '0"),
+        ("entry_valid && !failed_i", "entry_valid"),
+        ("state_q == Header) && !arrives_q", "state_q == Header)"),
+        ("has_leaf_i ? Header : Walked", "Header"),
+    ]),
+    Proof("leaf_search", 18, 0, [
+        # Missing samples select a group; the word before the samples counts as one; offsets count as heads; a
+        # result lacks the last line; heads before the groups are not counted; the offset behind the last item
+        # is that of an item.
+        ("not_greater_q > number_t'(last_group_q) ?", "1'b0 ?"),
+        ("skips_first = arrives_q == Columns", "skips_first = 1'b0"),
+        ("arrives_q == Heads && heads_q < number_t'(Elements)", "1'b0"),
+        ("Counts: if (pending_q == '0 && !arrives)", "Counts: if (!arrives)"),
+        ("{2{before_i.groups.first}}", "'0"),
+        ("if (low_q == count) item_offset_q", "if (1'b0) item_offset_q"),
+    ]),
+    Proof("column_search", 10, 2, [
+        # A group that does not exist; equal heads of earlier groups do not count; a separator that equals the
+        # key counts toward the leaf before it; heads without room for whole groups; a read displaces one that
+        # waits; an item has only its first line.
+        ("if (counts_i.not_greater > head_count_t'(last_group)) group_d = last_group;", ""),
+        ("knows_low_d = reads_low_group_q || group_q == low_group_q;", "knows_low_d = 1'b1;"),
+        ("suffix_length_q > determined_q;", "1'b1;"),
+        ("{(count + 11'd15) >> 4, 1'b0}", "((count + 11'd7) >> 3)"),
+        ("if (counted_q && !read_waits_i) state_d", "if (counted_q) state_d"),
+        ("else if (rest_wants_line_i) item_line_q <= item_line_q + 1'b1;", ""),
+    ]),
+    Proof("memory_access_generator", 10, 2, [
+        # Two reads of a number are in flight; lines are passed before their read begins; the second part of a
+        # read is the first one again; a node of the read version is too new; a node far from the root has the
+        # depth of a child of it; the descent ends while lines are in flight.
+        ("(follows_q ? !flies_q[column_read_q.number] : flies_q == '0)", "(follows_q || flies_q == '0)"),
+        ("\n      && !(reads_q && column_read_q.number == pass_q.number)", ""),
+        ("column_read_d.first = column_read_q.first + line_count_t'(read_lines);", ""),
+        ("header_q.node_version > search_q.read_version", "header_q.node_version >= search_q.read_version"),
+        ("DepthRoot ? DepthSecond : DepthBelow", "DepthRoot ? DepthSecond : DepthSecond"),
+        ("&& !reads_q && flies_q == '0;", "&& !reads_q;"),
+    ], stub="column_search"),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),
         (".take_i,", ".take_i(insert_i),"),
@@ -236,15 +367,18 @@ def write(script: str):
         raise SystemExit(run.stdout[-3000:] + run.stderr)
 
 
-def copy_of_modules(name: str, module: str = "", find: str = "", put: str = "") -> Path:
-    """Creates a folder with all modules, one of them changed, and returns it."""
-    folder = OUT / name
+def copy_of_modules(proof: Proof, name: str, find: str = "", put: str = "") -> Path:
+    """Creates a folder with all modules, that of the proof with a fault, and returns it."""
+    folder = OUT / f"{proof.module}_{name}"
     folder.mkdir(parents=True, exist_ok=True)
     for path in (path for layer in LAYERS for path in (RTL / layer).glob("*.sv")):
         text = path.read_text()
-        if path.stem == module:
-            assert text.count(find) == 1, f"{module}: {find!r} occurs {text.count(find)} times"
-            text = text.replace(find, put)
+        if path.stem == proof.module:
+            if find:
+                assert text.count(find) == 1, f"{proof.module}: {find!r} occurs {text.count(find)} times"
+                text = text.replace(find, put)
+            if proof.stub:
+                text = text.replace(f"  {proof.stub} u_", f"  stub_{proof.stub} u_")
         (folder / path.name).write_text(text)
     return folder
 
@@ -253,15 +387,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("modules", nargs="*", help="prove only these modules")
     selected = parser.parse_args().modules
+    proofs = [proof for proof in PROOFS if not selected or proof.module in selected]
     failed = 0
-    for proof in (proof for proof in PROOFS if not selected or proof.module in selected):
-        proved = is_proved(proof, copy_of_modules("whole"))
-        caught = [not is_proved(proof, copy_of_modules(f"{proof.module}_{at}", proof.module, *change))
-                  for at, change in enumerate(proof.breaks)]
-        print(f"{proof.module}: {'proved' if proved else 'FAILED'} for {proof.about()}; "
-              f"{sum(caught)} of {len(caught)} faults found", flush=True)
-        failed += not (proved and all(caught))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for proof, (proved, caught) in zip(proofs, pool.map(check, proofs)):
+            print(f"{proof.module}: {'proved' if proved else 'FAILED'} for {proof.about()}; "
+                  f"{sum(caught)} of {len(caught)} faults found", flush=True)
+            failed += not (proved and all(caught))
     return failed
+
+
+def check(proof: Proof) -> tuple[bool, list[bool]]:
+    """Returns whether the module is proved, and for each fault whether the proof finds it."""
+    caught = [not is_proved(proof, copy_of_modules(proof, str(at), *change))
+              for at, change in enumerate(proof.breaks)]
+    return is_proved(proof, copy_of_modules(proof, "whole")), caught
 
 
 if __name__ == "__main__":

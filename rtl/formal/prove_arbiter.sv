@@ -14,7 +14,7 @@ module prove_arbiter (
 
   logic rst, out_valid, out_last;
   logic [2:0] in_ready, put;
-  logic [2:0][3:0] put_q, sent_q;
+  logic [2:0][3:0] offered, expected;
   logic [3:0] out;
   logic [1:0] index;
 
@@ -28,7 +28,7 @@ module prove_arbiter (
     .rst_i(rst),
     .in_valid_i,
     .in_ready_o(in_ready),
-    .in_i(put_q),
+    .in_i(offered),
     .in_last_i,
     .out_valid_o(out_valid),
     .out_ready_i,
@@ -38,6 +38,19 @@ module prove_arbiter (
   );
 
   assign put = in_valid_i & in_ready;
+
+  numbered_streams #(
+    .Count(Count),
+    .Bits(4)
+  ) u_numbers (
+    .clk_i,
+    .rst_i(rst),
+    .put_i(put),
+    .offered_o(offered),
+    .sent_i(out_valid && out_ready_i),
+    .index_i(index),
+    .expected_o(expected)
+  );
 
   // The stream whose packet is incomplete at the output.
   logic is_within_q;
@@ -52,8 +65,6 @@ module prove_arbiter (
   always_ff @(posedge clk_i) begin
     last_q <= in_last_i;
     if (rst) begin
-      put_q <= '0;
-      sent_q <= '0;
       is_within_q <= 1'b0;
       waits_q <= '0;
       in_packet_q <= '0;
@@ -61,13 +72,11 @@ module prove_arbiter (
     end else begin
       waits_q <= in_valid_i & ~in_ready;
       for (int stream = 0; stream < int'(Count); stream++) begin
-        put_q[stream] <= put_q[stream] + 4'(put[stream]);
         if (put[stream]) in_packet_q[stream] <= !in_last_i[stream];
         if (!in_valid_i[stream] || put[stream]) others_q[stream] <= '0;
         else if (|begins && others_q[stream] != '1) others_q[stream] <= others_q[stream] + 1'b1;
       end
       if (out_valid && out_ready_i) begin
-        sent_q[index] <= sent_q[index] + 1'b1;
         is_within_q <= !out_last;
         within_q <= index;
       end
@@ -78,7 +87,7 @@ module prove_arbiter (
     if (!rst) begin
       LastStays : assume ((waits_q & (in_last_i ^ last_q)) == '0);
       EveryStreamGetsGrant : assert (others_q[0] <= 2'd2 && others_q[1] <= 2'd2 && others_q[2] <= 2'd2);
-      InOrder : assert (!out_valid || out == sent_q[index]);
+      InOrder : assert (!out_valid || out == expected[index]);
       PacketsAreNotMixed : assert (!out_valid || !is_within_q || index == within_q);
     end
   end
@@ -113,7 +122,7 @@ module prove_arbiter (
       FirstExists : assert (!first || index < 2'd3);
       SecondExists : assert (!second || second_index < 2'd3);
       SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.skid_q.data
-          == sent_q[second_index] + 4'(second_index == index));
+          == expected[second_index] + 4'(second_index == index));
       SecondStays : assert (!second || out_last || second_index == index);
       OpenPacketIsKnown : assert (open == in_packet_q);
       PacketHasGrant : assert (in_packet_q == '0 || (u_arbiter.is_locked_q && in_packet_q == 3'd1 << grant));
@@ -139,7 +148,7 @@ module prove_arbiter (
     assign ahead = has_grant && waits ? 2'd0 : between + 2'(waits);
     always @(posedge clk_i) begin
       if (!rst) begin
-        AllAreCounted : assert (put_q[at] - sent_q[at]
+        AllAreCounted : assert (offered[at] - expected[at]
             == 4'(first && index == 2'(at)) + 4'(second && second_index == 2'(at)));
         IsBeforeOrAfter : assert (u_arbiter.before_q[at] == ~((3'd1 << at) | after[at]));
         GrantIsFair : assert (3'(others_q[at]) + 3'(ahead) <= 3'd2);

@@ -13,7 +13,7 @@ module prove_wide_arbiter (
 
   logic rst, out_valid;
   logic [2:0] in_ready, put;
-  logic [2:0][3:0] put_q, sent_q;
+  logic [2:0][3:0] offered, expected;
   logic [3:0] out;
   logic [1:0] index;
 
@@ -27,7 +27,7 @@ module prove_wide_arbiter (
     .rst_i(rst),
     .in_valid_i,
     .in_ready_o(in_ready),
-    .in_i(put_q),
+    .in_i(offered),
     .out_valid_o(out_valid),
     .out_ready_i,
     .out_o(out),
@@ -36,21 +36,30 @@ module prove_wide_arbiter (
 
   assign put = in_valid_i & in_ready;
 
+  numbered_streams #(
+    .Count(Count),
+    .Bits(4)
+  ) u_numbers (
+    .clk_i,
+    .rst_i(rst),
+    .put_i(put),
+    .offered_o(offered),
+    .sent_i(out_valid && out_ready_i),
+    .index_i(index),
+    .expected_o(expected)
+  );
+
   // The number of elements of other streams that were accepted since this stream made its offer.
   logic [2:0][2:0] others_q;
 
   always_ff @(posedge clk_i) begin
     if (rst) begin
-      put_q <= '0;
-      sent_q <= '0;
       others_q <= '0;
     end else begin
       for (int stream = 0; stream < int'(Count); stream++) begin
-        put_q[stream] <= put_q[stream] + 4'(put[stream]);
         if (!in_valid_i[stream] || put[stream]) others_q[stream] <= '0;
         else if (|put && others_q[stream] != '1) others_q[stream] <= others_q[stream] + 1'b1;
       end
-      if (out_valid && out_ready_i) sent_q[index] <= sent_q[index] + 1'b1;
     end
   end
 
@@ -63,7 +72,7 @@ module prove_wide_arbiter (
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      InOrder : assert (!out_valid || out == sent_q[index]);
+      InOrder : assert (!out_valid || out == expected[index]);
       EveryStreamGetsGrant : assert (others_q[0] <= 3'd4 && others_q[1] <= 3'd4 && others_q[2] <= 3'd4);
       OneGrant : assert (u_arbiter.grant_q inside {3'd0, 3'd1, 3'd2, 3'd4});
       GrantIsKnown : assert (u_arbiter.granted_q == |u_arbiter.grant_q);
@@ -72,7 +81,7 @@ module prove_wide_arbiter (
       FirstExists : assert (!out_valid || index < 2'd3);
       SecondExists : assert (!second || (out_valid && second_index < 2'd3));
       SecondIsNext : assert (!second || u_arbiter.u_skid_buffer.skid_q.data
-          == sent_q[second_index] + 4'(second_index == index));
+          == expected[second_index] + 4'(second_index == index));
     end
   end
 
@@ -97,7 +106,7 @@ module prove_wide_arbiter (
     always @(posedge clk_i) begin
       if (!rst) begin
         GrantIsFair : assert (!in_valid_i[at] || 4'(others_q[at]) + 4'(ahead) <= 4'd4);
-        AllAreCounted : assert (put_q[at] - sent_q[at]
+        AllAreCounted : assert (offered[at] - expected[at]
             == 4'(out_valid && index == 2'(at)) + 4'(second && second_index == 2'(at)));
       end
     end

@@ -86,6 +86,14 @@ module client_ports
   output bus_address_t  mark_address_o
 );
 
+  // The place of a reader in a port whose first reader is known: a lookup table for each bit. A subtraction
+  // would be a carry chain between the memory system and an engine.
+  function automatic port_place_t place_of(logic [ReaderBits-1:0] reader, int unsigned first);
+    place_of = '0;
+    for (int unsigned place = 0; place < PlacesMax; place++)
+      if (port_place_t'(reader) == port_place_t'(first + place)) place_of |= port_place_t'(place);
+  endfunction
+
   logic [Readers-1:0] read_valid, read_ready, beat_valid, beat_ready;
   logic [LeafUnits-1:0][2*LeafPlaces-1:0] reads_columns;
   line_read_t [Readers-1:0] read;
@@ -148,7 +156,12 @@ module client_ports
     port_place_t lookup_place, burst_place;
     // verilator lint_on UNUSEDSIGNAL
 
-    assign is_found = is_in_range(32'(found_reader_i), First, First + Places);
+    always_comb begin
+      is_found = 1'b0;
+      for (int unsigned place = 0; place < Places; place++)
+        if (found_reader_i == ReaderBits'(First + place)) is_found = 1'b1;
+    end
+
     assign line_reader = line_tag_i[Port][TagBits-1:BankBits];
     assign lookup_reader_o[Port] = ReaderBits'(First) + ReaderBits'(lookup_place);
     assign burst_tag_o[Port] = {ReaderBits'(First) + ReaderBits'(burst_place), BankBits'(number)};
@@ -166,8 +179,8 @@ module client_ports
       .lookup_valid_o(lookup_valid_o[Port]), .lookup_ready_i(lookup_ready_i[Port]),
       .lookup_o(lookup_o[Port]),
       .lookup_place_o(lookup_place),
-      .found_valid_i(found_valid_i && is_found),
-      .found_place_i(port_place_t'(32'(found_reader_i) - First)),
+      .found_valid_i(found_valid_i && is_found), .found_any_i(found_valid_i),
+      .found_place_i(place_of(found_reader_i, First)),
       .found_i,
       .found_columns_i,
       .columns_i(columns_i && !ReadsNodes),
@@ -180,7 +193,7 @@ module client_ports
       .burst_number_o(number),
       .name_o(name_o[Port]),
       .line_valid_i(line_valid_i[Port]),
-      .line_place_i(port_place_t'(32'(line_reader) - First)),
+      .line_place_i(place_of(line_reader, First)),
       .line_number_i(line_tag_i[Port][0]),
       .line_i(line_i[Port])
     );

@@ -50,9 +50,9 @@ module dram_writer
   } address_t;
 
   typedef struct packed {
-    line_t data;
-    logic [LineBytes-1:0] strobe;
     logic last;
+    logic [LineBytes-1:0] strobe;
+    line_t data;
   } word_t;
 
   logic address_ready, word_ready, takes_line, puts_address, puts_word;

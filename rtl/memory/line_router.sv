@@ -116,10 +116,18 @@ module line_router
     assign element[1+Channels+stream] = line.element;
   end
 
-  // The filler of nodes on chip has no group.
+  // The filler of nodes on chip has no group. Constants tell the readers of a group: two levels of logic,
+  // where two comparisons have more.
+  // verilator lint_off UNUSEDSIGNAL
   function automatic groups_t group_of_tag(logic [TagBits-1:0] tag);
+  // verilator lint_on UNUSEDSIGNAL
     for (int unsigned group = 0; group < Groups; group++)
-      group_of_tag[group] = is_in_range(32'(tag) >> BankBits, first_of(group), end_of(group));
+      group_of_tag[group] = readers_of(group)[tag[TagBits-1:BankBits]];
+  endfunction
+
+  function automatic logic [2**(TagBits-BankBits)-1:0] readers_of(int unsigned group);
+    for (int unsigned reader = 0; reader < 2 ** (TagBits - BankBits); reader++)
+      readers_of[reader] = reader >= first_of(group) && reader < end_of(group);
   endfunction
 
   // The numbers of the readers of a group: from the first one up to the end.

@@ -58,18 +58,6 @@ package memory_pkg;
     return $clog2(first_place(clients) + places);
   endfunction
 
-  // Returns whether a number is at least a constant first one and below a constant limit.
-  function automatic logic is_in_range(int unsigned number, int unsigned first, int unsigned limit);
-    return is_at_least(number, first) && !is_at_least(number, limit);
-  endfunction
-
-  // Compares with a constant from the lowest bit up. So line_router has a level less than with >=.
-  function automatic logic is_at_least(int unsigned number, int unsigned limit);
-    is_at_least = 1'b1;
-    for (int unsigned at = 0; at < 32; at++)
-      is_at_least = limit[at] ? number[at] && is_at_least : number[at] || is_at_least;
-  endfunction
-
   // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.
   function automatic int unsigned place_bits(int unsigned cache_lines, int unsigned lids);
     return $clog2(cache_lines + lids * ColumnLines);
@@ -90,13 +78,14 @@ package memory_pkg;
     logic last;
   } burst_t;
 
-  // A line of a burst that memory returns.
+  // A line of a burst that memory returns. The data is the last field, so that simulations copy it without
+  // shifts.
   typedef struct packed {
-    line_t data;
     // the last line of the burst
     logic last;
     // the line cannot be read, so the burst has failed
     logic error;
+    line_t data;
   } burst_line_t;
 
   // A lookup of the buffer of a LID.

@@ -31,12 +31,13 @@ module place_port
   output logic        line_valid_o,
   output place_line_t line_o,
 
-  // A place has at most one lookup in flight. Address 0 means that the LID is not mapped.
+  // A place has one lookup in flight. Address 0: no mapping. found_any_i: a result comes for any port.
   output logic         lookup_valid_o,
   input  logic         lookup_ready_i,
   output lookup_t      lookup_o,
   output port_place_t  lookup_place_o,
   input  logic         found_valid_i,
+  input  logic         found_any_i,
   // verilator lint_off UNUSEDSIGNAL
   input  port_place_t  found_place_i,
   // verilator lint_on UNUSEDSIGNAL
@@ -112,9 +113,9 @@ module place_port
   lookup_t lookup_q;
   port_place_t lookup_place_q;
 
-  // A read at an address and the result of a lookup both write the memory of buffers.
+  // A read at an address and a result both write the memory of buffers. Such a read, a rare one, waits.
   assign read_ready_o = read_i.by_lid ? !looks_q
-      : load_ready && !found_valid && (read_i.follows || !found_valid_i);
+      : load_ready && !found_valid && (read_i.follows || !found_any_i);
   assign takes = read_valid_i && read_ready_o;
   assign takes_lookup = takes && read_i.by_lid;
   assign takes_buffer = takes && !read_i.by_lid;
@@ -213,7 +214,6 @@ module place_port
     .end_place_i(index_t'(line_place_i)), .end_number_i(line_number_i),
     .is_on_board_o(reads_on_board)
   );
-
   assign reads_columns_o = reads_on_board;
 
   // ---- the burst
@@ -306,6 +306,7 @@ module place_port
   `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, {lookup_o, lookup_place_o})
   `ASSERT_OFFER_STAYS(BurstStays, burst_valid_o, burst_ready_i,
                       {burst_o, burst_place_o, burst_number_o, name_o})
+  `ASSERT(ResultIsOfAnyPort, found_any_i || !found_valid_i)
   `COVER(ColumnsOnBoard, is_on_board && loads_q)
   `COVER(FailureWaitsForALine, offers && offer.fails && line_valid_i)
   `COVER(ReadWaitsForAResult, read_valid_i && !read_i.by_lid && found_valid)

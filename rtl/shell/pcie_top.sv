@@ -1,7 +1,8 @@
 // The accelerator on a device with PCIe: the host writes its registers and those of the shell through a base
 // address register of 8 KiB, and the accelerator reads the memory of the host. Requests and completions
 // remain streams, for a network or a queue of the board. The names of the pins are those of accelerator_top
-// and pcie_adapter.
+// and pcie_adapter. The integrated block has a clock of its own, and gives the reset; all other pins have the
+// clock of the accelerator.
 
 `default_nettype none
 
@@ -33,7 +34,9 @@ module pcie_top
   localparam int unsigned DramIdBits = HostIdBits + 1
 ) (
   input logic clk_i,
-  input logic rst_i,
+  // see pcie_clocks
+  input logic pcie_clk_i,
+  input logic pcie_rst_i,
 
   // the limits that the host has set
   input logic [2:0] cfg_max_read_req,
@@ -135,7 +138,7 @@ module pcie_top
   input  logic [DramIdBits-1:0]      m_axi_dram1_bid,
   input  logic [1:0]                 m_axi_dram1_bresp,
 
-  // the integrated block
+  // the integrated block, with its clock
   output logic                  m_axis_rq_tvalid,
   input  logic                  m_axis_rq_tready,
   output line_t                 m_axis_rq_tdata,
@@ -162,6 +165,35 @@ module pcie_top
   output logic                  m_axis_cc_tlast,
   output logic [80:0]           m_axis_cc_tuser
 );
+
+  // the streams of the integrated block, with the clock of the accelerator
+  logic rst;
+  logic [2:0] max_read_req;
+  logic [1:0] max_payload;
+  logic rq_valid, rq_ready, rc_valid, rc_ready, cq_valid, cq_ready, cc_valid, cc_ready;
+  pcie_beat_t rq, rc, cq, cc;
+  logic [136:0] rq_user;
+  logic [160:0] rc_user;
+  logic [182:0] cq_user;
+  logic [80:0] cc_user;
+
+  pcie_clocks u_clocks (
+    .pcie_clk_i, .pcie_rst_i, .clk_i, .rst_o(rst),
+    .cfg_max_read_req_i(cfg_max_read_req), .cfg_max_payload_i(cfg_max_payload),
+    .cfg_max_read_req_o(max_read_req), .cfg_max_payload_o(max_payload),
+    .rq_valid_i(rq_valid), .rq_ready_o(rq_ready), .rq_i(rq), .rq_user_i(rq_user),
+    .rq_valid_o(m_axis_rq_tvalid), .rq_ready_i(m_axis_rq_tready),
+    .rq_o({m_axis_rq_tdata, m_axis_rq_tkeep, m_axis_rq_tlast}), .rq_user_o(m_axis_rq_tuser),
+    .rc_valid_i(s_axis_rc_tvalid), .rc_ready_o(s_axis_rc_tready),
+    .rc_i({s_axis_rc_tdata, s_axis_rc_tkeep, s_axis_rc_tlast}), .rc_user_i(s_axis_rc_tuser),
+    .rc_valid_o(rc_valid), .rc_ready_i(rc_ready), .rc_o(rc), .rc_user_o(rc_user),
+    .cq_valid_i(s_axis_cq_tvalid), .cq_ready_o(s_axis_cq_tready),
+    .cq_i({s_axis_cq_tdata, s_axis_cq_tkeep, s_axis_cq_tlast}), .cq_user_i(s_axis_cq_tuser),
+    .cq_valid_o(cq_valid), .cq_ready_i(cq_ready), .cq_o(cq), .cq_user_o(cq_user),
+    .cc_valid_i(cc_valid), .cc_ready_o(cc_ready), .cc_i(cc), .cc_user_i(cc_user),
+    .cc_valid_o(m_axis_cc_tvalid), .cc_ready_i(m_axis_cc_tready),
+    .cc_o({m_axis_cc_tdata, m_axis_cc_tkeep, m_axis_cc_tlast}), .cc_user_o(m_axis_cc_tuser)
+  );
 
   // the registers of the accelerator
   localparam int unsigned RegisterBits = $clog2(layout_pkg::ShellRegisters);
@@ -197,6 +229,7 @@ module pcie_top
     .DramAddressBits(DramAddressBits),
     .HostTimeoutBits(HostTimeoutBits)
   ) u_accelerator (
+    .rst_i(rst),
     .events_o(),
     .*
   );
@@ -206,6 +239,8 @@ module pcie_top
     .HostLines(HostLines),
     .IdBits(HostIdBits)
   ) u_shell (
+    .clk_i,
+    .rst_i(rst),
     .m_axil_awvalid(s_axil_awvalid),
     .m_axil_awready(s_axil_awready),
     .m_axil_awaddr(s_axil_awaddr),
@@ -245,6 +280,20 @@ module pcie_top
     .s_axi_rlast(m_axi_host_rlast),
     .window_oldest_i(window_oldest_o),
     .window_newest_i(window_newest_o),
+    .cfg_max_read_req(max_read_req),
+    .cfg_max_payload(max_payload),
+    .m_axis_rq_tvalid(rq_valid), .m_axis_rq_tready(rq_ready),
+    .m_axis_rq_tdata(rq.data), .m_axis_rq_tkeep(rq.keep), .m_axis_rq_tlast(rq.last),
+    .m_axis_rq_tuser(rq_user),
+    .s_axis_rc_tvalid(rc_valid), .s_axis_rc_tready(rc_ready),
+    .s_axis_rc_tdata(rc.data), .s_axis_rc_tkeep(rc.keep), .s_axis_rc_tlast(rc.last),
+    .s_axis_rc_tuser(rc_user),
+    .s_axis_cq_tvalid(cq_valid), .s_axis_cq_tready(cq_ready),
+    .s_axis_cq_tdata(cq.data), .s_axis_cq_tkeep(cq.keep), .s_axis_cq_tlast(cq.last),
+    .s_axis_cq_tuser(cq_user),
+    .m_axis_cc_tvalid(cc_valid), .m_axis_cc_tready(cc_ready),
+    .m_axis_cc_tdata(cc.data), .m_axis_cc_tkeep(cc.keep), .m_axis_cc_tlast(cc.last),
+    .m_axis_cc_tuser(cc_user),
     .*
   );
 

@@ -4,7 +4,7 @@ at pins of the accelerator also have a list of ports of buses, whose outputs mus
 import json
 from pathlib import Path
 
-from report import GATE, Report, report
+from report import Report, report
 
 FILE = Path(__file__).with_name("limits.json")
 COLUMNS = ("ns", "levels", "pins_ns", "pins_levels", "luts", "registers", "blocks")
@@ -12,8 +12,8 @@ COLUMNS = ("ns", "levels", "pins_ns", "pins_levels", "luts", "registers", "block
 
 def numbers(measured: Report) -> dict[str, float]:
     """Returns the numbers that have limits."""
-    total, paths = measured.total, (measured.total.longest, measured.pins)
-    values = [value for path in paths for value in (round(path.delay, 2), path.levels)]
+    total = measured.total
+    values = [value for path in measured.paths for value in (round(path.delay, 2), path.levels)]
     return dict(zip(COLUMNS, [*values, total.luts, total.registers, total.blocks], strict=True))
 
 
@@ -44,7 +44,7 @@ class Limits:
         measured = report(name, entry["parameters"])
         found = numbers(measured)
         wrong = exceeded(found, entry["limits"]) + ["a loop of logic"] * (measured.loops > 0)
-        wrong += ["a path beyond the gate"] * (not measured.total.longest.within(GATE))
+        wrong += ["a path beyond the gate"] * (not measured.is_within_gate)
         behind_logic = measured.behind_logic.intersection(entry.get("registered", []))
         wrong += [f"{port} has logic before the pin" for port in sorted(behind_logic)]
         print(f"{name}:", *(f"{column} {value:g}" for column, value in found.items()))

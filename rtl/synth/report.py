@@ -25,6 +25,15 @@ class Report:
     loops: int
 
     @property
+    def paths(self) -> tuple[Longest, Longest]:
+        """The longest path between registers and the one from or to pins."""
+        return self.total.longest, self.pins
+
+    @property
+    def is_within_gate(self) -> bool:
+        return all(path.within(GATE) for path in self.paths)
+
+    @property
     def megahertz(self) -> float:
         """The clock that the paths between registers are granted."""
         longest = self.total.longest

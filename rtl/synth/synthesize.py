@@ -3,12 +3,13 @@ granted.
 
 The gate of a path between registers is 5.0 ns and 10 levels, with the delays of netlist.py. Logic within the
 gate is granted 220 MHz, the clock of the paper's device; other logic less in proportion. Whole engines are
-synthesized flat, and the numbers are in docs/results/<today>/synthesis.md. Besides, each module alone has
-limits in limits.json. The exit status is 1 if an engine or a module is beyond the gate, or a module beyond
-its limits.
+synthesized flat, and then connected to the accelerator, whose paths lead from one into another. The numbers
+are in docs/results/<today>/synthesis.md. Besides, each module alone has limits in limits.json. The exit
+status is 1 if the accelerator, an engine or a module is beyond the gate, or a module beyond its limits.
 
   python rtl/synth/synthesize.py                    whole engines, as in the figures: two hours
   python rtl/synth/synthesize.py memory_system      one of them
+  python rtl/synth/synthesize.py accelerator        all of them, with engines that were synthesized before
   python rtl/synth/synthesize.py --check            compare the modules in limits.json with their limits
   python rtl/synth/synthesize.py --check --every 7  every seventh of them
   python rtl/synth/synthesize.py --limit arbiter    measure a module and write its limits
@@ -17,13 +18,13 @@ its limits.
 import argparse
 import sys
 
-from engines import ENGINES, measure
+from engines import PARAMETERS, measure
 from limits import Limits
 
 
 def main() -> int:
     arguments, limits = parse(), Limits()
-    known = limits.modules if arguments.check or arguments.limit else ENGINES
+    known = limits.modules if arguments.check or arguments.limit else PARAMETERS
     if unknown := set(arguments.names) - set(known):
         sys.exit(f"synthesize.py: {unknown.pop()} is not one of {', '.join(known)}")
     names = (arguments.names or list(known))[arguments.start :: arguments.every]

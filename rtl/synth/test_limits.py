@@ -12,6 +12,7 @@ class LimitsOfModules(unittest.TestCase):
         for name, entry in Limits().modules.items():
             limits = entry["limits"]
             self.assertTrue(Longest(limits["ns"], limits["levels"]).within(GATE), name)
+            self.assertTrue(Longest(limits["pins_ns"], limits["pins_levels"]).within(GATE), name)
 
     def test_only_numbers_beyond_a_limit_are_named(self):
         limits = dict.fromkeys(COLUMNS, 5)

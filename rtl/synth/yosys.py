@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 RTL = Path(__file__).resolve().parents[1]
@@ -37,16 +38,53 @@ def without_dsp(module: str, parameters: dict[str, int]) -> dict:
 def synthesize(module: str, parameters: dict[str, int], synth: str) -> dict:
     """Returns the netlist of a module in the form of Yosys' JSON. The name of a net begins with the instances
     that contain it. Events exist only in simulations, so the module has no ports for them."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    family = synth.split()[0]
-    name = "_".join([module, *(f"{key}{value}" for key, value in parameters.items()), family])
-    values = " ".join(f"-G {key}={value}" for key, value in parameters.items())
-    source = next(RTL.rglob(f"{module}.sv"))
-    path = OUT / f"{name}.json"
-    read = f"read_slang -F {RTL / 'files.f'} --top {module} {values} {source}"
-    checks = ["chformal -remove", f"delete -port {module}/o:*event*_o"]
-    run([read, *checks, f"{synth} -top {module}", f"write_json {path}"], path.with_suffix(".log"))
+    path = path_of(module, parameters, synth)
+    run([*read(module, parameters), f"{synth} -top {module}", f"write_json {path}"], path.with_suffix(".log"))
+    return stored(module, parameters, synth)
+
+
+def around(module: str, parameters: dict[str, int], boxes: Iterable[str], synth: str) -> dict:
+    """Returns the netlist of a module around some of its parts, each a cell whose type is its module."""
+    path = path_of(module, parameters, synth)
+    run([*read(module, parameters, boxes), f"write_json {path}"], path.with_suffix(".log"))
+    design = json.loads(path.read_text())
+    for cell in design["modules"][module]["cells"].values():
+        if cell["type"] in boxes:
+            # Yosys rejects parameters of a cell whose module has none.
+            cell["parameters"] = {}
+    path.write_text(json.dumps(design))
+    passes = [f"read_json {path}", f"{synth} -top {module}", f"write_json {path}"]
+    run(passes, path.with_suffix(".log"))
+    return stored(module, parameters, synth)
+
+
+def stored(module: str, parameters: dict[str, int], synth: str) -> dict:
+    """Returns the netlist of a module that was synthesized before."""
+    path = path_of(module, parameters, synth)
+    if not path.exists():
+        raise SystemExit(f"synthesize {module} first: {path} does not exist")
     return json.loads(path.read_text())["modules"][module]
+
+
+def store(module: str, parameters: dict[str, int], synth: str, netlist: dict):
+    """Writes the netlist of a module, for longest.py."""
+    top = netlist | {"attributes": {"top": "1"}}
+    path_of(module, parameters, synth).write_text(json.dumps({"modules": {module: top}}))
+
+
+def path_of(module: str, parameters: dict[str, int], synth: str) -> Path:
+    OUT.mkdir(parents=True, exist_ok=True)
+    values = (f"{key}{value}" for key, value in parameters.items())
+    return OUT / ("_".join([module, *values, synth.split()[0]]) + ".json")
+
+
+def read(module: str, parameters: dict[str, int], boxes: Iterable[str] = ()) -> list[str]:
+    """Returns the passes that read a module, without its assertions and events."""
+    values = " ".join(f"-G {key}={value}" for key, value in parameters.items())
+    empty = " ".join(f"--blackboxed-module {box}" for box in boxes)
+    source = next(RTL.rglob(f"{module}.sv"))
+    return [f"read_slang -D WITHOUT_ASSERTIONS -F {RTL / 'files.f'} --top {module} {values} {empty} {source}",
+            f"delete -port {module}/o:*event*_o"]
 
 
 def run(passes: list[str], log: Path):

@@ -42,15 +42,15 @@ class Link:
 
 class Device:
     """`root` is the root complex, `block` the block, `bar` the base address register of the device, and `io`
-    another one, in the space of inputs and outputs."""
+    another one, in the space of inputs and outputs. The block drives its clock."""
 
-    def __init__(self, dut, bar_bytes: int):
+    def __init__(self, dut, bar_bytes: int, clock, reset):
         # The models report each packet, those of PCIe and those at buses of the device.
         for name in ("pcie", dut._name):
             logging.getLogger(f"cocotb.{name}").setLevel(logging.CRITICAL)
         # At once: the models start with a clock edge outside of reset.
-        dut.rst_i.set(Immediate(1))
-        self.dut, self.root = dut, RootComplex()
+        reset.set(Immediate(1))
+        self.clock, self.reset, self.root = clock, reset, RootComplex()
         streams = {
             f"{name}_bus": AxiStreamBus.from_prefix(dut, f"{side}_axis_{name}")
             for name, side in STREAMS.items()
@@ -58,11 +58,11 @@ class Device:
         self.block = UltraScalePlusPcieDevice(
             pcie_generation=3, pcie_link_width=16, user_clk_frequency=250e6, alignment="dword",
             max_payload_size=1024, enable_client_tag=True, enable_extended_tag=True,
-            user_clk=dut.clk_i, cfg_max_payload=dut.cfg_max_payload, cfg_max_read_req=dut.cfg_max_read_req,
+            user_clk=clock, cfg_max_payload=dut.cfg_max_payload, cfg_max_read_req=dut.cfg_max_read_req,
             **streams,
         )
         self.block.send = self.send
-        Link(self.block, dut.clk_i, held=0.9)
+        Link(self.block, clock, held=0.9)
         self.block.functions[0].configure_bar(0, bar_bytes)
         self.block.functions[0].configure_io_bar(1, IO_BYTES)
         self.root.make_port().connect(self.block)
@@ -71,8 +71,8 @@ class Device:
         """Ends the reset and enumerates the bus."""
         start_soon(time_out())
         for _ in range(3):
-            await RisingEdge(self.dut.clk_i)
-        self.dut.rst_i.value = 0
+            await RisingEdge(self.clock)
+        self.reset.value = 0
         await self.root.enumerate()
         function = self.root.find_device(self.block.functions[0].pcie_id)
         await function.enable_device()

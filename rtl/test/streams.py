@@ -53,6 +53,15 @@ async def end_of_reset(dut):
             return
 
 
+async def cycles_until(dut, port) -> int:
+    """Waits until a port is 1, and returns the number of cycles."""
+    waited = 0
+    while port.value == 0:
+        await RisingEdge(dut.clk_i)
+        waited += 1
+    return waited
+
+
 async def transfer(dut, stall: float, ready, valid):
     """Transfers one element of a stream after random stalls. The element has arrived when this returns."""
     while True:

@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 from memories import LINE, Dram
 from records import record
 from runner import simulate
-from streams import Sink, Source, start
+from streams import Sink, Source, cycles_until, end_of_reset, start
 
 BURST_LINE = record("burst_line_t")
 CLIENTS, TAGS = 4, 8
@@ -119,6 +119,17 @@ async def each_receives_its_own_responses(dut, stall, errors):
         await task
     for address, data in written.items():
         assert errors or dram.lines[address] == data
+
+
+@cocotb.test()
+async def no_burst_begins_before_flags_are_cleared(dut):
+    """A flag takes a cycle. Flags that a reset finds set would fail bursts that succeed."""
+    Dram(dut)
+    Sink(dut, "hit_line", ["hit_line_tag_o", "hit_line_o"])
+    others = dict.fromkeys(("table_read_valid_i", "line_valid_i", "burst_valid_i", "word_valid_i"), 0)
+    await start(dut, hit_valid_i=1, hit_tag_i=0, hit_address_i=READ, hit_lines_i=1, **others)
+    await end_of_reset(dut)
+    assert await cycles_until(dut, dut.hit_ready_o) >= TAGS - 1
 
 
 def test_dram_port():

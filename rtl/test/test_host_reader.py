@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 from memories import HostMemory
 from records import record
 from runner import simulate
-from streams import STALLS, Source, end_of_reset, start
+from streams import STALLS, Source, cycles_until, end_of_reset, start
 
 LINE = record("burst_line_t")
 # Longer than the longest read of a test takes when each beat is stalled nine of ten times.
@@ -77,11 +77,7 @@ async def no_burst_begins_before_flags_are_cleared(dut):
     HostMemory(dut, line)
     await start(dut, burst_valid_i=0)
     await end_of_reset(dut)
-    waited = 0
-    while dut.burst_ready_o.value == 0:
-        await RisingEdge(dut.clk_i)
-        waited += 1
-    assert waited >= 2 ** int(dut.TagBits.value) - 1
+    assert await cycles_until(dut, dut.burst_ready_o) >= 2 ** int(dut.TagBits.value) - 1
 
 
 async def any_bursts(dut, lines: Lines, source: Source, count: int, lines_max: int = 64):

@@ -12,7 +12,7 @@ READERS, WRITERS, SLOTS, LINES = 3, 2, 8, 8
 
 
 class Port:
-    """One port of an array of ports. It offers words at random times."""
+    """One port, or one of an array of ports. It offers words at random times."""
 
     def __init__(self, dut, name: str, index: int, width: int):
         self.dut, self.name, self.index, self.width = dut, name, index, width
@@ -33,7 +33,7 @@ class Port:
 
 
 async def drive(dut, name: str, ports: list[Port]):
-    """Drives the ports of one array."""
+    """Drives a port or the ports of one array."""
     valid = words = 0
     getattr(dut, f"{name}_valid_i").value = 0
     await end_of_reset(dut)
@@ -62,7 +62,8 @@ async def watch(dut, answers: list[list[int]]):
 
 @cocotb.test()
 async def returns_written_data(dut):
-    kinds = {"read": (record("key_read_t"), READERS), "write": (record("key_write_t"), WRITERS)}
+    writes = record("key_write_t")
+    kinds = {"read": (record("key_read_t"), READERS), "write": (writes, WRITERS), "new": (writes, 1)}
     ports = {
         name: [Port(dut, name, index, kind.width) for index in range(count)]
         for name, (kind, count) in kinds.items()
@@ -73,15 +74,16 @@ async def returns_written_data(dut):
     cocotb.start_soon(watch(dut, answers))
     await start(dut)
     for _ in range(30):
-        for port in ports["write"]:
+        writers = ports["new"] + ports["write"]
+        for number, port in enumerate(writers):
             for _ in range(8):
                 # Each writer has its own slots, so the order of writes of different writers does not
                 # matter.
-                slot = random.randrange(port.index, SLOTS, WRITERS)
+                slot = random.randrange(number, SLOTS, len(writers))
                 place = {"slot": slot, "upper": random.getrandbits(1), "line": random.randrange(LINES)}
                 held[tuple(place.values())] = data = random.getrandbits(512)
                 port.queue.append(record("key_write_t").pack(**place, data=data))
-        await settle(dut, ports["write"])
+        await settle(dut, writers)
         for reader, port in enumerate(ports["read"]):
             for slot, upper, line in random.choices(list(held), k=20):
                 port.queue.append(record("key_read_t").pack(slot=slot, upper=upper, line=line))

@@ -77,7 +77,7 @@ class Bench:
     """The adapter on a device, with all buses behind it."""
 
     def __init__(self, dut):
-        self.dut, self.device = dut, Device(dut, BAR_BYTES)
+        self.dut, self.device = dut, Device(dut, BAR_BYTES, dut.clk_i, dut.rst_i)
         self.master = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), dut.clk_i, dut.rst_i, max_burst_len=64)
         self.registers = Registers(BAR_BYTES)
         bus = AxiLiteBus.from_prefix(dut, "m_axil")

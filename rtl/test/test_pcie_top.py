@@ -4,6 +4,8 @@ import cocotb
 import honeycomb_layout as layout
 import pytest
 from accelerator_bench import Bench
+from cocotb import start_soon
+from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
 from pcie import Device
@@ -34,7 +36,8 @@ class Registers:
 class DeviceBench(Bench):
     def __init__(self, dut, shape: str, stall: float):
         super().__init__(dut, shape)
-        self.stall, self.device = stall, Device(dut, 2 * layout.SHELL_REGISTERS)
+        self.stall = stall
+        self.device = Device(dut, 2 * layout.SHELL_REGISTERS, dut.pcie_clk_i, dut.pcie_rst_i)
         self.registers, self.streams = Registers(self.device), Streams(dut)
         self.host = self.device.root.mem_pool.alloc_region(HOST_BYTES)
         assert self.host.get_absolute_address(0) == 0
@@ -45,6 +48,8 @@ class DeviceBench(Bench):
         self.drams = [AxiRam(bus, dut.clk_i, size=MEMORY_BYTES) for bus in on_board]
 
     async def start(self):
+        # 220 MHz, beside the 250 MHz of the block
+        start_soon(Clock(self.dut.clk_i, 4546, "ps").start(start_high=False))
         await self.device.start()
         pause([*self.device.channels(), *self.streams.channels()], self.stall)
 

@@ -42,7 +42,8 @@ class Neighbours:
         # flight; the lines of columns from on-board memory
         self.names, self.most_lookups, self.most_bursts = {}, 0, 0
         self.columns = []
-        for name in ("lookup_ready", "found_valid", "columns", "map_valid", "burst_ready", "line_valid"):
+        for name in ("lookup_ready", "found_valid", "found_any", "columns", "map_valid", "burst_ready",
+                     "line_valid"):
             getattr(dut, f"{name}_i").value = 0
         cocotb.start_soon(self.accept_lookups())
         cocotb.start_soon(self.look_up())
@@ -73,8 +74,10 @@ class Neighbours:
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            finds = bool(self.lookups) and self.answers()
+            # Mostly when several are in flight.
+            finds = bool(self.lookups) and self.answers() and random.random() < len(self.lookups) / 5
             dut.found_valid_i.value = int(finds)
+            dut.found_any_i.value = int(finds or random.random() < 0.2)
             if finds:
                 place = random.choice(list(self.lookups))
                 lid = self.lookups.pop(place)

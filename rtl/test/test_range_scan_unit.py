@@ -154,7 +154,7 @@ async def scans(dut, shape, stall):
         read = random_scan(keys, bench.memory.shape.key_bytes_max, some_version(tree), **flags)
         await bench.check(read, tree.root)
     if shape == "default":
-        assert bench.ports.followed > 0, "the log and the segment were never in flight together"
+        assert bench.ports.followed > 0, "the log and the columns were never in flight together"
     half = len(keys) // 2
     for at in range(20):
         # The bound is before the start of the scan.
@@ -247,12 +247,12 @@ async def bounds_at_fence_keys(dut):
             await bench.check(replace(read, **each), tree.root)
 
 
-def leaf_with_prefix(length: int) -> tuple[Memory, int, list[bytes]]:
-    """Returns a root that is a leaf whose keys share this number of bytes, and its keys."""
+def leaf_with_prefix(length: int, low=b"a", endings=(b"b", b"bb", b"c", b"d" * 70, b"e")):
+    """Returns a memory, a root that is a leaf whose keys share this number of bytes, and its keys."""
     memory, prefix = Memory(SHAPES["default"]), random.randbytes(length)
-    root, keys = memory.reserve_lid(), [prefix + ending for ending in (b"b", b"bb", b"c", b"d" * 70, b"e")]
+    root, keys = memory.reserve_lid(), [prefix + ending for ending in endings]
     items = tuple(Item(key, bytes(at)) for at, key in enumerate(keys))
-    plan = Plan(low=prefix + b"a", high=prefix + b"f", items=items)
+    plan = Plan(low=prefix + low, high=prefix + b"f", items=items)
     assert plan.prefix_length == length
     memory.map(root, memory.place_node(plan))
     return memory, root, keys
@@ -274,6 +274,19 @@ async def prefixes_have_the_width_of_a_register(dut, more):
     for bound in (prefix[:-1], prefix, prefix + b"\0", *around(keys[0]), *around(keys[3])):
         await bench.check(Read(1, upper=bound), root)
         await bench.check(Read(1, lower=bound, flags={"backward": True}), root)
+
+
+@cocotb.test()
+async def scans_start_at_the_prefix(dut):
+    """The prefix of a leaf is its low fence key and its first key. Scans start there and one byte behind."""
+    memory, root, keys = leaf_with_prefix(20, low=b"", endings=(b"", b"\0", b"\0\0", b"b"))
+    bench = Bench(dut, memory)
+    await bench.start()
+    for key in keys:
+        await bench.check(Read(1, key, is_scan=False), root)
+        await bench.check(Read(1, key), root)
+        await bench.check(Read(1, key, flags={"lower_excluded": True}), root)
+        await bench.check(Read(1, upper=key, flags={"backward": True}), root)
 
 
 @cocotb.test()
@@ -402,7 +415,7 @@ def set_size(memory: Memory, lid: int, size: int):
 
 @cocotb.test()
 async def a_leaf_ends_where_its_buffer_does(dut):
-    """A leaf without a log may fill its buffer. A size of one byte more is a fault."""
+    """A leaf without a log may fill its buffer. A size of a byte more is a fault, one less may be."""
     memory = Memory(SHAPES["tiny"])
     keys = [b"%d" % number for number in range(8)]
     plans = (Plan(items=tuple(Item(key, bytes(fill)) for key in keys[1:]) + (Item(b"8", bytes(last)),))
@@ -416,6 +429,8 @@ async def a_leaf_ends_where_its_buffer_does(dut):
         await bench.check(Read(1, flags=flags), root)
     for key in (b"0", b"1", b"8", b"80"):
         await bench.check(Read(1, key, is_scan=False), root)
+    set_size(memory, root, memory.shape.node_bytes - 1)
+    await bench.check(Read(1, b"1", is_scan=False), root)
     set_size(memory, root, memory.shape.node_bytes + 1)
     await bench.fails(Read(1, b"1", is_scan=False), root)
     await bench.fails(Read(1), root)

@@ -1,6 +1,8 @@
 // Stores the lower and the upper key of each request in flight, in lines. It executes one write and one
-// read per cycle and grants writers and readers in turn. A line can be read from the second cycle
-// after the cycle in which its write was accepted.
+// read per cycle. It grants writers and readers in turn, each in every second cycle at most; keys of new
+// requests are written in all other cycles. Grants are registers, so no path leads from one engine through a
+// port to another one. A line can be read from the second cycle after the cycle in which its write was
+// accepted.
 
 `default_nettype none
 
@@ -15,6 +17,11 @@ module key_buffers
 ) (
   input logic clk_i,
   input logic rst_i,
+
+  // keys of new requests
+  input  logic       new_valid_i,
+  output logic       new_ready_o,
+  input  key_write_t new_i,
 
   input  logic       [WriterCount-1:0] write_valid_i,
   output logic       [WriterCount-1:0] write_ready_o,
@@ -42,46 +49,43 @@ module key_buffers
   endfunction
 
   logic write_valid;
-  key_write_t write;
-  arbiter #(.T(key_write_t), .Count(WriterCount)) u_writes (
+  key_write_t granted_write, write;
+  wide_arbiter #(.T(key_write_t), .Count(WriterCount)) u_writes (
     .clk_i,
     .rst_i,
     .in_valid_i(write_valid_i),
     .in_ready_o(write_ready_o),
     .in_i(write_i),
-    .in_last_i('1),
     .out_valid_o(write_valid),
     .out_ready_i(1'b1),
-    .out_o(write),
+    .out_o(granted_write),
     // verilator lint_off PINCONNECTEMPTY
-    .out_last_o(),
     .out_index_o()
     // verilator lint_on PINCONNECTEMPTY
   );
 
+  assign new_ready_o = !write_valid;
+  assign write = write_valid ? granted_write : new_i;
+
   logic read_valid;
   key_read_t read;
   logic [ReaderBits-1:0] reader;
-  arbiter #(.T(key_read_t), .Count(ReaderCount)) u_reads (
+  wide_arbiter #(.T(key_read_t), .Count(ReaderCount)) u_reads (
     .clk_i,
     .rst_i,
     .in_valid_i(read_valid_i),
     .in_ready_o(read_ready_o),
     .in_i(read_i),
-    .in_last_i('1),
     .out_valid_o(read_valid),
     .out_ready_i(1'b1),
     .out_o(read),
-    // verilator lint_off PINCONNECTEMPTY
-    .out_last_o(),
-    // verilator lint_on PINCONNECTEMPTY
     .out_index_o(reader)
   );
 
   ram #(.Width(LineBits), .Depth(Depth)) u_lines (
     .clk_i,
     .rst_i,
-    .write_i(write_valid),
+    .write_i(write_valid || new_valid_i),
     .write_address_i(address_of(write.slot, write.upper, write.line)),
     .write_data_i(write.data),
     .read_i(read_valid),
@@ -93,9 +97,10 @@ module key_buffers
     line_valid_o <= rst_i || !read_valid ? '0 : ReaderCount'(1) << reader;
   end
 
-  `ASSERT(WrittenSlotExists, !write_valid || 32'(write.slot) < SlotCount)
+  `ASSERT(WrittenSlotExists, !(write_valid || new_valid_i) || 32'(write.slot) < SlotCount)
   `ASSERT(ReadSlotExists, !read_valid || 32'(read.slot) < SlotCount)
   `ASSERT(OneReaderPerLine, (line_valid_o & (line_valid_o - 1'b1)) == '0)
+  `COVER(NewKeyWaits, new_valid_i && !new_ready_o)
 
 endmodule
 

@@ -101,13 +101,16 @@ module request_manager
   key_buffers #(
     .SlotCount(SlotCount),
     .ReaderCount(KeyReaders),
-    .WriterCount(KeyWriters + 1)
+    .WriterCount(KeyWriters)
   ) u_key_buffers (
     .clk_i,
     .rst_i,
-    .write_valid_i({key_write_valid_i, key_write_valid}),
-    .write_ready_o({key_write_ready_o, key_write_ready}),
-    .write_i({key_write_i, key_write}),
+    .new_valid_i(key_write_valid),
+    .new_ready_o(key_write_ready),
+    .new_i(key_write),
+    .write_valid_i(key_write_valid_i),
+    .write_ready_o(key_write_ready_o),
+    .write_i(key_write_i),
     .read_valid_i(key_valid_i),
     .read_ready_o(key_ready_o),
     .read_i(key_i),

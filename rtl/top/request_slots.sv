@@ -232,6 +232,9 @@ module request_slots
   `COVER(IsRejected, state_q == Reject)
   `COVER(NamesVersion, accepts && request_i.request.read_version != '0)
   `COVER(DescentStalls, descent_valid_o && !descent_ready_i)
+  // A number of 32 or 40 bits errs.
+  `COVER(WindowPasses32Bits, begins && newest_q[31:0] == '1)
+  `COVER(WindowPasses40Bits, begins && newest_q[39:0] == '1)
 
 endmodule
 

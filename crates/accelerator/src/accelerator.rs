@@ -53,7 +53,8 @@ pub trait Accelerator: Debug + Send + Sync {
     }
 
     /// Sets the unordered table of a number; `None` removes it. Its number is independent of those of tables
-    /// with roots. A request in flight uses either the old table or the new one.
+    /// with roots. A request in flight uses either the old table or the new one. A queue may execute a batch
+    /// of a table while it reads trees, so each queue needs two pins of the memory.
     fn set_unordered(&self, _number: u16, _table: Option<Arc<dyn UnorderedTable>>) {}
 
     /// Whether the accelerator executes operations on unordered tables. Otherwise it rejects them with

@@ -17,6 +17,7 @@ use honeycomb_workload::mix;
 
 use crate::map::Failure;
 use crate::open_loop::histogram;
+use crate::progress::{self, step};
 use crate::summary::{Summary, median};
 
 /// Operations of a batch.
@@ -48,16 +49,18 @@ pub fn run(arguments: &DurabilityArguments) -> Result<String, Failure> {
         (Samples::default(), Samples::default(), Vec::new(), Samples::default());
     let (mut from_log, mut from_checkpoint) = (Samples::default(), Samples::default());
     let mut to_bulk_load = Samples::default();
+    let progress = progress::bar(6 * arguments.rounds);
     for _ in 0..arguments.rounds {
-        inserts.1.push(insert_rate(arguments, None)?);
-        inserts.0.push(insert_rate(arguments, Some(SyncPolicy::EverySecond))?);
-        let beside = beside_checkpoint(arguments)?;
+        inserts.1.push(step(&progress, "inserts in memory", || insert_rate(arguments, None))?);
+        let everysec = Some(SyncPolicy::EverySecond);
+        inserts.0.push(step(&progress, "inserts with a log", || insert_rate(arguments, everysec))?);
+        let beside = step(&progress, "gets beside a checkpoint", || beside_checkpoint(arguments))?;
         tails.0.push(beside.p99);
         tails.1.push(beside.p99_before);
         memory.push(beside.memory);
-        writes.1.push(paced_rate(arguments, false)?);
-        writes.0.push(paced_rate(arguments, true)?);
-        let recovery = recovery::measure(arguments)?;
+        writes.1.push(step(&progress, "writes", || paced_rate(arguments, false))?);
+        writes.0.push(step(&progress, "writes beside a reader", || paced_rate(arguments, true))?);
+        let recovery = step(&progress, "recoveries", || recovery::measure(arguments))?;
         from_log.0.push(recovery.from_log);
         from_log.1.push(inserts.1[inserts.1.len() - 1]);
         from_checkpoint.0.push(recovery.from_checkpoint);
@@ -65,6 +68,7 @@ pub fn run(arguments: &DurabilityArguments) -> Result<String, Failure> {
         to_bulk_load.0.push(recovery.from_checkpoint);
         to_bulk_load.1.push(recovery.bulk_load);
     }
+    progress.finish_and_clear();
     let rows = [
         ("batched inserts: everysec to in memory, rate", ratio(&inserts)),
         ("gets at half load: beside a checkpoint to without, p99", ratio(&tails)),

@@ -28,6 +28,7 @@ use self::form::{Form, Gets, Key, PAIRS};
 use self::interpolation::Interpolation;
 use self::short_heads::ShortHeads;
 use crate::map::Failure;
+use crate::progress::{self, step};
 use crate::summary::median;
 
 /// Gets between two readings of the clock.
@@ -75,17 +76,19 @@ fn rates(pairs: u64, rounds: usize, time: Duration) -> Result<String, Failure> {
         Leaves::<Columns<32>>::boxed(&keys, "samples of every 32nd head")?,
         Leaves::<HeadsAtOnce<true>>::boxed(&keys, "the layout, all heads requested with the header")?,
         Leaves::<HeadsAtOnce<false>>::boxed(&keys, "no samples, all heads")?,
-        Leaves::<ShortHeads>::boxed(&keys, "heads of 4 bytes")?,
+        Leaves::<ShortHeads<4>>::boxed(&keys, "heads of 4 bytes")?,
+        Leaves::<ShortHeads<6>>::boxed(&keys, "heads of 6 bytes")?,
         Leaves::<Interpolation>::boxed(&keys, "interpolation instead of samples")?,
         Leaves::<Fingerprints>::boxed(&keys, "a column of fingerprints")?,
     ];
     let mut rates = vec![Rates::default(); forms.len()];
+    let progress = progress::bar(rounds * forms.len());
     for _ in 0..rounds {
         for (form, rates) in forms.iter().zip(&mut rates) {
-            rates.together.push(form.rate_together(&keys, time)?);
-            rates.alone.push(form.rate_alone(&keys, time)?);
+            step(&progress, form.name(), || rates.measure(form.as_ref(), &keys, time))?;
         }
     }
+    progress.finish_and_clear();
     let mut text = format!("{pairs} pairs, to the rate of the layout, medians of {rounds} rounds:\n");
     writeln!(text, "| | {TOGETHER} together | alone | lines |\n|---|---|---|---|")?;
     let medians: Vec<_> = rates.iter().map(|rates| (median(&rates.together), median(&rates.alone))).collect();
@@ -103,6 +106,14 @@ fn rates(pairs: u64, rounds: usize, time: Duration) -> Result<String, Failure> {
 struct Rates {
     together: Vec<f64>,
     alone: Vec<f64>,
+}
+
+impl Rates {
+    fn measure(&mut self, form: &dyn Measured, keys: &[Key], time: Duration) -> Result<(), Failure> {
+        self.together.push(form.rate_together(keys, time)?);
+        self.alone.push(form.rate_alone(keys, time)?);
+        Ok(())
+    }
 }
 
 /// Returns random keys in order.

@@ -21,6 +21,7 @@ pub mod memory;
 pub mod open_loop;
 pub mod output;
 pub mod plan;
+mod progress;
 pub mod report;
 pub mod runner;
 pub mod slice;

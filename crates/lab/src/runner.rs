@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use honeycomb_workload::{Distribution, Sizes, Workload};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::access_stats::{self, AccessStats};
 use crate::adapters::{Contents, Nothing, Peer};
@@ -17,6 +17,7 @@ use crate::machine::Machine;
 use crate::map::Failure;
 use crate::open_loop::{self, Disturbance, OpenLoop};
 use crate::plan::{Group, Plan, Step};
+use crate::progress;
 use crate::report::{
     FailedPeer, Latency, Measurement, MemoryUse, Moment, Overhead, Report, Setup, Skipped, Subject,
 };
@@ -144,9 +145,7 @@ impl Latencies {
 impl PlanRun<'_> {
     fn new<'p>(plan: &'p Plan, groups: &[Group]) -> PlanRun<'p> {
         let steps = |group: &Group| group.peers.len() * plan.steps(group.contents.pairs).len();
-        let progress = ProgressBar::new(groups.iter().map(steps).sum::<usize>() as u64);
-        let style = ProgressStyle::with_template("{bar:40} {percent:>3} % {elapsed} {msg}");
-        progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let progress = progress::bar(groups.iter().map(steps).sum());
         let (samples, saturated, latencies, limits, memory, failures) = Default::default();
         PlanRun { plan, progress, samples, saturated, latencies, limits, memory, failures }
     }

@@ -31,7 +31,7 @@ pub struct Simulator {
     pub balance: Option<Balance>,
     /// Levels of interior nodes that are kept on chip: 0, 1 (a root) or 2 (and its children). Default 2.
     pub levels_on_chip: u8,
-    /// Whether columns of leaves are kept in on-board memory. Default false.
+    /// Whether columns of leaves are kept in on-board memory. Default true.
     pub leaf_columns: bool,
 }
 
@@ -46,7 +46,7 @@ impl Default for Simulator {
             cache_halvings: 0,
             balance: Some(Balance::default()),
             levels_on_chip: 2,
-            leaf_columns: false,
+            leaf_columns: true,
         }
     }
 }

@@ -111,9 +111,9 @@ pub(crate) struct RunArguments {
     /// Levels of interior nodes on chip: 0, 1 (the root) or 2 (and its children)
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(..=2))]
     levels_on_chip: u8,
-    /// Keep columns of leaves in on-board memory
+    /// Do not keep columns of leaves in on-board memory
     #[arg(long)]
-    leaf_columns: bool,
+    no_leaf_columns: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -138,7 +138,7 @@ impl RunArguments {
             cache_halvings: self.cache_halvings,
             balance: (!self.no_balance).then_some(balance),
             levels_on_chip: self.levels_on_chip,
-            leaf_columns: self.leaf_columns,
+            leaf_columns: !self.no_leaf_columns,
             ..Simulator::default()
         }
     }

@@ -18,13 +18,13 @@ impl<const STRIDE: usize> Columns<STRIDE> {
     #[inline(always)]
     fn group(leaf: Leaf<'_>, head: u64) -> usize {
         // The first group contains all lower heads, too.
-        count_not_greater(leaf.words(0, Self::SAMPLES), head).saturating_sub(1)
+        count_not_greater(leaf.numbers::<HEAD_BYTES>(0, Self::SAMPLES), head).saturating_sub(1)
     }
 
     /// Returns the index of the last head of a group that is not greater than `head`.
     #[inline(always)]
     fn index(leaf: Leaf<'_>, head: u64, group: usize) -> usize {
-        let heads = leaf.words(Self::HEADS_AT + group * STRIDE * HEAD_BYTES, STRIDE);
+        let heads = leaf.numbers::<HEAD_BYTES>(Self::HEADS_AT + group * STRIDE * HEAD_BYTES, STRIDE);
         (group * STRIDE + count_not_greater(heads, head)).saturating_sub(1)
     }
 }
@@ -90,7 +90,7 @@ impl<const SAMPLED: bool> Form for HeadsAtOnce<SAMPLED> {
     fn step(leaf: Leaf<'_>, key: Key, _: usize, _: usize) -> usize {
         let index = match SAMPLED {
             true => Columns::<16>::index(leaf, key.0, Columns::<16>::group(leaf, key.0)),
-            false => count_not_greater(leaf.words(0, PAIRS), key.0).saturating_sub(1),
+            false => count_not_greater(leaf.numbers::<HEAD_BYTES>(0, PAIRS), key.0).saturating_sub(1),
         };
         items::prefetch(leaf, Self::HEADS_AT, index);
         index

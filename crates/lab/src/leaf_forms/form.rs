@@ -55,15 +55,15 @@ impl<'m> Leaf<'m> {
         Self { node: published.node(), body: published.bytes() }
     }
 
-    /// The numbers of eight bytes from an offset on.
+    /// The numbers of `BYTES` bytes from an offset on.
     #[inline(always)]
-    pub(super) fn words(self, at: usize, count: usize) -> &'m [[u8; 8]] {
-        self.body[at..at + 8 * count].as_chunks().0
+    pub(super) fn numbers<const BYTES: usize>(self, at: usize, count: usize) -> &'m [[u8; BYTES]] {
+        self.body[at..at + BYTES * count].as_chunks().0
     }
 
     #[inline(always)]
     pub(super) fn word(self, at: usize) -> u64 {
-        self.words(at, 1).first().map_or(0, |word| u64::from_le_bytes(*word))
+        self.numbers(at, 1).first().map_or(0, |word| u64::from_le_bytes(*word))
     }
 
     /// Prefetches the lines of a range of the body.
@@ -77,12 +77,20 @@ impl<'m> Leaf<'m> {
 /// tells the order, which compilers turn into vector instructions for any number of heads.
 // Loops, here and below: the closures of iterators would not be compiled with these instructions.
 #[inline(always)]
-pub(super) fn count_not_greater(heads: &[[u8; 8]], head: u64) -> usize {
+pub(super) fn count_not_greater<const BYTES: usize>(heads: &[[u8; BYTES]], head: u64) -> usize {
     let mut count = 0;
     for other in heads {
-        count += u64::from_le_bytes(*other).wrapping_sub(head + 1) >> 63;
+        count += number(*other).wrapping_sub(head + 1) >> 63;
     }
     count as usize
+}
+
+/// Returns the number of at most eight bytes.
+#[inline(always)]
+pub(super) fn number<const BYTES: usize>(bytes: [u8; BYTES]) -> u64 {
+    let mut number = [0; 8];
+    number[..BYTES].copy_from_slice(&bytes);
+    u64::from_le_bytes(number)
 }
 
 /// Gets, `N` of which execute together. Their result is the sum of the values.

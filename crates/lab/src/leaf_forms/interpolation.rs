@@ -37,7 +37,8 @@ impl Form for Interpolation {
             leaf.prefetch(HEADS_AT + start * HEAD_BYTES, WINDOW * HEAD_BYTES);
             return start;
         }
-        let rank = count_not_greater(leaf.words(HEADS_AT + place * HEAD_BYTES, WINDOW), key.0);
+        let rank =
+            count_not_greater(leaf.numbers::<HEAD_BYTES>(HEADS_AT + place * HEAD_BYTES, WINDOW), key.0);
         let is_inside = (rank > 0 || place == 0) && (rank < WINDOW || place + WINDOW == PAIRS);
         let end = if is_inside { place + rank } else { rank_of_all(leaf, key.0) };
         let index = end.saturating_sub(1);
@@ -54,5 +55,5 @@ impl Form for Interpolation {
 /// Returns the rank of a head that is outside of its window.
 #[cold]
 fn rank_of_all(leaf: Leaf<'_>, head: u64) -> usize {
-    leaf.words(HEADS_AT, PAIRS).partition_point(|word| u64::from_le_bytes(*word) <= head)
+    leaf.numbers::<HEAD_BYTES>(HEADS_AT, PAIRS).partition_point(|other| u64::from_le_bytes(*other) <= head)
 }

@@ -5,15 +5,20 @@ use super::form::{Key, Leaf, PAIRS, VALUE_BYTES};
 /// Bytes of a head.
 pub(super) const HEAD_BYTES: usize = 8;
 /// The rest of the key and the value.
-const ITEM_BYTES: usize = 8 + VALUE_BYTES;
+pub(super) const ITEM_BYTES: usize = 8 + VALUE_BYTES;
 
 /// Appends the heads and the items of a leaf.
 pub(super) fn append(keys: &[Key], body: &mut Vec<u8>) {
     body.extend(keys.iter().flat_map(|key| key.0.to_le_bytes()));
     for key in keys {
-        body.extend(key.1.to_le_bytes());
-        body.extend(key.value().iter().flat_map(|word| word.to_le_bytes()));
+        append_item(*key, body);
     }
+}
+
+/// Appends the rest of a key and its value.
+pub(super) fn append_item(key: Key, body: &mut Vec<u8>) {
+    body.extend(key.1.to_le_bytes());
+    body.extend(key.value().iter().flat_map(|word| word.to_le_bytes()));
 }
 
 /// Prefetches the item of an index of a leaf whose heads are at an offset.

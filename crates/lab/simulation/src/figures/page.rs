@@ -67,9 +67,10 @@ const HEAD: &str = "# Figures on the simulated accelerator\n\n`make rtl-figures`
     The figures of the [software accelerator](../README.md) have the same numbers.\n\nUnless a figure \
     says otherwise, 128 operations are in flight in a closed loop, and the store has 160,000 pairs of 16 \
     + 16 bytes in nodes of 8 KiB, so there are two levels of interior nodes above the leaves. Cache, load \
-    balancer and levels on chip are on. Figure 17 and a part of the figure of limits use a store as large as \
-    that of the paper, 128 million pairs, whose tree has three levels of interior nodes; their operations \
-    repeat beforehand until on-board memory serves hardly more lines of nodes and of columns. \
+    balancer and levels on chip are on. Columns of leaves in on-board memory, which the paper does not \
+    have, are off where a row does not name them. Figure 17 and a part of the figure of limits use a store \
+    as large as that of the paper, 128 million pairs, whose tree has three levels of interior nodes; their \
+    operations repeat beforehand until on-board memory serves hardly more lines of nodes and of columns. \
     In figure 16, 24,000 pairs in nodes of 1 KiB make a tree of the \
     same height. Pairs were inserted one by one, so leaves have logs. The accelerator executes reads. The \
     code of the CPU executes writes at the same time, on 8 cores that each take 1 µs for a write; this \

@@ -50,7 +50,9 @@ impl Scale {
     fn point(self, series: impl ToString, x: impl ToString, dataset: Dataset, workload: Workload) -> Point {
         let traffic = Traffic { workload, ..self.traffic() };
         let (series, x) = (series.to_string(), x.to_string());
-        Point { series, x, simulator: Simulator::default(), dataset: self.dataset(dataset), traffic }
+        // The accelerator of the paper has no copies of leaves.
+        let simulator = Simulator { leaf_columns: false, ..Simulator::default() };
+        Point { series, x, simulator, dataset: self.dataset(dataset), traffic }
     }
 
     /// Returns traffic that uses all request slots. It has more operations than other traffic, so that a
@@ -146,21 +148,23 @@ pub(super) fn switches(scale: Scale) -> Vec<Point> {
     // Channels of 16 bits limit the rate, and are busy with these lines.
     let few = Some(Balance { on_board_lines: 32, ..Balance::default() });
     let all = [
-        ("nothing", paper, false, None, 0),
-        ("root on chip", paper, false, None, 1),
-        ("two levels on chip", paper, false, None, 2),
-        ("cache", paper, true, None, 0),
-        ("cache, balancer", paper, true, balance, 0),
-        ("cache, root on chip", paper, true, None, 1),
-        ("cache, two levels on chip", paper, true, None, 2),
-        ("all", paper, true, balance, 2),
-        ("narrow: cache", narrow, true, None, 0),
-        ("narrow: cache, balancer", narrow, true, few, 0),
+        ("nothing", paper, false, None, 0, false),
+        ("root on chip", paper, false, None, 1, false),
+        ("two levels on chip", paper, false, None, 2, false),
+        ("cache", paper, true, None, 0, false),
+        ("cache, balancer", paper, true, balance, 0, false),
+        ("cache, root on chip", paper, true, None, 1, false),
+        ("cache, two levels on chip", paper, true, None, 2, false),
+        ("cache, balancer, two levels", paper, true, balance, 2, false),
+        ("all, columns of leaves", paper, true, balance, 2, true),
+        ("narrow: cache", narrow, true, None, 0, false),
+        ("narrow: cache, balancer", narrow, true, few, 0, false),
     ];
     all.into_iter()
-        .map(|(name, platform, cache, balance, levels_on_chip)| {
+        .map(|(name, platform, cache, balance, levels_on_chip, leaf_columns)| {
             let point = scale.point(&build, name, PAPER, Workload::Scan(1));
-            let simulator = Simulator { platform, cache, balance, levels_on_chip, ..point.simulator };
+            let simulator =
+                Simulator { platform, cache, balance, levels_on_chip, leaf_columns, ..point.simulator };
             Point { simulator, ..point }
         })
         .collect()
