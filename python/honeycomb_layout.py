@@ -615,8 +615,12 @@ BATCH_FAILED = 10
 # elements.
 BATCH_NOT_APPLICABLE = 11
 
-# The format of log files, checkpoints and the manifest.
+# The format of checkpoints and of the manifest.
 WAL_FORMAT = 1
+
+# The format of log files; those of format 1 have a salt of zeros, which their checksum does not
+# cover.
+WAL_FILE_FORMAT = 2
 
 # Log files are written in whole blocks; the header of a file has the first one.
 WAL_BLOCK_BYTES = 4096
@@ -1473,7 +1477,7 @@ class WalFile(_Record):
     | file_bytes                                                                            |
     +---------------------------------------------------------------------------------------+
     | 48..64                                                                                |
-    | padding[2]                                                                            |
+    | salt[2]                                                                               |
     +---------------------------------------------------------------------------------------+
     """
 
@@ -1486,7 +1490,7 @@ class WalFile(_Record):
         "format": Field(256, 32, None, 0xffffffff),
         "crc": Field(288, 32, None, 0xffffffff),
         "file_bytes": Field(320, 64, None, 0xffffffffffffffff),
-        "padding": Field(384, 64, 2, 0x0),
+        "salt": Field(384, 64, 2, 0xffffffffffffffff),
     }
 
     # The bytes HONEYLOG.
@@ -1498,14 +1502,14 @@ class WalFile(_Record):
     first_version: int = 0
     # Where the records of the file before this one end, in bytes.
     previous_end: int = 0
-    # Wal_format.
+    # Wal_file_format.
     format: int = 0
-    # Of the fields before it.
+    # Of the fields before it and of the salt.
     crc: int = 0
     # A shorter file was truncated; 0 if the size does not matter; no checksum covers it.
     file_bytes: int = 0
-    # Zero.
-    padding: tuple[int, ...] = (0,) * 2
+    # Random: stored bytes of clients are not records, whatever they are.
+    salt: tuple[int, ...] = (0,) * 2
 
 
 @dataclass(frozen=True)
@@ -1532,13 +1536,13 @@ class WalRecord(_Record):
         "version": Field(128, 64, None, 0xffffffffffffffff),
     }
 
-    # Of the number of the file, the other fields and the changes.
+    # Of the number and the salt of the file, the other fields and the changes.
     crc: int = 0
     # The file was durable up to this offset, in units of 8 bytes, before this record was written.
     durable: int = 0
-    # Bytes of the changes.
+    # Bytes of the changes, XOR the first word of the salt.
     length: int = 0
-    # Greater than that of the record before it, and below 2^63.
+    # Greater than that of the record before it, and below 2^63, XOR the second word of the salt.
     version: int = 0
 
 

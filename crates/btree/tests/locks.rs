@@ -11,7 +11,7 @@ use honeycomb_memory::{LockedNode, Node, Pin};
 use honeycomb_testing::index::{MIB, everything, forest, tiny};
 
 /// Time within which an expected event must occur.
-const SOON: Duration = Duration::from_secs(3);
+const SOON: Duration = Duration::from_secs(20);
 
 /// Returns a forest with two trees of one leaf each.
 fn two_trees() -> (Arc<Forest>, Root, Root) {

@@ -64,6 +64,12 @@ impl Answers {
         self.errors.first().map_or(Ok(&self.outcomes), |(_, error)| Err(error))
     }
 
+    /// Removes and returns the errors of the operations that have failed, in the order of their indices. The
+    /// outcomes of these operations are `Absent` afterwards.
+    pub fn take_errors(&mut self) -> Vec<(usize, Error)> {
+        std::mem::take(&mut self.errors)
+    }
+
     /// The bytes of all values.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -58,7 +58,7 @@ pub use error::Error;
 pub use field::{Condition, Fold};
 pub use functions::{Bits, FIRST_REGISTERED, Functions, Predicate, Update};
 pub use get_each::Value;
-pub use locked_keys::LockedKeys;
+pub use locked_keys::{LockedKeys, Resize};
 pub use operation::{Operation, Outcome, Request, Span};
 pub use recorder::{Before, Recorder};
 pub use slabs::SlabUsage;

@@ -6,6 +6,9 @@
 //!    in case that it finds no room in its chain. A value that replaces the current one in its place needs no
 //!    memory. It changes nothing that the table refers to.
 //! 3. `LockedKeys::commit` stores all values. It allocates nothing, so it cannot fail.
+//!
+//! A table grows and shrinks after a commit, which takes further stripes in any order. So a caller that has
+//! locked keys of several tables calls `LockedKeys::store` for each of them, and only then `Resize::run`.
 
 use honeycomb_memory::{SequenceGuard, lock_all};
 
@@ -32,6 +35,15 @@ pub struct LockedKeys<'s> {
     /// The new values.
     values: Vec<u8>,
     guards: Vec<SequenceGuard<'s>>,
+}
+
+/// The rest of a commit, after all stripes are free: the growth or the shrinking of the table.
+#[derive(Debug)]
+#[must_use = "the table keeps its size until it runs"]
+pub struct Resize<'s> {
+    index: &'s Index,
+    access: Access<'s>,
+    stripes: Vec<usize>,
 }
 
 /// What happens to a key. Spans are of the new values.
@@ -101,8 +113,15 @@ impl<'s> LockedKeys<'s> {
         Ok(())
     }
 
-    /// Makes all prepared changes.
-    pub fn commit(mut self) {
+    /// Makes all prepared changes, and grows or shrinks the table if that is due. The caller has locked no
+    /// other keys.
+    pub fn commit(self) {
+        self.store().run();
+    }
+
+    /// Makes all prepared changes, but leaves the size of the table to the caller, who may have locked keys
+    /// of other tables.
+    pub fn store(mut self) -> Resize<'s> {
         let changes = std::mem::take(&mut self.changes);
         let is_removal =
             |(key, change): &(usize, Change<'_>)| matches!(change, Change::Remove).then_some(*key);
@@ -111,10 +130,7 @@ impl<'s> LockedKeys<'s> {
         // After all changes: a pair that gets a value in its slab must still be there.
         removed.into_iter().for_each(|key| self.index.pull_in(self.access, &self.keys[key]));
         self.guards.clear();
-        for &stripe in &self.stripes {
-            self.index.grow_if_full(self.access, stripe);
-            self.index.shrink_if_sparse(self.access, stripe);
-        }
+        Resize { index: self.index, access: self.access, stripes: self.stripes }
     }
 
     fn make(&self, key: &HashedKey<'_>, change: Change<'_>) {
@@ -147,6 +163,17 @@ impl<'s> LockedKeys<'s> {
         let prepared = index.prepare(access, &self.keys[key], value, first.free())?;
         let slab = Some(index.slabs.allocate(access.memory, BUCKET_CLASS)?);
         Ok(NewPair { prepared, chained: Spare { index, access, slab } })
+    }
+}
+
+impl Resize<'_> {
+    /// Grows or shrinks the table if that is due. It waits for stripes, so the caller has locked no keys of
+    /// any table: a writer that holds one of these stripes may wait for the stripes of the caller.
+    pub fn run(self) {
+        for stripe in self.stripes {
+            self.index.grow_if_full(self.access, stripe);
+            self.index.shrink_if_sparse(self.access, stripe);
+        }
     }
 }
 

@@ -157,11 +157,12 @@ impl Slabs {
         !has_merged_all && !pool.unmerged.is_empty()
     }
 
-    /// Returns the slabs of a cache to the pool.
+    /// Returns the slabs of a cache to the pool. It holds both locks: slabs that are in neither would
+    /// outlive their page if the table were cleared.
     fn empty(&self, number: usize) {
-        let cache = std::mem::take(&mut *lock(&self.caches[number].0));
+        let mut cache = lock(&self.caches[number].0);
         let mut pool = lock(&self.pool.0);
-        for (class, slabs) in cache.0.iter().enumerate() {
+        for (class, slabs) in std::mem::take(&mut *cache).0.iter().enumerate() {
             pool.put_all(class, slabs);
         }
     }
@@ -429,6 +430,24 @@ mod models {
     #[test]
     fn loom_a_flush_loses_no_slab() {
         check(|pages| pages.slabs.flush(&pages.memory));
+    }
+
+    /// A clear returns the pages of all free slabs, also of those that maintenance moves.
+    #[test]
+    fn loom_maintenance_keeps_no_slab_of_a_cleared_table() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(|| {
+            let pages = Arc::new(Pages::new());
+            pages.use_slabs(0, 1);
+            let other = {
+                let pages = pages.clone();
+                thread::spawn(move || (0..=CACHES).map(|_| pages.slabs.maintain(&pages.memory, 1)).count())
+            };
+            assert_eq!(pages.slabs.detach().len(), 1);
+            other.join().unwrap();
+            assert_eq!(pages.slabs.usage(), SlabUsage::default());
+        });
     }
 
     #[test]

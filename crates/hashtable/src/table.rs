@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use honeycomb_layout::{BUCKET_SLOTS, bucket};
 use honeycomb_memory::sync::{AtomicU64, Ordering};
-use honeycomb_memory::{Memory, Pin};
+use honeycomb_memory::{AnyPin, Memory, Pin};
 
 use crate::access::Access;
 use crate::batch::Answers;
@@ -87,13 +87,19 @@ impl<M: Deref<Target = Memory>> Table<M> {
     /// and no page of the memory is reclaimed, so it should be short.
     #[inline]
     pub fn session(&self) -> Session<'_> {
-        Session {
-            memory: &self.memory,
-            index: &self.index,
-            pin: self.memory.pin(),
-            scratch: Scratch::default(),
-            expected: Expected::default(),
-        }
+        self.session_with(AnyPin::Own(self.memory.pin()))
+    }
+
+    /// Begins a session under a pin of the caller, which must be of the memory of the table. Sessions of
+    /// several tables at one time share a pin, because a thread that holds one must not wait for another one.
+    pub fn session_under<'t>(&'t self, pin: &'t Pin<'t>) -> Session<'t> {
+        self.session_with(AnyPin::Borrowed(pin))
+    }
+
+    #[inline(always)]
+    fn session_with<'t>(&'t self, pin: AnyPin<'t>) -> Session<'t> {
+        let (scratch, expected) = (Scratch::default(), Expected::default());
+        Session { memory: &self.memory, index: &self.index, pin, scratch, expected }
     }
 
     /// Counts pairs, buckets and memory.
@@ -182,7 +188,7 @@ impl<M: Deref<Target = Memory>> Table<M> {
 pub struct Session<'t> {
     memory: &'t Memory,
     pub(crate) index: &'t Index,
-    pin: Pin<'t>,
+    pin: AnyPin<'t>,
     scratch: Scratch,
     expected: Expected,
 }

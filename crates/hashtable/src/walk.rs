@@ -94,6 +94,8 @@ impl Session<'_> {
         pairs: &mut WalkedPairs,
     ) -> bool {
         let (stripes, before) = (&self.index.stripes, pairs.len());
+        // Below the limit even if `draw` is incorrect.
+        let mut draw = |limit: usize| draw(limit) % limit;
         let has_pairs = |at: &usize| stripes[*at].pairs.load(Ordering::Relaxed) > 0;
         let Some(stripe) = (0..STRIPE_DRAWS).map(|_| draw(stripes.len())).find(has_pairs).or_else(|| {
             let first = draw(stripes.len());

@@ -123,4 +123,8 @@ fn samples_come_from_the_pairs_of_the_table() {
     });
     assert!(table.session().sample(&mut draw, 5, &mut pairs));
     assert_eq!(pairs.iter().collect::<Vec<_>>(), [(&77_u32.to_le_bytes()[..], &[1; 5][..])]);
+    // Numbers that are too large do no harm.
+    for excess in [0, 1, usize::MAX / 2] {
+        assert!(table.session().sample(&mut |limit| limit + excess, 5, &mut pairs));
+    }
 }

@@ -549,8 +549,12 @@ pub const BATCH_FAILED: usize = 10;
 /// elements.
 pub const BATCH_NOT_APPLICABLE: usize = 11;
 
-/// The format of log files, checkpoints and the manifest.
+/// The format of checkpoints and of the manifest.
 pub const WAL_FORMAT: usize = 1;
+
+/// The format of log files; those of format 1 have a salt of zeros, which their checksum does not
+/// cover.
+pub const WAL_FILE_FORMAT: usize = 2;
 
 /// Log files are written in whole blocks; the header of a file has the first one.
 pub const WAL_BLOCK_BYTES: usize = 4096;
@@ -1767,7 +1771,7 @@ pub mod batch_range_term {
 /// | file_bytes                                                                            |
 /// +---------------------------------------------------------------------------------------+
 /// | 48..64                                                                                |
-/// | padding[2]                                                                            |
+/// | salt[2]                                                                               |
 /// +---------------------------------------------------------------------------------------+
 /// ```
 pub mod wal_file {
@@ -1790,11 +1794,11 @@ pub mod wal_file {
     pub const PREVIOUS_END_OFFSET: usize = 24;
     /// Bytes of `previous_end`.
     pub const PREVIOUS_END_BYTES: usize = 8;
-    /// Wal_format.
+    /// Wal_file_format.
     pub const FORMAT_OFFSET: usize = 32;
     /// Bytes of `format`.
     pub const FORMAT_BYTES: usize = 4;
-    /// Of the fields before it.
+    /// Of the fields before it and of the salt.
     pub const CRC_OFFSET: usize = 36;
     /// Bytes of `crc`.
     pub const CRC_BYTES: usize = 4;
@@ -1802,12 +1806,12 @@ pub mod wal_file {
     pub const FILE_BYTES_OFFSET: usize = 40;
     /// Bytes of `file_bytes`.
     pub const FILE_BYTES_BYTES: usize = 8;
-    /// Zero.
-    pub const PADDING_OFFSET: usize = 48;
-    /// Bytes of one of `padding`.
-    pub const PADDING_BYTES: usize = 8;
-    /// How many `padding` there are.
-    pub const PADDING_COUNT: usize = 2;
+    /// Random: stored bytes of clients are not records, whatever they are.
+    pub const SALT_OFFSET: usize = 48;
+    /// Bytes of one of `salt`.
+    pub const SALT_BYTES: usize = 8;
+    /// How many `salt` there are.
+    pub const SALT_COUNT: usize = 2;
 
     const _: () = {
         let end = 0;
@@ -1825,8 +1829,8 @@ pub mod wal_file {
         let end = end + CRC_BYTES;
         assert!(FILE_BYTES_OFFSET == end);
         let end = end + FILE_BYTES_BYTES;
-        assert!(PADDING_OFFSET == end);
-        let end = end + PADDING_BYTES * PADDING_COUNT;
+        assert!(SALT_OFFSET == end);
+        let end = end + SALT_BYTES * SALT_COUNT;
         assert!(SIZE == end);
     };
 }
@@ -1848,7 +1852,7 @@ pub mod wal_file {
 pub mod wal_record {
     /// Bytes of the whole.
     pub const SIZE: usize = 24;
-    /// Of the number of the file, the other fields and the changes.
+    /// Of the number and the salt of the file, the other fields and the changes.
     pub const CRC_OFFSET: usize = 0;
     /// Bytes of `crc`.
     pub const CRC_BYTES: usize = 4;
@@ -1856,11 +1860,11 @@ pub mod wal_record {
     pub const DURABLE_OFFSET: usize = 4;
     /// Bytes of `durable`.
     pub const DURABLE_BYTES: usize = 4;
-    /// Bytes of the changes.
+    /// Bytes of the changes, XOR the first word of the salt.
     pub const LENGTH_OFFSET: usize = 8;
     /// Bytes of `length`.
     pub const LENGTH_BYTES: usize = 8;
-    /// Greater than that of the record before it, and below 2^63.
+    /// Greater than that of the record before it, and below 2^63, XOR the second word of the salt.
     pub const VERSION_OFFSET: usize = 16;
     /// Bytes of `version`.
     pub const VERSION_BYTES: usize = 8;

@@ -27,7 +27,10 @@ pub fn archive(storage: &dyn Storage, archive: &dyn Storage, file: &ClosedFile) 
     let name = log_file(file.number);
     let source = storage.open(&name).map_err(LogError::io("open", &name))?;
     match archive.open(&name) {
-        Ok(existing) => return check_same(&*source, &*existing, file),
+        Ok(existing) => {
+            check_same(&*source, &*existing, file)?;
+            return make_name_durable(archive, &name);
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(LogError::io("open", &name)(error)),
     }
@@ -37,7 +40,16 @@ pub fn archive(storage: &dyn Storage, archive: &dyn Storage, file: &ClosedFile) 
     forget_size(&mut *copy).map_err(LogError::room("archive", &name))?;
     copy.sync().map_err(LogError::room("sync", NEW_FILE))?;
     archive.rename(NEW_FILE, &name).map_err(LogError::io("rename", NEW_FILE))?;
-    archive.sync_directory().map_err(LogError::io("sync the directory of", &name))
+    make_name_durable(archive, &name)
+}
+
+/// Makes the name of a copy durable. After an error a later sync may forget it, so the next attempt copies
+/// the file again.
+fn make_name_durable(archive: &dyn Storage, name: &str) -> Result<(), LogError> {
+    archive.sync_directory().map_err(|error| {
+        _ = archive.remove(name);
+        LogError::io("sync the directory of", name)(error)
+    })
 }
 
 fn copy_up_to(source: &dyn StorageFile, copy: &mut dyn StorageFile, end: u64) -> io::Result<()> {

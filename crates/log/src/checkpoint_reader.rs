@@ -6,7 +6,7 @@ use crc32c::crc32c;
 use honeycomb_layout as layout;
 use honeycomb_layout::{wal_block, wal_checkpoint, wal_pair, wal_unordered};
 
-use crate::bytes::{take, u32_at, u64_at};
+use crate::bytes::{NUMBER_MAX, take, u32_at, u64_at};
 use crate::checkpoint::{BLOCK_BYTES, CHECKPOINT_MAGIC, checksum};
 use crate::error::LogError;
 use crate::file_reader::FileReader;
@@ -110,6 +110,9 @@ impl<R: Read> CheckpointReader<R> {
         reader.number = u64_at(&header, wal_checkpoint::NUMBER_OFFSET);
         reader.version = u64_at(&header, wal_checkpoint::VERSION_OFFSET);
         reader.time = u64_at(&header, wal_checkpoint::TAKEN_AT_OFFSET);
+        if reader.number.max(reader.version) > NUMBER_MAX {
+            return Err(reader.corrupt("the number and the version are below 2^63"));
+        }
         reader.offset = header.len() as u64;
         Ok(reader)
     }

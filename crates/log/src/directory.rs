@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+use honeycomb_layout::WAL_BLOCK_BYTES;
+
 use crate::checkpoint_reader::CheckpointReader;
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
@@ -38,8 +40,6 @@ pub struct Replayed {
     pub version: u64,
     /// The bytes of the torn tail.
     pub cut_bytes: u64,
-    /// The end of the records of the last file.
-    end: u64,
 }
 
 impl Directory {
@@ -137,7 +137,7 @@ impl Directory {
             if end.is_none() {
                 check_size(&bytes, &headers[index], tail)?;
             }
-            (version, replayed.end) = (tail.version, tail.end);
+            version = tail.version;
             replayed.cut_bytes += tail.cut_bytes;
             tails.push(tail);
         }
@@ -145,8 +145,9 @@ impl Directory {
         Ok((replayed, tails))
     }
 
-    /// Starts a new log file after the replayed ones, and removes files that no recovery needs.
-    /// `file_bytes` is the size of the files. Versions of new records must be above that of the replay.
+    /// Starts a new log file after the replayed ones, and removes files that no recovery needs. Whatever the
+    /// replay has found is durable afterwards. `file_bytes` is the size of the files, and `secret` a random
+    /// number that clients do not know. Versions of new records must be above that of the replay.
     ///
     /// # Errors
     /// [`LogError::Full`], [`LogError::Io`].
@@ -154,18 +155,55 @@ impl Directory {
         self,
         (replayed, tails): (Replayed, Vec<Tail>),
         file_bytes: u64,
+        secret: u64,
     ) -> Result<LogWriter, LogError> {
-        self.unused.iter().try_for_each(|name| remove(&*self.storage, name))?;
+        self.make_names_durable()?;
         let files = self.files.iter().zip(tails);
         let files = files.map(|(&number, tail)| {
             let name = log_file(number);
             let file = self.storage.open(&name).map_err(LogError::io("open", &name))?;
             let bytes = file.length().map_err(LogError::io("read", &name))?;
-            Ok(ClosedFile { number, bytes, end: tail.end, last_version: tail.version })
+            Ok((ClosedFile { number, bytes, end: tail.end, last_version: tail.version }, tail))
         });
-        let files = files.collect::<Result<Vec<_>, LogError>>()?;
-        let number = self.files.last().map_or(self.manifest.first_file, |last| last + 1);
-        LogWriter::start(self.storage, file_bytes, files, number, replayed.version, replayed.end)
+        let mut files = files.collect::<Result<Vec<_>, LogError>>()?;
+        // The name of a file without records may not be durable, so it is replaced.
+        let replaced = files.pop_if(|(file, _)| file.end == RECORDS_OFFSET);
+        let replaced = replaced.map(|(file, _)| self.header(file.number)).transpose()?;
+        if let Some((file, tail)) = files.last() {
+            self.make_tail_durable(file, *tail)?;
+        }
+        let (number, previous_end) = match (&replaced, files.last()) {
+            (Some(header), _) => (header.number, header.previous_end),
+            (None, Some((last, _))) => (last.number + 1, last.end),
+            (None, None) => (self.manifest.first_file, 0),
+        };
+        let closed = files.into_iter().map(|(file, _)| file).collect();
+        LogWriter::start(self.storage, (file_bytes, secret), closed, (number, replayed.version, previous_end))
+    }
+
+    /// Makes the name of the manifest durable, and then removes the files that it does not need. The process
+    /// before this one may have ended before its sync of the directory, or after one that failed.
+    fn make_names_durable(&self) -> Result<(), LogError> {
+        let (unused, unfinished): (Vec<_>, Vec<_>) = self.unused.iter().partition(|name| is_data(name));
+        unfinished.into_iter().try_for_each(|name| remove(&*self.storage, name))?;
+        if unused.is_empty() {
+            let synced = self.storage.sync_directory();
+            return synced.map_err(LogError::io("sync the directory of", MANIFEST_FILE));
+        }
+        self.manifest.store(&*self.storage)?;
+        unused.into_iter().try_for_each(|name| remove(&*self.storage, name))
+    }
+
+    /// Writes the bytes again that may not be durable, although a read returns them: nobody has synced them,
+    /// or a sync has failed. A later sync alone may forget them.
+    fn make_tail_durable(&self, file: &ClosedFile, tail: Tail) -> Result<(), LogError> {
+        let (name, block) = (log_file(file.number), WAL_BLOCK_BYTES as u64);
+        let mut open = self.storage.open(&name).map_err(LogError::io("open", &name))?;
+        let start = tail.durable / block * block;
+        let mut bytes = vec![0; (tail.end.next_multiple_of(block).min(file.bytes) - start) as usize];
+        let read = open.read_at(start, &mut bytes).map_err(LogError::io("read", &name))?;
+        open.write_at(start, &bytes[..read]).map_err(LogError::io("write", &name))?;
+        open.sync().map_err(LogError::io("sync", &name))
     }
 
     fn header(&self, number: u64) -> Result<FileHeader, LogError> {
@@ -219,7 +257,7 @@ fn check_files(manifest: &Manifest, files: &[u64], names: &BTreeSet<String>) -> 
 
 /// Checks that the last log file has its size. It has had it since before its first record, so a power cut
 /// does not make it shorter, and records may be missing at its end.
-fn check_size(bytes: &[u8], header: &FileHeader, tail: Tail) -> Result<(), LogError> {
+pub(crate) fn check_size(bytes: &[u8], header: &FileHeader, tail: Tail) -> Result<(), LogError> {
     let offset = bytes.len() as u64;
     if offset >= header.file_bytes {
         return Ok(());

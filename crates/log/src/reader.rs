@@ -22,6 +22,7 @@ pub struct LogReader {
     storage: Arc<dyn Storage>,
     file: Box<dyn StorageFile>,
     number: u64,
+    seed: Seed,
     /// The offset of the next record, and the bytes of the file from there on.
     offset: u64,
     bytes: Vec<u8>,
@@ -51,8 +52,8 @@ impl LogReader {
         if header.first_version > version + 1 {
             return Ok(None);
         }
-        let (offset, bytes, used) = (RECORDS_OFFSET, Vec::new(), 0);
-        Ok(Some(Self { storage, file, number, offset, bytes, used, version }))
+        let (offset, bytes, used, seed) = (RECORDS_OFFSET, Vec::new(), 0, Seed::of(number, header.salt));
+        Ok(Some(Self { storage, file, number, seed, offset, bytes, used, version }))
     }
 
     /// Passes the next record after the version of [`LogReader::open`] to `use_record`. `last` is the version
@@ -83,7 +84,7 @@ impl LogReader {
     }
 
     fn next_in_buffer<T>(&mut self, last: u64, use_record: impl FnOnce(Record<'_>) -> T) -> Found<T> {
-        let found = decode_at(&self.bytes[self.used..], Seed::of(self.number), self.offset, 0);
+        let found = decode_at(&self.bytes[self.used..], self.seed, self.offset, 0);
         let Some(record) = found.filter(|record| record.version <= last) else { return Found::Nothing };
         let (bytes, version) = (record_bytes(record.changes.len()), record.version);
         let used = (version > self.version).then(|| use_record(record));
@@ -103,7 +104,8 @@ impl LogReader {
         let length = self.file.length().map_err(LogError::io("read", &log_file(self.number)))?;
         let left = length.saturating_sub(self.offset);
         self.read(left.min(CHUNK_BYTES as u64))?;
-        match self.bytes.get(..wal_record::SIZE).and_then(bytes_of) {
+        let header = self.bytes.get(..wal_record::SIZE);
+        match header.and_then(|header| bytes_of(header, self.seed)) {
             // A longer one is not a record.
             Some(bytes) if bytes > CHUNK_BYTES as u64 && bytes <= left => self.read(bytes),
             _ => Ok(()),
@@ -127,6 +129,7 @@ impl LogReader {
             return Ok(false);
         }
         (self.file, self.number, self.offset) = (file, self.number + 1, RECORDS_OFFSET);
+        self.seed = Seed::of(self.number, header.salt);
         self.bytes.clear();
         self.used = 0;
         Ok(true)

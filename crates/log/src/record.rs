@@ -4,6 +4,7 @@ use crc32c::{crc32c, crc32c_append};
 use honeycomb_layout::{WAL_RECORD_ALIGNMENT, wal_record};
 
 use crate::bytes::{NUMBER_MAX, put_u32, put_u64, u32_at, u64_at};
+use crate::file_header::Salt;
 
 /// A record of a log file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +27,29 @@ pub(crate) fn record_bytes(changes: usize) -> usize {
     (wal_record::SIZE + changes).next_multiple_of(WAL_RECORD_ALIGNMENT)
 }
 
-/// The checksum of the number of a file, with which the checksums of its records begin.
+/// The number and the salt of a file, on which the bytes of all its records depend. Bytes of an earlier use
+/// and stored values of clients have an arbitrary length and version then, so hardly any is worth a checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seed(u32);
+pub(crate) struct Seed {
+    /// The checksums of records begin with this one.
+    crc: u32,
+    salt: Salt,
+}
 
 impl Seed {
-    pub(crate) fn of(file_number: u64) -> Self {
-        Self(crc32c(&file_number.to_le_bytes()))
+    pub(crate) fn of(file_number: u64, salt: Salt) -> Self {
+        let crc = crc32c(&file_number.to_le_bytes());
+        let salted = salt.iter().fold(crc, |crc, word| crc32c_append(crc, &word.to_le_bytes()));
+        Self { crc: if salt == [0; 2] { crc } else { salted }, salt }
+    }
+
+    /// Returns the length of the changes and the version that a header of a record states.
+    pub(crate) fn length_and_version(self, header: &[u8]) -> (u64, u64) {
+        let [length, version] = self.salt;
+        (
+            u64_at(header, wal_record::LENGTH_OFFSET) ^ length,
+            u64_at(header, wal_record::VERSION_OFFSET) ^ version,
+        )
     }
 }
 
@@ -43,8 +60,8 @@ pub(crate) fn encode(out: &mut Vec<u8>, seed: Seed, version: u64, durable: u64, 
     let mut header = [0; wal_record::SIZE];
     let durable = durable.min(DURABLE_MAX) / WAL_RECORD_ALIGNMENT as u64;
     put_u32(&mut header, wal_record::DURABLE_OFFSET, durable as u32);
-    put_u64(&mut header, wal_record::LENGTH_OFFSET, changes.len() as u64);
-    put_u64(&mut header, wal_record::VERSION_OFFSET, version);
+    put_u64(&mut header, wal_record::LENGTH_OFFSET, changes.len() as u64 ^ seed.salt[0]);
+    put_u64(&mut header, wal_record::VERSION_OFFSET, version ^ seed.salt[1]);
     out.reserve(record_bytes(changes.len()));
     out.extend_from_slice(&header);
     out.extend_from_slice(changes);
@@ -61,8 +78,8 @@ pub(crate) fn decode(file: &[u8], seed: Seed, offset: usize, after: u64) -> Opti
 /// Like [`decode`], for the bytes of the file from `offset` on.
 pub(crate) fn decode_at(bytes: &[u8], seed: Seed, offset: u64, after: u64) -> Option<Record<'_>> {
     let (header, rest) = bytes.split_at_checked(wal_record::SIZE)?;
-    let length = usize::try_from(u64_at(header, wal_record::LENGTH_OFFSET)).ok()?;
-    let version = u64_at(header, wal_record::VERSION_OFFSET);
+    let (length, version) = seed.length_and_version(header);
+    let length = usize::try_from(length).ok()?;
     let durable = u64::from(u32_at(header, wal_record::DURABLE_OFFSET)) * WAL_RECORD_ALIGNMENT as u64;
     // These checks exclude nearly all invalid records before the checksum is calculated.
     if length == 0 || version <= after || version > NUMBER_MAX || durable > offset {
@@ -75,12 +92,12 @@ pub(crate) fn decode_at(bytes: &[u8], seed: Seed, offset: u64, after: u64) -> Op
 }
 
 /// Returns the bytes of a record with this header, which may be invalid; `None` if no record is that long.
-pub(crate) fn bytes_of(header: &[u8]) -> Option<u64> {
-    let length = u64_at(header, wal_record::LENGTH_OFFSET);
+pub(crate) fn bytes_of(header: &[u8], seed: Seed) -> Option<u64> {
+    let (length, _) = seed.length_and_version(header);
     length.checked_add(wal_record::SIZE as u64)?.checked_next_multiple_of(WAL_RECORD_ALIGNMENT as u64)
 }
 
 /// Returns the checksum of a record, without its alignment.
 fn checksum(seed: Seed, record: &[u8]) -> u32 {
-    crc32c_append(seed.0, &record[wal_record::CRC_OFFSET + wal_record::CRC_BYTES..])
+    crc32c_append(seed.crc, &record[wal_record::CRC_OFFSET + wal_record::CRC_BYTES..])
 }

@@ -13,7 +13,7 @@ use crate::bytes::put_u64;
 use crate::change::{Change, changes};
 use crate::checkpoint::CheckpointWriter;
 use crate::checkpoint_reader::{Block, CheckpointReader};
-use crate::directory::is_of_store;
+use crate::directory::{check_size, is_of_store};
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
@@ -45,6 +45,8 @@ pub struct Restored {
     pub records: u64,
     /// The version of the last record, or of the image.
     pub version: u64,
+    /// The bytes of records at the end of the log that were not durable at a power cut.
+    pub cut_bytes: u64,
 }
 
 /// The number of the checkpoint in a restored directory.
@@ -77,12 +79,12 @@ fn write_files<R: Read>(
 ) -> Result<Restored, LogError> {
     let version = image.version();
     let pairs = copy_image(&mut image, &**target)?;
-    let mut restored = Restored { pairs, image_version: version, records: 0, version };
+    let mut restored = Restored { pairs, image_version: version, records: 0, version, cut_bytes: 0 };
     let files = LogFiles::find(logs, version)?;
     let first_file = files.first();
     if files.0.is_empty() {
-        // A store has a log file in any case. It needs no room for records.
-        LogWriter::start(target.clone(), 0, Vec::new(), first_file, version, 0)?;
+        // A store has a log file in any case. It gets no records, so it needs neither room nor a secret.
+        LogWriter::start(target.clone(), (0, 0), Vec::new(), (first_file, version, 0))?;
     }
     files.copy(&**target, until, &mut restored)?;
     Manifest { checkpoint: CHECKPOINT, version, first_file, pairs }.store(&**target)?;
@@ -214,6 +216,10 @@ impl<'s> LogFiles<'s> {
                 Ok::<(), LogError>(())
             })?;
             version = tail.version;
+            if end.is_none() && cut.is_none() {
+                check_size(&file, &FileHeader::decode(&file, &log_file(number), number)?, tail)?;
+                restored.cut_bytes = tail.cut_bytes;
+            }
             file.truncate(kept as usize);
             store(target, number, file)?;
             if cut.is_some() {

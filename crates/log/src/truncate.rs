@@ -6,7 +6,7 @@ use honeycomb_layout::WAL_BLOCK_BYTES;
 
 use crate::directory::Directory;
 use crate::error::LogError;
-use crate::file_header::{FileHeader, RECORDS_OFFSET, forget_size};
+use crate::file_header::{FileHeader, RECORDS_OFFSET, Salt, forget_size};
 use crate::names::log_file;
 use crate::storage::{Storage, StorageFile};
 
@@ -46,7 +46,8 @@ impl Directory {
             // The manifest needs this file, so it becomes an empty one.
             removed.bytes = zero_from(storage, &name, 0)?;
             let version = self.manifest().version;
-            let header = FileHeader { number, first_version: version + 1, previous_end: 0, file_bytes: 0 };
+            let (first_version, salt) = (version + 1, Salt::default());
+            let header = FileHeader { salt, number, first_version, previous_end: 0, file_bytes: 0 };
             change(storage, &name, |file| file.write_at(0, &header.encode()))?;
         }
         Ok(removed)

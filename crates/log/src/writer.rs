@@ -14,7 +14,7 @@ use honeycomb_layout::WAL_BLOCK_BYTES;
 
 use crate::directory::remove;
 use crate::error::LogError;
-use crate::file_header::{FileHeader, RECORDS_OFFSET};
+use crate::file_header::{FileHeader, RECORDS_OFFSET, Salt};
 use crate::names::{NEW_LOG_FILE, NEW_SPARE_FILE, is_spare, log_file, spare_file};
 use crate::record::{Seed, encode, record_bytes};
 use crate::storage::{Storage, StorageFile};
@@ -34,6 +34,8 @@ pub enum Durability {
 /// Appends records to log files.
 pub struct LogWriter {
     storage: Arc<dyn Storage>,
+    /// From this number the salts of new files are derived.
+    secret: u64,
     file_bytes: u64,
     file: CurrentFile,
     closed: Vec<ClosedFile>,
@@ -91,20 +93,20 @@ impl MissingSpare {
 }
 
 impl LogWriter {
-    /// Starts the log file after the last one of `closed`, whose records end at `previous_end`.
+    /// Starts the log file with this number, after those of `closed`. The last version is that of the last
+    /// record, or of the checkpoint, and `previous_end` the end of the records of the file before.
     pub(crate) fn start(
         storage: Arc<dyn Storage>,
-        file_bytes: u64,
+        (file_bytes, secret): (u64, u64),
         closed: Vec<ClosedFile>,
-        number: u64,
-        last_version: u64,
-        previous_end: u64,
+        (number, last_version, previous_end): (u64, u64, u64),
     ) -> Result<Self, LogError> {
         let file_bytes = file_bytes.next_multiple_of(WAL_BLOCK_BYTES as u64).max(2 * RECORDS_OFFSET);
-        let header = FileHeader { number, first_version: last_version + 1, previous_end, file_bytes };
+        let (salt, first_version) = (salt(secret, number), last_version + 1);
+        let header = FileHeader { salt, number, first_version, previous_end, file_bytes };
         let mut spares = spares(&*storage, file_bytes)?;
         let file = CurrentFile::create(&*storage, spares.pop(), header)?;
-        Ok(Self { storage, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
+        Ok(Self { storage, secret, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
     }
 
     /// Adds the record of a version, greater than that of the record before it, to the group that the next
@@ -242,8 +244,10 @@ impl LogWriter {
         self.file.sync()?;
         let bytes = self.file_bytes.max(RECORDS_OFFSET + record_bytes);
         let bytes = bytes.next_multiple_of(WAL_BLOCK_BYTES as u64);
+        let number = self.file.number + 1;
         let header = FileHeader {
-            number: self.file.number + 1,
+            salt: salt(self.secret, number),
+            number,
             first_version: self.last_version + 1,
             previous_end: self.file.end(),
             file_bytes: bytes,
@@ -279,7 +283,7 @@ impl CurrentFile {
         Ok(Self {
             file,
             number: header.number,
-            seed: Seed::of(header.number),
+            seed: Seed::of(header.number, header.salt),
             bytes: header.file_bytes,
             buffer: Vec::new(),
             start: RECORDS_OFFSET,
@@ -331,6 +335,18 @@ impl CurrentFile {
         }
         Ok(())
     }
+}
+
+/// Derives the salt of a file. Nobody sees a salt, so a mix whose outputs look random is enough.
+fn salt(secret: u64, number: u64) -> Salt {
+    // The finalizer of splitmix64.
+    let mix = |word: u64| {
+        let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ word >> 31
+    };
+    let first = mix(secret.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    [first, mix(first ^ secret.rotate_left(32))]
 }
 
 /// Returns the spare files of the right size, and removes the others.

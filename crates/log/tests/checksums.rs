@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use crc32c::{crc32c, crc32c_append};
-use honeycomb_layout::{WAL_FORMAT, wal_block, wal_checkpoint, wal_file, wal_manifest, wal_record};
+use honeycomb_layout::{
+    WAL_FILE_FORMAT, WAL_FORMAT, wal_block, wal_checkpoint, wal_file, wal_manifest, wal_record,
+};
 use honeycomb_log::{
     Block, Changes, CheckpointReader, CheckpointWriter, Directory, Durability, LogError, LogReader,
     MANIFEST_FILE, Manifest, Record, Storage, log_file, read_records,
@@ -73,8 +75,8 @@ fn file_header(number: u64, first_version: u64, previous_end: u64, file_bytes: u
     header[wal_file::NUMBER_OFFSET..][..8].copy_from_slice(&number.to_le_bytes());
     header[wal_file::FIRST_VERSION_OFFSET..][..8].copy_from_slice(&first_version.to_le_bytes());
     header[wal_file::PREVIOUS_END_OFFSET..][..8].copy_from_slice(&previous_end.to_le_bytes());
-    header[wal_file::FORMAT_OFFSET..][..4].copy_from_slice(&(WAL_FORMAT as u32).to_le_bytes());
-    let crc = crc32c(&header[..wal_file::CRC_OFFSET]);
+    header[wal_file::FORMAT_OFFSET..][..4].copy_from_slice(&(WAL_FILE_FORMAT as u32).to_le_bytes());
+    let crc = crc32c_append(crc32c(&header[..wal_file::CRC_OFFSET]), &header[wal_file::SALT_OFFSET..]);
     header[wal_file::CRC_OFFSET..][..4].copy_from_slice(&crc.to_le_bytes());
     header[wal_file::FILE_BYTES_OFFSET..][..8].copy_from_slice(&file_bytes.to_le_bytes());
     header
@@ -115,7 +117,7 @@ fn recover(disk: &SimulatedDisk) -> Result<Vec<u64>, LogError> {
         versions.push(found.version);
         Ok::<(), LogError>(())
     })?;
-    let mut writer = directory.start_writer(replayed, 4 * 4096)?;
+    let mut writer = directory.start_writer(replayed, 4 * 4096, 7)?;
     let next = writer.last_version() + 1;
     writer.append(next, record(next).bytes())?;
     writer.flush(Durability::Now)?;

@@ -196,7 +196,7 @@ fn open(disk: &SimulatedDisk) -> Result<(Vec<u64>, LogWriter), LogError> {
         versions.push(found.version);
         Ok::<(), LogError>(())
     })?;
-    Ok((versions, directory.start_writer(replayed, FILE_BYTES)?))
+    Ok((versions, directory.start_writer(replayed, FILE_BYTES, 7)?))
 }
 
 /// Writes groups of records, durable at once or later, and moves the start of the log forward.

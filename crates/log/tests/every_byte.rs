@@ -98,7 +98,11 @@ impl Written {
         let Some(number) = log_file_number(name) else {
             return self.after_damage_of_another_file(name, offset);
         };
-        if offset < wal_file::CRC_OFFSET + wal_file::CRC_BYTES {
+        let has_checksum = |offset| {
+            offset < wal_file::CRC_OFFSET + wal_file::CRC_BYTES
+                || (wal_file::SALT_OFFSET..wal_file::SIZE).contains(&offset)
+        };
+        if has_checksum(offset) {
             return vec![Expected::Corrupt { offset: 0, version: 0 }];
         }
         let size = wal_file::FILE_BYTES_OFFSET..wal_file::FILE_BYTES_OFFSET + wal_file::FILE_BYTES_BYTES;

@@ -85,7 +85,7 @@ fn versions(disk: &SimulatedDisk) -> Vec<u64> {
     let (replayed, tails) = directory.replay(record).expect("valid records");
     assert_eq!(replayed.cut_bytes, 0);
     // The store can go on.
-    directory.start_writer((replayed, tails), FILE_BYTES).expect("room");
+    directory.start_writer((replayed, tails), FILE_BYTES, 7).expect("room");
     found
 }
 
@@ -212,6 +212,62 @@ fn a_power_cut_during_archiving_leaves_no_partial_file() {
             assert!(archive(&disk, &folder, &closed).is_ok(), "call {call}, {kept:?}");
         }
     }
+}
+
+/// The name of a copy is durable when the archive has it, also if the first attempt has failed or ended.
+#[test]
+fn a_file_is_in_the_archive_when_its_name_is_durable() {
+    let (disk, _) = log();
+    let writer = log_writer(&disk, FILE_BYTES);
+    let file = &writer.closed_files()[0];
+    for kept in [Kept::Nothing, Kept::Random(1), Kept::Random(2)] {
+        for call in 0.. {
+            let folder = SimulatedDisk::default();
+            folder.fail(call, DiskFault::Error);
+            if archive(&disk, &folder, file).is_err() {
+                archive(&disk, &folder, file).expect("the second attempt");
+            }
+            let names = folder.after_power_cut(kept).list().expect("names");
+            assert!(names.contains(&log_file(file.number)), "call {call}, {kept:?}");
+            if folder.calls() <= call {
+                break;
+            }
+        }
+        // The process has ended before the sync of the directory.
+        let folder = SimulatedDisk::default();
+        archive(&disk, &folder, file).expect("room");
+        folder.rename(&log_file(file.number), "archive.new").expect("it exists");
+        folder.rename("archive.new", &log_file(file.number)).expect("it exists");
+        archive(&disk, &folder, file).expect("it is there already");
+        assert!(folder.after_power_cut(kept).list().expect("names").contains(&log_file(file.number)));
+    }
+}
+
+#[test]
+fn a_truncated_file_is_not_restored_and_a_torn_tail_is_reported() {
+    let (disk, _) = log();
+    let last = log_writer(&disk, FILE_BYTES).closed_files().last().expect("a file").number;
+    let cut = disk.copy();
+    cut.remove(&log_file(last + 1)).expect("it exists");
+    let whole = restore_to(&[&cut], &SimulatedDisk::default(), Until::End).expect("a restore");
+    assert_eq!((whole.version, whole.cut_bytes), (LAST_VERSION, 0));
+    cut.flip(&log_file(last), 4096 + 40, 1);
+    let error =
+        restore_to(&[&cut.copy()], &SimulatedDisk::default(), Until::End).map(|found| found.cut_bytes);
+    // Later records state that the damaged one was durable, or it was the last one.
+    assert!(matches!(error, Err(LogError::Corrupt { .. }) | Ok(1..)), "{error:?}");
+    cut.flip(&log_file(last), 4096 + 40, 1);
+    cut.truncate(&log_file(last), FILE_BYTES as usize - 1);
+    let error = restore_to(&[&cut], &SimulatedDisk::default(), Until::End).expect_err("a truncated file");
+    assert!(error.to_string().contains("its header states more bytes"), "{error}");
+}
+
+#[test]
+fn an_image_with_a_version_that_has_no_successor_is_rejected() {
+    let mut image = Vec::new();
+    CheckpointWriter::image(&mut image, "image", 1 << 63, 0).and_then(|mut image| image.end()).expect("room");
+    let error = CheckpointReader::image(&image[..], "image", 0).map(drop).expect_err("too large").to_string();
+    assert!(error.contains("`image`") && error.contains("below 2^63"), "{error}");
 }
 
 /// A call of the disk fails, or the disk becomes full.

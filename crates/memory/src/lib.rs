@@ -21,6 +21,7 @@ mod accounting;
 mod address;
 mod allocate;
 mod allocator;
+mod any_pin;
 mod arena;
 mod bitmap;
 mod buddy;
@@ -63,6 +64,7 @@ mod versions;
 
 pub use accounting::Accounting;
 pub use address::{BusAddress, Lid};
+pub use any_pin::AnyPin;
 pub use buffer::{LidReservation, NodeBuffer, ValueBuffer};
 pub use checksum::{crc32c, crc32c_each};
 pub use config::MemoryConfig;

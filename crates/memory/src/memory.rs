@@ -105,7 +105,8 @@ impl Memory {
 
     /// Begins an operation. Memory that it can reach is not reclaimed before the pin is dropped. Waits while
     /// the maximum number of operations ([`MemoryConfig::participants`]) is in flight. So threads that hold
-    /// pins and wait for further ones can deadlock.
+    /// pins and wait for further ones can deadlock; the parts of an operation share a pin
+    /// ([`AnyPin`](crate::AnyPin)).
     #[inline]
     pub fn pin(&self) -> Pin<'_> {
         self.epochs.pin(thread_number())

@@ -46,7 +46,10 @@ pub struct Config {
     /// Limits of snapshots, unless [`Store::snapshot_with`](crate::Store::snapshot_with) sets others.
     pub lease: LeaseLimits,
     /// Most operations in flight at one time, rounded up to a power of two. Further operations wait. Default
-    /// 256.
+    /// 256. A batch or a read of several keys is one operation, whatever the number of its tables. A function
+    /// that a method of the store calls, such as the one that
+    /// [`UnorderedTable::get_with`](crate::UnorderedTable::get_with) calls with a value, is a part of an
+    /// operation: it must not wait for another one.
     pub concurrent_operations: usize,
     /// Most snapshots at one time. Each iterator and each [`Store::save`](crate::Store::save) counts as one.
     /// Default 64.

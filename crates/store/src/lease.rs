@@ -96,13 +96,14 @@ impl Leases {
         self.clock.now()
     }
 
-    /// Returns the lease with a token.
+    /// Returns the lease with a token that somebody has. The other leases are those of iterators, range
+    /// functions and checkpoints.
     pub(crate) fn find(&self, token: u64) -> Result<Arc<ActiveLease>, Error> {
         let table = self.lock();
         match table.by_token.get(&token) {
-            Some(lease) => Ok(lease.clone()),
+            Some(lease) if lease.outlives_handles() => Ok(lease.clone()),
             None if token < table.next_token => Err(Error::SnapshotTooOld),
-            None => Err(Error::UnknownSnapshot { token }),
+            _ => Err(Error::UnknownSnapshot { token }),
         }
     }
 

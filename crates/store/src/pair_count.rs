@@ -8,7 +8,8 @@ use honeycomb_memory::sync::{AtomicU64, Ordering, Padded};
 
 const STRIPES: usize = 16;
 
-/// A striped counter. A single stripe may wrap below zero; the sum does not, once no write is in flight.
+/// A striped counter. A single stripe may wrap below zero. The sum may as well while writes are in flight: a
+/// writer may count a deletion before another one has counted the insertion of the pair.
 #[derive(Default)]
 pub(crate) struct PairCount {
     stripes: [Padded<AtomicU64>; STRIPES],
@@ -38,12 +39,31 @@ impl PairCount {
         self.add(count.wrapping_neg());
     }
 
+    /// Returns the count, exact while no write is in flight.
     pub(crate) fn get(&self) -> u64 {
-        self.stripes.iter().fold(0, |sum, stripe| sum.wrapping_add(stripe.0.load(Ordering::Relaxed)))
+        let load = |stripe: &Padded<AtomicU64>| stripe.0.load(Ordering::Relaxed);
+        let sum = self.stripes.iter().map(load).fold(0, u64::wrapping_add);
+        sum.cast_signed().max(0).cast_unsigned()
     }
 
     pub(crate) fn add(&self, count: u64) {
         let stripe = STRIPE.try_with(|stripe| *stripe).unwrap_or(0);
         self.stripes[stripe].0.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deletion_that_is_counted_before_its_insertion_makes_no_negative_count() {
+        let count = PairCount::default();
+        count.record(&Outcome::Deleted);
+        assert_eq!(count.get(), 0);
+        count.record(&Outcome::Inserted);
+        assert_eq!(count.get(), 0);
+        count.record(&Outcome::Inserted);
+        assert_eq!(count.get(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Statistics of a store: its contents, its memory, and the events since it was opened.
 
+use honeycomb_memory::Accounting;
 use serde::Serialize;
 
 use crate::directory::Entry;
@@ -215,7 +216,7 @@ impl MemoryStatistics {
         let (reserve_bytes, reserve_buffers) = (state.reserve.bytes(), state.reserve.buffers());
         Self {
             arena_bytes: accounting.arena_bytes,
-            free_bytes: accounting.free_bytes + accounting.free_list_bytes + accounting.reserved_bytes,
+            free_bytes: free_bytes(&accounting),
             node_bytes: accounting.live_node_bytes,
             value_bytes: accounting.live_value_bytes.saturating_sub(reserve_bytes),
             table_page_bytes: accounting.live_table_page_bytes,
@@ -230,6 +231,13 @@ impl MemoryStatistics {
             overhead_bytes: accounting.overhead_bytes,
         }
     }
+}
+
+/// The bytes that are in no use. Threads that allocate meanwhile move bytes between the counters, which are
+/// read one after the other, so some may count twice.
+fn free_bytes(accounting: &Accounting) -> usize {
+    let free = accounting.free_bytes + accounting.free_list_bytes + accounting.reserved_bytes;
+    free.min(accounting.arena_bytes)
 }
 
 impl BytesPerPair {
@@ -270,5 +278,18 @@ impl From<honeycomb_btree::Statistics> for WriteStatistics {
             root_growths: trees.root_growths,
             root_collapses: trees.root_collapses,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_count_twice_do_not_exceed_the_arena() {
+        let accounting =
+            Accounting { arena_bytes: 100, free_bytes: 60, free_list_bytes: 30, ..Accounting::default() };
+        assert_eq!(free_bytes(&accounting), 90);
+        assert_eq!(free_bytes(&Accounting { reserved_bytes: 11, ..accounting }), 100);
     }
 }

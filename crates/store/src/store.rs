@@ -275,10 +275,12 @@ impl Store {
 
     /// Writes an image of all tables in their current state, and returns the number of pairs. It reads one
     /// snapshot, whose lease it renews after every page. Without MVCC the caller must ensure that no thread
-    /// writes meanwhile.
+    /// writes meanwhile. In a durable store all writes of the image are durable when it ends, so that a
+    /// restore can continue it with the log. After a failure of the log the image belongs to no log.
     ///
     /// # Errors
-    /// [`Error::Image`] if `writer` fails; [`Error::TooManySnapshots`], [`Error::SnapshotTooOld`].
+    /// [`Error::Image`] if `writer` fails; [`Error::TooManySnapshots`], [`Error::SnapshotTooOld`];
+    /// [`Error::DiskFull`], [`Error::NotDurable`]: the log does not get all writes of the image.
     pub fn save(&self, writer: impl Write) -> Result<u64, Error> {
         image::save(&self.state, writer)
     }

@@ -120,7 +120,8 @@ impl Store {
     /// needed then. All other operations continue meanwhile.
     ///
     /// # Errors
-    /// [`Error::NoDirectory`]; [`Error::DiskFull`], [`Error::Log`]: the earlier checkpoint is still valid;
+    /// [`Error::NoDirectory`]; [`Error::DiskFull`], [`Error::ReadOnly`], [`Error::Log`]: the earlier
+    /// checkpoint is still valid;
     /// [`Error::SnapshotTooOld`] if writes need more memory than there is, so that the checkpoint has lost
     /// its lease several times.
     pub fn checkpoint(&self) -> Result<Checkpoint, Error> {

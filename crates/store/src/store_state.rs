@@ -262,7 +262,10 @@ impl StoreState {
 
     fn write_one(&self, one: &BatchOperation<'_>) -> Result<Outcome, Error> {
         let write = |forest: &Forest| forest.write(one.root, one.key, one.operation);
-        if matches!(one.operation, Operation::Delete) { self.remove(write) } else { self.write(write) }
+        match one.operation {
+            Operation::Delete | Operation::CompareAndDelete { .. } => self.remove(write),
+            _ => self.write(write),
+        }
     }
 
     pub(crate) fn durability(&self) -> Option<&Durability> {

@@ -3,6 +3,7 @@
 //! - [`conformance`] is the suite that every backend of the accelerator must pass.
 //! - [`DeviceModel`] is the reference model of a device.
 //! - [`ExampleKeys`] are those of the examples that count instructions.
+//! - A [`Gate`] stops threads, and [`within`] finds calls that hang.
 //! - [`histories`] runs concurrent histories of reads in flight and checks that each answer is linearizable.
 //! - [`index`] creates forests, keys and values, and models a tree as a sorted map.
 //! - [`linearizability`] checks histories of concurrent clients.
@@ -17,6 +18,7 @@
 pub mod conformance;
 mod device_model;
 mod example_keys;
+mod gate;
 pub mod histories;
 pub mod index;
 pub mod linearizability;
@@ -29,6 +31,7 @@ mod simulated_disk;
 
 pub use device_model::DeviceModel;
 pub use example_keys::{ExampleKeys, example_value};
+pub use gate::{Gate, within};
 pub use log_writer::log_writer;
 pub use observed_disk::{DiskCall, ObservedDisk};
 pub use random::Random;

@@ -14,5 +14,5 @@ use crate::simulated_disk::SimulatedDisk;
 pub fn log_writer(disk: &SimulatedDisk, file_bytes: u64) -> LogWriter {
     let directory = Directory::open(Arc::new(disk.clone())).expect("valid files");
     let replayed = directory.replay(|_, _| Ok::<(), LogError>(())).expect("valid records");
-    directory.start_writer(replayed, file_bytes).expect("room")
+    directory.start_writer(replayed, file_bytes, 7).expect("room")
 }

@@ -1,4 +1,4 @@
-//! A simulated disk that calls a function of the test before some of its calls.
+//! A simulated disk that calls a function of the test before some of its calls. The function can refuse them.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use honeycomb_log::{Storage, StorageFile};
 
 use crate::simulated_disk::SimulatedDisk;
 
-/// A call of a disk that a test can delay.
+/// A call of a disk that a test can delay or refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiskCall<'a> {
     /// The creation of the file with this name.
@@ -16,7 +16,7 @@ pub enum DiskCall<'a> {
     MakeDurable,
 }
 
-type Before = Arc<dyn Fn(DiskCall<'_>) + Send + Sync>;
+type Before = Arc<dyn Fn(DiskCall<'_>) -> io::Result<()> + Send + Sync>;
 
 /// A handle to a simulated disk.
 pub struct ObservedDisk {
@@ -32,6 +32,17 @@ struct ObservedFile {
 impl ObservedDisk {
     /// Returns a handle that calls `before` before each [`DiskCall`].
     pub fn new(disk: &SimulatedDisk, before: impl Fn(DiskCall<'_>) + Send + Sync + 'static) -> Self {
+        Self::refusing(disk, move |call| {
+            before(call);
+            Ok(())
+        })
+    }
+
+    /// Returns a handle that calls `before` before each [`DiskCall`], which fails with its error.
+    pub fn refusing(
+        disk: &SimulatedDisk,
+        before: impl Fn(DiskCall<'_>) -> io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
         Self { disk: disk.clone(), before: Arc::new(before) }
     }
 
@@ -55,7 +66,7 @@ impl Storage for ObservedDisk {
     }
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn StorageFile>> {
-        (self.before)(DiskCall::Create(name));
+        (self.before)(DiskCall::Create(name))?;
         Ok(self.observed(self.disk.create(name, bytes)?))
     }
 
@@ -90,12 +101,12 @@ impl StorageFile for ObservedFile {
     }
 
     fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        (self.before)(DiskCall::MakeDurable);
+        (self.before)(DiskCall::MakeDurable)?;
         self.file.write_durable_at(offset, bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        (self.before)(DiskCall::MakeDurable);
+        (self.before)(DiskCall::MakeDurable)?;
         self.file.sync()
     }
 }

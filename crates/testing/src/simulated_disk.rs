@@ -3,9 +3,9 @@
 //! A power cut keeps, for each sector of 512 bytes that was written since the last sync of its file, one of
 //! the contents that the sector has had since then. It keeps any subset of the changes of names since the
 //! last sync of the directory. After a failed sync, the sectors or names that it should have made durable
-//! stay uncertain for ever, even if a later sync succeeds, as on real systems that forget that they were
-//! changed. Calls that change the disk and calls that read have numbers of their own, so a fault names either
-//! kind.
+//! stay uncertain, even if a later sync succeeds, as on real systems that forget that they were changed: a
+//! sector until it is written again, a name for ever. Calls that change the disk and calls that read have
+//! numbers of their own, so a fault names either kind.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,6 +34,14 @@ pub enum DiskFault {
     Full,
 }
 
+/// The call that a fault strikes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failing {
+    Call(u64),
+    /// The next write to a file whose name ends like this.
+    WriteTo(&'static str),
+}
+
 /// What a power cut keeps of the changes that were not durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
@@ -53,7 +61,7 @@ struct Disk {
     /// The changes of names that are not part of `durable_names`, in order.
     name_changes: Vec<(NameChange, Fate)>,
     calls: u64,
-    fault: Option<(u64, DiskFault)>,
+    fault: Option<(Failing, DiskFault)>,
     reads: u64,
     failing_read: Option<u64>,
     /// The file of the read that has failed.
@@ -102,7 +110,13 @@ struct Handle {
 impl SimulatedDisk {
     /// Makes the call with this number fail: calls that change the disk count, from 0 on.
     pub fn fail(&self, call: u64, fault: DiskFault) {
-        self.lock().fault = Some((call, fault));
+        self.lock().fault = Some((Failing::Call(call), fault));
+    }
+
+    /// Makes the next write to a file fail whose name ends with `ending`, whatever calls of other threads
+    /// precede it.
+    pub fn fail_write(&self, ending: &'static str, fault: DiskFault) {
+        self.lock().fault = Some((Failing::WriteTo(ending), fault));
     }
 
     /// Returns the number of calls so far that change the disk.
@@ -128,6 +142,11 @@ impl SimulatedDisk {
     #[must_use]
     pub fn failed_read(&self) -> Option<String> {
         self.lock().failed_read.clone()
+    }
+
+    /// Makes all calls fail that need room, until [`SimulatedDisk::add_room`].
+    pub fn fill(&self) {
+        self.lock().is_full = true;
     }
 
     /// Ends the state in which the disk is full.
@@ -213,7 +232,7 @@ impl File {
         for sector in sectors.clone() {
             let content = self.sector(sector);
             let unchanged = || Uncertain { contents: vec![content], is_forgotten: false };
-            self.uncertain.entry(sector).or_insert_with(unchanged);
+            self.uncertain.entry(sector).or_insert_with(unchanged).is_forgotten = false;
         }
         self.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
         for sector in sectors {
@@ -247,13 +266,23 @@ impl Disk {
         }
         let call = self.calls;
         self.calls += 1;
-        let fault = self.fault.filter(|(at, _)| *at == call).map(|(_, fault)| fault);
+        let fault = self.fault.filter(|(at, _)| *at == Failing::Call(call)).map(|(_, fault)| fault);
         self.is_off = fault == Some(DiskFault::PowerCut);
         self.is_full |= fault == Some(DiskFault::Full);
         if self.is_full && needs_room {
             return Err(io::ErrorKind::StorageFull.into());
         }
         Ok(fault.filter(|fault| *fault != DiskFault::Full))
+    }
+
+    /// Counts a write, as [`Disk::call`] does.
+    fn write_call(&mut self, file: usize, end: usize) -> Result<Option<DiskFault>, io::Error> {
+        if let Some((Failing::WriteTo(ending), fault)) = self.fault
+            && self.name_of(file).ends_with(ending)
+        {
+            self.fault = Some((Failing::Call(self.calls), fault));
+        }
+        self.call(end > self.files[file].bytes.len())
     }
 
     fn result(fault: Option<DiskFault>) -> io::Result<()> {
@@ -391,16 +420,14 @@ impl StorageFile for Handle {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut disk = self.disk.lock();
-        let grows = offset as usize + bytes.len() > disk.files[self.file].bytes.len();
-        let fault = disk.call(grows)?;
+        let fault = disk.write_call(self.file, offset as usize + bytes.len())?;
         disk.files[self.file].write(offset as usize, bytes);
         Disk::result(fault)
     }
 
     fn write_durable_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut disk = self.disk.lock();
-        let grows = offset as usize + bytes.len() > disk.files[self.file].bytes.len();
-        let fault = disk.call(grows)?;
+        let fault = disk.write_call(self.file, offset as usize + bytes.len())?;
         let file = &mut disk.files[self.file];
         file.write(offset as usize, bytes);
         if fault.is_none() {

@@ -7,7 +7,7 @@ use crate::node::columns::encoding::ALIGNMENT;
 use crate::node::log_entry;
 use crate::node::suffix::HEAD_BYTES;
 
-/// Maximum difference between the version of a write and the newest version that it has seen (see
+/// The most versions that threads have taken and not released at one time (see
 /// [`honeycomb_memory::Versions`]).
 pub(crate) const VERSION_SLACK: u64 = honeycomb_memory::VERSION_RING as u64;
 
@@ -18,7 +18,9 @@ pub struct Shape {
     pub node_bytes: usize,
     /// Size at which a log block is consolidated. Default 512; 0 consolidates at every write.
     pub log_threshold_bytes: usize,
-    /// Maximum difference between the version of a log entry and its node version, at most 2^31 - 1.
+    /// Maximum difference between the newest version and the version of a node that gets a log entry, at most
+    /// 2^30. A log word has room for twice that, because other threads release further versions until the
+    /// entry is committed.
     pub version_delta_max: u64,
 }
 
@@ -32,7 +34,7 @@ impl Default for Shape {
     }
 }
 
-const VERSION_DELTA_MAX: u64 = layout::log_word::VERSION_DELTA_MASK;
+const VERSION_DELTA_MAX: u64 = layout::log_word::VERSION_DELTA_MASK.div_ceil(2);
 
 const _: () = {
     assert!(layout::NODE_BYTES_MAX / ALIGNMENT <= 1 << layout::log_word::ENTRY_OFFSET_BITS);
@@ -134,8 +136,8 @@ mod tests {
         assert!(!with(|s| s.log_threshold_bytes = 4097));
         assert!(with(|s| s.version_delta_max = VERSION_SLACK + 1));
         assert!(!with(|s| s.version_delta_max = VERSION_SLACK));
-        assert!(!with(|s| s.version_delta_max = 1 << 31));
-        assert!(with(|s| s.version_delta_max = (1 << 31) - 1));
+        assert!(!with(|s| s.version_delta_max = (1 << 30) + 1));
+        assert!(with(|s| s.version_delta_max = 1 << 30));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! these steps.
 
 use honeycomb_layout::node_header;
-use honeycomb_memory::{LeaseUse, Lid, Node, Pin, Published, Version};
+use honeycomb_memory::{AnyPin, LeaseUse, Lid, Node, Pin, Published, Version};
 
 use crate::forest::{Forest, Root};
 use crate::node::item::{Item, ValueReference};
@@ -17,15 +17,9 @@ use crate::read::access_stats::AccessStats;
 /// A read operation at one version. While it exists, no memory that it can reach is reclaimed.
 pub struct Reader<'a> {
     forest: &'a Forest,
-    pin: ReaderPin<'a>,
+    pin: AnyPin<'a>,
     version: Version,
     access_stats: Option<&'a AccessStats>,
-}
-
-/// The pin that keeps memory from being reclaimed under a reader.
-enum ReaderPin<'a> {
-    Own(Pin<'a>),
-    Leased(&'a Pin<'a>),
 }
 
 /// The value of a pair, and the version that
@@ -56,13 +50,20 @@ impl Forest {
         let pin = self.memory().pin();
         // Pin first: buffers that this version needs are retired only after their replacements are released.
         let version = self.read_version();
-        Reader { forest: self, pin: ReaderPin::Own(pin), version, access_stats: None }
+        Reader { forest: self, pin: AnyPin::Own(pin), version, access_stats: None }
+    }
+
+    /// Returns a reader of the current read version, under a pin of the caller.
+    #[must_use]
+    pub fn reader_under<'a>(&'a self, pin: &'a Pin<'a>) -> Reader<'a> {
+        let (pin, version) = (AnyPin::Borrowed(pin), self.read_version());
+        Reader { forest: self, pin, version, access_stats: None }
     }
 
     /// Returns a reader of a version that was acquired under a lease. The lease must be in use.
     #[must_use]
     pub fn reader_at<'a>(&'a self, lease: &'a LeaseUse<'a>, version: Version) -> Reader<'a> {
-        Reader { forest: self, pin: ReaderPin::Leased(lease.pin()), version, access_stats: None }
+        Reader { forest: self, pin: AnyPin::Borrowed(lease.pin()), version, access_stats: None }
     }
 }
 
@@ -97,10 +98,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn pin(&self) -> &Pin<'_> {
-        match &self.pin {
-            ReaderPin::Own(pin) => pin,
-            ReaderPin::Leased(pin) => pin,
-        }
+        &self.pin
     }
 
     /// Returns the bytes of an item's value, inline or overflow.

@@ -6,7 +6,7 @@
 
 use std::ops::Bound;
 
-use honeycomb_memory::{Lid, Pin, Retired, Version};
+use honeycomb_memory::{AnyPin, Lid, Pin, Retired, Version};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
@@ -96,18 +96,33 @@ impl Forest {
         operation.value().map_or(Ok(()), |value| self.check_value(value))
     }
 
-    /// Runs a transaction, and retries it after each conflict.
+    /// Runs a transaction, and retries it after each conflict. Each attempt has a pin.
+    #[inline]
     pub(crate) fn transact<T>(
         &self,
+        run: impl FnMut(&mut WriteTransaction<'_>) -> Result<End<T>, Abort>,
+    ) -> Result<(T, Version), Error> {
+        self.transact_under(None, run)
+    }
+
+    /// Runs a transaction, and retries it after each conflict: under the pin that the caller holds, because
+    /// it must not wait for another one, or with a pin for each attempt.
+    #[inline(always)]
+    pub(crate) fn transact_under<T>(
+        &self,
+        held: Option<&Pin<'_>>,
         mut run: impl FnMut(&mut WriteTransaction<'_>) -> Result<End<T>, Abort>,
     ) -> Result<(T, Version), Error> {
         for attempt in 0.. {
-            // The pin ends with the attempt, before the compaction of sparse leaves.
-            let attempted = self.attempt(&self.memory().pin(), &mut run);
+            let attempted = {
+                // A pin of its own ends with the attempt, before the compaction of sparse leaves.
+                let pin = held.map_or_else(|| AnyPin::Own(self.memory().pin()), AnyPin::Borrowed);
+                self.attempt(&pin, &mut run)
+            };
             match attempted {
                 Ok((result, version, shrunk)) => {
                     if let Some(shrunk) = shrunk {
-                        self.compact_sparse_leaves(*shrunk);
+                        self.compact_sparse_leaves(held, *shrunk);
                     }
                     return Ok((result, version));
                 }
@@ -129,7 +144,8 @@ impl Forest {
         }
     }
 
-    /// Runs a transaction once. The caller compacts the returned sparse leaves after the end of the pin.
+    /// Runs a transaction once. The caller compacts the returned sparse leaves, after the end of the pin if
+    /// the pin is its own.
     pub(crate) fn attempt<'f, T>(
         &'f self,
         pin: &'f Pin<'f>,

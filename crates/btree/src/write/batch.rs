@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Bound;
 
 use honeycomb_log::Changes;
-use honeycomb_memory::Version;
+use honeycomb_memory::{Pin, Version};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
@@ -45,16 +45,27 @@ impl Forest {
     /// Those of [`Forest::write`], [`Error::BatchTooLarge`], and [`Error::NoVersions`] for a condition
     /// without MVCC. A failed batch has changed nothing.
     pub fn apply_entries(&self, entries: &[BatchEntry<'_>]) -> Result<BatchOutcome, Error> {
-        self.apply_entries_beside(entries, &Changes::default())
+        self.apply_under(None, entries, &Changes::default())
     }
 
     /// Like [`Forest::apply_entries`], together with changes that are not of a tree: if all entries are
-    /// applied, the journal receives these changes as part of the same version.
+    /// applied, the journal receives these changes as part of the same version. It needs no pin besides that
+    /// of the caller.
     ///
     /// # Errors
     /// Those of [`Forest::apply_entries`].
     pub fn apply_entries_beside(
         &self,
+        pin: &Pin<'_>,
+        entries: &[BatchEntry<'_>],
+        others: &Changes,
+    ) -> Result<BatchOutcome, Error> {
+        self.apply_under(Some(pin), entries, others)
+    }
+
+    fn apply_under(
+        &self,
+        held: Option<&Pin<'_>>,
         entries: &[BatchEntry<'_>],
         others: &Changes,
     ) -> Result<BatchOutcome, Error> {
@@ -64,7 +75,7 @@ impl Forest {
         entries.iter().enumerate().try_for_each(|(index, entry)| self.check_entry(index, entry))?;
         let order = key_order(entries);
         let (outcome, committed) =
-            self.transact(|transaction| transaction.apply_batch(entries, &order, others))?;
+            self.transact_under(held, |transaction| transaction.apply_batch(entries, &order, others))?;
         Ok(match outcome {
             BatchOutcome::Applied { outcomes, .. } => BatchOutcome::Applied { version: committed, outcomes },
             rejected => rejected,

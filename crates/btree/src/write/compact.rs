@@ -25,7 +25,7 @@
 //! Each merge is a transaction, like any other structural change. It checks its input again under the locks.
 //! If it fails, it has changed nothing, and the pass can continue at the same position.
 
-use honeycomb_memory::Lid;
+use honeycomb_memory::{Lid, Pin};
 
 use crate::error::Error;
 use crate::forest::{Forest, Root};
@@ -93,11 +93,11 @@ impl Forest {
     }
 
     /// Tries to merge leaves that writes have left sparse. If memory is exhausted, they stay until the next
-    /// pass.
+    /// pass. `held` is the pin of a caller that holds one.
     #[cold]
-    pub(crate) fn compact_sparse_leaves(&self, shrunk: Shrunk) {
+    pub(crate) fn compact_sparse_leaves(&self, held: Option<&Pin<'_>>, shrunk: Shrunk) {
         for (root, key) in shrunk.sparse {
-            let _ = self.transact(|transaction| {
+            let _ = self.transact_under(held, |transaction| {
                 let start = transaction.left_neighbour(root, &key)?;
                 transaction.compact(root, &start, 2)
             });
@@ -112,7 +112,7 @@ impl WriteTransaction<'_> {
         let Some(&parent) = path.last() else {
             return Ok(End::RollBack(Step { leaves: 1, freed: 0, next: None }));
         };
-        let children = self.children_from(parent, position, leaves + RUN_MAX)?;
+        let children = self.children_from(parent, position, leaves.saturating_add(RUN_MAX))?;
         let starts = children.len().min(leaves);
         for start in 0..starts {
             let Some(MergePlan { count, nodes }) = self.find_merge(&children[start..]) else { continue };

@@ -36,7 +36,7 @@ impl Forest {
             let ahead = &operations[next..operations.len().min(next + AHEAD)];
             let (written, shrunk) = self.write_ahead(ahead, |index, result| done(next + index, result));
             if let Some(shrunk) = shrunk {
-                self.compact_sparse_leaves(*shrunk);
+                self.compact_sparse_leaves(None, *shrunk);
             }
             next += written;
             if written < ahead.len() {

@@ -171,6 +171,7 @@ names! {
         batch_failed: BATCH_FAILED,
         batch_not_applicable: BATCH_NOT_APPLICABLE,
         wal_format: WAL_FORMAT,
+        wal_file_format: WAL_FILE_FORMAT,
         wal_block_bytes: WAL_BLOCK_BYTES,
         wal_sector_bytes: WAL_SECTOR_BYTES,
         wal_record_alignment: WAL_RECORD_ALIGNMENT,
@@ -341,7 +342,7 @@ names! {
             format: FORMAT_OFFSET, FORMAT_BYTES, 1,
             crc: CRC_OFFSET, CRC_BYTES, 1,
             file_bytes: FILE_BYTES_OFFSET, FILE_BYTES_BYTES, 1,
-            padding: PADDING_OFFSET, PADDING_BYTES, PADDING_COUNT,
+            salt: SALT_OFFSET, SALT_BYTES, SALT_COUNT,
         }
         wal_record {
             crc: CRC_OFFSET, CRC_BYTES, 1,

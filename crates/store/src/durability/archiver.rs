@@ -3,30 +3,28 @@
 //! The thread that writes checkpoints copies them, at the latest before a checkpoint makes them unnecessary.
 //! A file that cannot be copied stays a part of the log, and so do the later ones.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use honeycomb_log::{ClosedFile, LogError, Storage, archive};
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
+use super::checkpoints::lock;
 use super::log_state::LogState;
 
 pub(crate) struct Archiver {
     storage: Arc<dyn Storage>,
     archive: Arc<dyn Storage>,
-    progress: Mutex<Progress>,
+    /// All closed files up to this number are in the archive. Locked during copies.
+    last: Mutex<u64>,
+    /// The error of the last attempt. Locked for a moment, because readers of statistics wait for it.
+    error: Mutex<Option<String>>,
     archived: AtomicU64,
-}
-
-#[derive(Default)]
-struct Progress {
-    /// All closed files up to this number are in the archive.
-    last: u64,
-    error: Option<String>,
 }
 
 impl Archiver {
     pub(crate) fn new(storage: Arc<dyn Storage>, archive: Arc<dyn Storage>) -> Self {
-        Self { storage, archive, progress: Mutex::default(), archived: AtomicU64::new(0) }
+        let (last, error) = (Mutex::default(), Mutex::default());
+        Self { storage, archive, last, error, archived: AtomicU64::new(0) }
     }
 
     /// The number of files that were copied, or were in the archive already.
@@ -36,24 +34,24 @@ impl Archiver {
 
     /// The error of the last attempt, if it failed.
     pub(crate) fn error(&self) -> Option<String> {
-        self.lock().error.clone()
+        lock(&self.error).clone()
     }
 
     /// Copies all closed files that are not in the archive, and returns the number of the first file that is
     /// not there.
     pub(crate) fn advance(&self, log: &LogState) -> u64 {
-        let mut progress = self.lock();
+        let mut progress = lock(&self.last);
         let (closed, current) = {
             let writer = log.lock_writer();
             (writer.closed_files().to_vec(), writer.current_file())
         };
-        let last = progress.last;
+        let last = *progress;
         let mut missing = closed.iter().skip_while(|file| file.number <= last);
         let failed = missing.find_map(|file| {
-            let copied = self.copy(file).inspect(|()| progress.last = file.number);
+            let copied = self.copy(file).inspect(|()| *progress = file.number);
             copied.err().map(|error| (file.number, error))
         });
-        progress.error = failed.as_ref().map(|(_, error)| error.to_string());
+        *lock(&self.error) = failed.as_ref().map(|(_, error)| error.to_string());
         failed.map_or(current, |(first, _)| first)
     }
 
@@ -61,9 +59,5 @@ impl Archiver {
         archive(&*self.storage, &*self.archive, file)?;
         self.archived.fetch_add(1, Ordering::Relaxed);
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use honeycomb_btree::Version;
-use honeycomb_log::{CheckpointReader, LogError, StorageFile, checkpoint_file};
+use honeycomb_log::{CheckpointReader, LogError, Manifest, StorageFile, checkpoint_file};
 
 use super::checkpoints::{Checkpoints, lock};
 use crate::error::Error;
@@ -76,19 +76,28 @@ impl Store {
 }
 
 impl Checkpoints {
-    /// Opens the newest checkpoint, before another one can replace it.
+    /// Opens the newest checkpoint. Does not wait for one that is in progress.
     fn open(&self) -> Result<Option<Backup>, Error> {
-        let current = lock(&self.current);
-        let number = current.manifest.checkpoint;
-        if number == 0 {
-            return Ok(None);
+        loop {
+            let manifest = *lock(&self.manifest);
+            if manifest.checkpoint == 0 {
+                return Ok(None);
+            }
+            let opened = self.open_checkpoint(manifest);
+            // A later checkpoint may have removed the file meanwhile.
+            if opened.is_ok() || lock(&self.manifest).checkpoint == manifest.checkpoint {
+                return opened.map(Some);
+            }
         }
-        let (version, pairs) = (current.manifest.version, current.manifest.pairs);
+    }
+
+    fn open_checkpoint(&self, manifest: Manifest) -> Result<Backup, Error> {
+        let (number, version, pairs) = (manifest.checkpoint, manifest.version, manifest.pairs);
         let name = checkpoint_file(number);
         let failed = |source| LogError::Io { action: "open", file: name.clone(), source };
         let file = self.storage.open(&name).map_err(failed)?;
         let bytes = CheckpointReader::open(&*self.storage, number)?.progress().1;
-        Ok(Some(Backup { file, number, version, pairs, bytes }))
+        Ok(Backup { file, number, version, pairs, bytes })
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_btree::{Root, Scan};
+use honeycomb_btree::{Root, Scan, Version};
 use honeycomb_hashtable::WalkedPairs;
 use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
 use honeycomb_memory::lower_priority;
@@ -104,16 +104,19 @@ impl Checkpoints {
         let (lease, tables) = self.begin()?;
         let written = self.write_file(number, &lease, &tables, turns);
         self.source.leases.end(&lease);
+        let written = written.and_then(|pairs| self.wait_for_log(lease.version, &tables).map(|()| pairs));
         let pairs = written.inspect_err(|_| {
             // No manifest names the file. Its room may be needed.
             let _ = self.storage.remove(&checkpoint_file(number));
         })?;
         let archived = self.archiver.as_ref().map_or(u64::MAX, |archiver| archiver.advance(&self.source.log));
         let mut writer = self.source.log.lock_writer();
+        // The sync that has failed may have been that of the directory, with the name of the checkpoint.
+        self.source.log.check_failed()?;
         let first_file = writer.first_file_after(lease.version).min(archived);
         let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
         manifest.store(&*self.storage)?;
-        current.manifest = manifest;
+        *lock(&self.manifest) = manifest;
         self.version.store(lease.version, Ordering::Relaxed);
         *lock(&self.begun_at) = begun_at;
         let recycled = writer.recycle(first_file);
@@ -165,11 +168,7 @@ impl Checkpoints {
         for table in &tables.unordered {
             self.write_unordered(table, &mut writer, &mut turns)?;
         }
-        let pairs = writer.finish()?;
-        if !tables.unordered.is_empty() {
-            self.wait_for_later_writes()?;
-        }
-        Ok(pairs)
+        Ok(writer.finish()?)
     }
 
     /// Writes the pairs of an unordered table, each as it is at some moment after the version of the
@@ -192,11 +191,26 @@ impl Checkpoints {
         }
     }
 
-    /// Waits until all writes that the pairs of unordered tables may contain are durable. Otherwise a
-    /// recovery could have such a write without an earlier one.
-    fn wait_for_later_writes(&self) -> Result<(), Error> {
+    /// Waits until all writes that the checkpoint may contain are durable. Otherwise a power cut could leave
+    /// writes that no log file has, and a restore of an earlier image could not notice that they are missing.
+    /// The lease has ended before, because it pins what writers replace meanwhile.
+    fn wait_for_log(&self, version: Version, tables: &CheckpointTables) -> Result<(), Error> {
+        if tables.unordered.is_empty() {
+            return self.wait_durable(version);
+        }
+        // Pairs of unordered tables may be later than the version.
         self.source.forest.catch_up();
-        self.source.log.wait_durable(self.source.forest.read_version())
+        self.wait_durable(self.source.forest.read_version())
+    }
+
+    /// Waits until all writes up to a version are durable. Does not wait for room on a full disk, because the
+    /// end of a checkpoint is what may free log files.
+    fn wait_durable(&self, version: Version) -> Result<(), Error> {
+        let waited = self.source.log.wait_durable_with_room(version, || self.check_stop());
+        waited.map_err(|error| match error {
+            Error::NotDurable { reason } => Error::ReadOnly { reason },
+            other => other,
+        })
     }
 
     fn check_stop(&self) -> Result<(), Error> {

@@ -39,6 +39,8 @@ pub(crate) struct Checkpoints {
     pub(super) lease: LeaseLimits,
     /// One checkpoint at a time.
     pub(super) current: Mutex<Current>,
+    /// The manifest of the newest checkpoint. Locked for a moment.
+    pub(super) manifest: Mutex<Manifest>,
     pub(crate) version: AtomicU64,
     /// The end of the log when the last checkpoint began, and the time of its end.
     pub(super) begun_at: Mutex<LogPosition>,
@@ -63,7 +65,6 @@ pub(crate) struct Source {
 }
 
 pub(super) struct Current {
-    pub(super) manifest: Manifest,
     /// The number of the next checkpoint. Each attempt has its own, because a failed swap of the manifest may
     /// have happened.
     pub(super) next: u64,
@@ -86,7 +87,8 @@ impl Checkpoints {
             requests: Checkpointer::new(config),
             lease: LeaseLimits { bytes, ..LeaseLimits::default() },
             version: AtomicU64::new(manifest.version),
-            current: Mutex::new(Current { manifest, next: manifest.checkpoint + 1 }),
+            current: Mutex::new(Current { next: manifest.checkpoint + 1 }),
+            manifest: Mutex::new(manifest),
             begun_at: Mutex::default(),
             ended_at: Mutex::new(now),
             age_at: Mutex::new((now, age)),
@@ -100,7 +102,9 @@ impl Checkpoints {
 
     /// The growth of the log since the last checkpoint began.
     pub(crate) fn growth(&self) -> LogPosition {
-        self.source.log.counters.position().since(*lock(&self.begun_at))
+        // The end is read second. Otherwise a checkpoint that begins and ends meanwhile begins after it.
+        let begun_at = *lock(&self.begun_at);
+        self.source.log.counters.position().since(begun_at)
     }
 
     /// The error of the last checkpoint, if it failed.

@@ -1,6 +1,7 @@
 //! The parameters of durability.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ pub enum SyncPolicy {
     /// A write is durable after a second at most. A power cut loses the writes of the last second.
     EverySecond,
     /// A write is durable when the operating system writes it. A power cut loses the writes since then; the
-    /// end of the process loses nothing.
+    /// end of the process loses nothing, if it drops the store and the disk has room within five seconds.
     Never,
 }
 
@@ -58,6 +59,9 @@ pub struct DurabilityConfig {
     /// change and by the values. [`Store::set_old_values`](crate::Store::set_old_values) changes it. Default
     /// false.
     pub old_values: bool,
+    /// A number that clients do not know: without it they could store values that are valid records of a log
+    /// file which is used again. Default: random.
+    pub secret: u64,
     /// Receives the progress of the recovery.
     pub progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,
 }
@@ -101,6 +105,7 @@ impl DurabilityConfig {
             queue_bytes_max: 64 << 20,
             load_bytes_max: 1 << 30,
             old_values: false,
+            secret: RandomState::new().hash_one(0),
             progress: None,
         }
     }

@@ -3,6 +3,7 @@
 //! wait for it.
 
 use std::convert::Infallible;
+use std::sync::MutexGuard;
 use std::thread;
 use std::time::Duration;
 
@@ -70,11 +71,12 @@ impl Groups {
             let Ok(()) = state.queue.take(visible, |_, _| Ok::<(), Infallible>(()));
         } else if let Err(error) = self.write(state, visible, stop) {
             if error.is_full() {
+                state.set_blocked(true);
                 state.set_health(Health::Full);
                 return false;
             }
-            state.fail(&error);
             self.has_failed = true;
+            state.notify();
         }
         true
     }
@@ -91,7 +93,16 @@ impl Groups {
         if is_known && writer.last_version() > before {
             state.publish((before, writer.last_version()), group.copies);
         }
-        written?;
+        if let Err(error) = written {
+            if error.is_full() {
+                self.state_full(state, writer, group.records, start);
+            } else {
+                // Before the writer is unlocked, so that no checkpoint ends after the failure.
+                state.change_health(Health::Failed(error.to_string()));
+            }
+            return Err(error);
+        }
+        state.set_blocked(false);
         if is_due {
             let time = state.clock.now().saturating_sub(start);
             state.counters.record(&writer, group.records, time, syncs);
@@ -139,6 +150,24 @@ impl Groups {
             group.records += 1;
             Ok(())
         })
+    }
+
+    /// Makes the records of a group before the first one without room known. The log has made them durable
+    /// before it has looked for a new file.
+    fn state_full(
+        &mut self,
+        state: &LogState,
+        writer: MutexGuard<'_, LogWriter>,
+        records: u64,
+        start: Duration,
+    ) {
+        // Each attempt fails at the same record, so most attempts have none before it.
+        if records > 0 {
+            state.counters.record(&writer, records, state.clock.now().saturating_sub(start), true);
+        }
+        drop(writer);
+        self.written = self.written.max(state.queue.taken());
+        self.state_written(state, true, records);
     }
 
     /// Makes the records that were written known to those who wait for them.

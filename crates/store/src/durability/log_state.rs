@@ -17,7 +17,10 @@
 //!    meanwhile.
 //! 8. `spare`: a thread that has written a group states that it misses a spare file; the spare thread states
 //!    whether there is one, or no room for one.
+//! 9. `is_blocked`: the thread that has locked `groups` stores it, release, after `durable`; a thread that
+//!    does not wait for room loads it, acquire, before `durable`.
 
+use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
@@ -67,6 +70,8 @@ pub(crate) struct LogState {
     health: Mutex<Health>,
     /// Whether the health is not [`Health::Good`], to check it without the lock.
     is_unhealthy: AtomicBool,
+    /// Whether the first record of the queue has found no room. The records before it are durable.
+    is_blocked: AtomicBool,
     changed: Condvar,
     callbacks: Mutex<Vec<Callback>>,
 }
@@ -81,6 +86,16 @@ pub(crate) enum Health {
     /// A write or a sync has failed, so nothing is known about the bytes since the last sync. Writes are
     /// refused until the store is opened again.
     Failed(String),
+}
+
+thread_local! {
+    static IS_IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread executes a callback of a log. It may be any thread that writes the log, and it may
+/// hold its locks, so it must not wait for a thread of the store.
+pub(crate) fn is_in_callback() -> bool {
+    IS_IN_CALLBACK.try_with(Cell::get).unwrap_or(false)
 }
 
 /// Versions after which the log thread begins a group that nobody has requested: a fraction of the queue.
@@ -121,6 +136,7 @@ impl LogState {
             groups,
             health: Mutex::new(Health::Good),
             is_unhealthy: AtomicBool::new(false),
+            is_blocked: AtomicBool::new(false),
             changed: Condvar::new(),
             callbacks: Mutex::default(),
         }
@@ -195,13 +211,21 @@ impl LogState {
     }
 
     pub(crate) fn set_health(&self, health: Health) {
-        let mut current = self.lock_health();
-        if *current != health && !matches!(*current, Health::Failed(_)) {
-            self.is_unhealthy.store(health != Health::Good, Ordering::Release);
-            *current = health;
-            drop(current);
+        if self.change_health(health) {
             self.notify();
         }
+    }
+
+    /// Changes the health without a notice. Returns whether the caller must give it, with
+    /// [`LogState::notify`].
+    pub(crate) fn change_health(&self, health: Health) -> bool {
+        let mut current = self.lock_health();
+        let changes = *current != health && !matches!(*current, Health::Failed(_));
+        if changes {
+            self.is_unhealthy.store(health != Health::Good, Ordering::Release);
+            *current = health;
+        }
+        changes
     }
 
     pub(crate) fn fail(&self, error: &LogError) {
@@ -252,8 +276,47 @@ impl LogState {
         }
     }
 
+    /// Returns an error if the log has failed. With the lock of the writer the answer stays true: a thread
+    /// that writes a group states a failure before it unlocks the writer.
+    pub(crate) fn check_failed(&self) -> Result<(), Error> {
+        match self.check_health() {
+            Err(Error::DiskFull) => Ok(()),
+            checked => checked,
+        }
+    }
+
     /// Returns when all records up to a version are durable.
     pub(crate) fn wait_durable(&self, version: Version) -> Result<(), Error> {
+        self.wait_durable_while(version, || Ok(()))
+    }
+
+    /// Waits as [`LogState::wait_durable`] does, but returns an error if a record up to the version finds no
+    /// room on the disk, or with the error of `check`. A checkpoint must not wait for room that its own end
+    /// may make.
+    pub(crate) fn wait_durable_with_room(
+        &self,
+        version: Version,
+        check: impl Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.wait_durable_while(version, || {
+            check()?;
+            let is_blocked = self.is_blocked.load(Ordering::Acquire);
+            if is_blocked && self.durable_version() < version { Err(Error::DiskFull) } else { Ok(()) }
+        })
+    }
+
+    /// States whether the first record of the queue has found no room.
+    pub(crate) fn set_blocked(&self, is_blocked: bool) {
+        self.is_blocked.store(is_blocked, Ordering::Release);
+    }
+
+    /// Waits until all records up to a version are durable, or `check` returns an error, which is called at
+    /// intervals.
+    fn wait_durable_while(
+        &self,
+        version: Version,
+        check: impl Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
         while self.durable_version() < version {
             if self.write(version) {
                 continue;
@@ -263,6 +326,7 @@ impl LogState {
             if let Health::Failed(reason) = &*health {
                 return Err(Error::NotDurable { reason: reason.clone() });
             }
+            check()?;
             if self.durable_version() < version {
                 drop(self.changed.wait_timeout(health, WAIT));
             }
@@ -345,7 +409,9 @@ impl LogState {
     pub(crate) fn notify(&self) {
         self.wake_waiting();
         let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_outer = IS_IN_CALLBACK.replace(true);
         callbacks.iter().for_each(|callback| callback());
+        IS_IN_CALLBACK.set(is_outer);
     }
 
     fn lock_health(&self) -> MutexGuard<'_, Health> {

@@ -1,7 +1,7 @@
 //! The thread that writes the log, unless threads that wait for it write it themselves.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use honeycomb_btree::Forest;
 use honeycomb_memory::sync::Ordering;
@@ -13,16 +13,19 @@ use super::log_state::LogState;
 const GATHER_TIME: Duration = Duration::from_millis(2);
 /// The time between two attempts to write to a full disk.
 const FULL_INTERVAL: Duration = Duration::from_millis(50);
+/// The time in which the records of a store that is dropped are retried on a full disk.
+const FULL_TIME_AT_END: Duration = Duration::from_secs(5);
 /// The longest sleep.
 const IDLE_TIME: Duration = Duration::from_millis(100);
 
-/// Writes the log until the state is stopped and all records are written.
+/// Writes the log until the state is stopped and all records are written, or the disk stays full.
 pub(crate) fn run(state: &LogState, forest: &Forest) {
-    while step(state, forest) {}
+    let mut stopped_at = None;
+    while step(state, forest, &mut stopped_at) {}
 }
 
 /// Writes a group and waits for the next one. Returns false at the end.
-fn step(state: &LogState, forest: &Forest) -> bool {
+fn step(state: &LogState, forest: &Forest, stopped_at: &mut Option<Instant>) -> bool {
     let stop = state.stop.load(Ordering::Acquire);
     let (has_room, has_failed, taken) = {
         let mut groups = state.lock_groups();
@@ -31,8 +34,7 @@ fn step(state: &LogState, forest: &Forest) -> bool {
     };
     if !has_room {
         thread::sleep(FULL_INTERVAL);
-        // A store that is dropped does not wait for a full disk: its records were never acknowledged.
-        return !stop;
+        return !stop || waits_for_room(state, stopped_at);
     }
     // Whether every version that was taken by a writer was taken from the queue as well.
     let is_idle = || forest.newest_version() == taken;
@@ -41,6 +43,14 @@ fn step(state: &LogState, forest: &Forest) -> bool {
     }
     rest(state, is_idle, has_failed);
     true
+}
+
+/// Whether a store that is dropped waits for room on a full disk. Under `Always` its records were never
+/// acknowledged. Under the other policies they were, and only a power cut may lose them, but the drop must
+/// end.
+fn waits_for_room(state: &LogState, stopped_at: &mut Option<Instant>) -> bool {
+    let stopped_at = stopped_at.get_or_insert_with(Instant::now);
+    state.policy() != SyncPolicy::Always && stopped_at.elapsed() < FULL_TIME_AT_END
 }
 
 /// Waits until there is work.

@@ -32,7 +32,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     forest.skip_to(recovery.version);
     let (version, position) =
         (forest.read_version(), LogPosition { records: replayed.records, bytes: replayed.bytes });
-    let writer = directory.start_writer((replayed, tails), durability.log_file_bytes)?;
+    let writer = directory.start_writer((replayed, tails), durability.log_file_bytes, durability.secret)?;
     let clock = config.clock.clone();
     let log = Arc::new(LogState::new(durability, clock, writer, (version, table_ids, position)));
     forest.set_journal(log.clone());
@@ -44,15 +44,19 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     };
     let checkpoints = Checkpoints::new(durability, source, (manifest, age), config.memory_bytes);
     let checkpoints = Arc::new(checkpoints);
-    let started = Durability {
-        log_thread: Some(spawn_log_thread(&log, forest.clone())?),
-        spare_thread: Some(spawn_spare_thread(&log)?),
-        checkpoint_thread: Some(spawn_checkpoint_thread(&checkpoints)?),
+    // Its drop ends the threads that were started, if a later one cannot be.
+    let mut started = Durability {
+        log_thread: None,
+        spare_thread: None,
+        checkpoint_thread: None,
         log,
         checkpoints,
         recovery,
         writes_wait: durability.writes_wait,
     };
+    started.log_thread = Some(spawn_log_thread(&started.log, forest.clone())?);
+    started.spare_thread = Some(spawn_spare_thread(&started.log)?);
+    started.checkpoint_thread = Some(spawn_checkpoint_thread(&started.checkpoints)?);
     state.set_durability(started);
     declare_tables(state)
 }

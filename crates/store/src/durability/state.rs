@@ -1,7 +1,7 @@
 //! The durability of a store: its log, its checkpoints and their threads.
 
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use honeycomb_btree::Version;
 use honeycomb_memory::sync::Ordering;
@@ -9,7 +9,7 @@ use honeycomb_memory::sync::Ordering;
 use super::archiver::Archiver;
 use super::checkpoints::Checkpoints;
 use super::config::SyncPolicy;
-use super::log_state::{Health, LogState};
+use super::log_state::{Health, LogState, is_in_callback};
 use super::statistics::{DurabilityStatistics, Recovery};
 use crate::error::Error;
 
@@ -72,23 +72,21 @@ impl Durability {
 impl Drop for Durability {
     fn drop(&mut self) {
         self.checkpoints.requests.stop();
-        // A callback of the log thread or of the spare thread may have dropped the last handle to the store.
-        // These threads cannot wait for a checkpoint, which may wait for the log, which may wait for a spare
-        // file.
-        let is_other = |handle: &JoinHandle<()>| handle.thread().id() != thread::current().id();
-        let waits = [&self.log_thread, &self.spare_thread].into_iter().flatten().all(is_other);
+        // A callback may have dropped the last handle to the store, on any thread that writes the log. Then
+        // the other threads end on their own.
+        let waits = !is_in_callback();
         if let Some(handle) = self.checkpoint_thread.take().filter(|_| waits) {
             let _ = handle.join();
         }
         self.log.stop.store(true, Ordering::Release);
         self.log.wake();
         self.log.wake_spare_thread();
-        if let Some(handle) = self.log_thread.take().filter(is_other) {
+        let handles = [self.log_thread.take(), self.spare_thread.take()];
+        for handle in handles.into_iter().flatten() {
             handle.thread().unpark();
-            let _ = handle.join();
-        }
-        if let Some(handle) = self.spare_thread.take().filter(is_other) {
-            let _ = handle.join();
+            if waits {
+                let _ = handle.join();
+            }
         }
     }
 }

@@ -53,7 +53,18 @@ pub(crate) fn save(state: &Arc<StoreState>, writer: impl Write) -> Result<u64, E
         image.unordered_table(id_of(table.entry().tree), table.name(), &parameters).map_err(failure)?;
         save_unordered(&table, &mut image)?;
     }
+    if version > 0 {
+        wait_durable(state)?;
+    }
     image.end().map_err(failure)
+}
+
+/// Waits until all writes that the image may contain are durable. After a power cut other writes would have
+/// the versions of those that were lost, and a restore with the log would mix both.
+fn wait_durable(state: &StoreState) -> Result<(), Error> {
+    let Some(log) = state.log() else { return Ok(()) };
+    state.catch_up();
+    log.wait_durable_with_room(state.forest.read_version(), || Ok(()))
 }
 
 /// Writes the pairs of an unordered table.
@@ -69,10 +80,13 @@ fn save_unordered(table: &UnorderedTable, image: &mut CheckpointWriter<impl Writ
 }
 
 /// The version and the time of an image. They connect it with the log; without a log they are 0, so that
-/// equal stores have equal images.
+/// equal stores have equal images. They are 0 as well if the log has failed: the image has writes that the
+/// log may not have.
 fn origin(state: &StoreState, source: &PageSource) -> (u64, u64) {
     match (state.log(), source) {
-        (Some(log), PageSource::At(snapshot)) => (snapshot.version(), log.clock.milliseconds()),
+        (Some(log), PageSource::At(snapshot)) if log.check_failed().is_ok() => {
+            (snapshot.version(), log.clock.milliseconds())
+        }
         _ => (0, 0),
     }
 }

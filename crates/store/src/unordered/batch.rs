@@ -9,6 +9,7 @@
 //!    unordered tables in the log.
 //! 4. Only then it stores the new values, which cannot fail, and the stripes are free again. A reader that
 //!    sees one of these values therefore also sees the version.
+//! 5. After the last stripe is free, the unordered tables grow or shrink.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use honeycomb_btree::{
     BATCH_OPERATIONS_MAX, BatchOutcome, Effect, Existing, Forest, Operation, Outcome, effect_of,
 };
 use honeycomb_hashtable::{
-    Answers, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Span,
+    Answers, LockedKeys, Operation as TableOperation, Outcome as TableOutcome, Request, Resize, Span,
 };
 use honeycomb_log::Changes;
 
@@ -68,14 +69,24 @@ pub(crate) fn apply_run(
     let mut answers = Answers::default();
     table.entry().table.execute(&requests, &mut answers);
     state.catch_up();
+    let mut errors = answers.take_errors().into_iter().peekable();
+    let last = if errors.peek().is_some() { last_of(&requests) } else { HashMap::new() };
     for at in 0..requests.len() {
-        let result = match answers.outcome(at) {
-            Ok(outcome) => Ok(tree_outcome(outcome, |span| answers.value(span).to_vec())),
-            Err(_) => again(batch, index + at),
+        let result = match (errors.next_if(|(failed, _)| *failed == at), answers.outcome(at)) {
+            (None, Ok(outcome)) => Ok(tree_outcome(outcome, |span| answers.value(span).to_vec())),
+            // Another attempt would follow a later write of its key, which has been executed.
+            (Some((_, error)), _) if last[requests[at].key] > at => Err(error.into()),
+            _ => again(batch, index + at),
         };
         done(index + at, result);
     }
     requests.len()
+}
+
+/// Returns the last request of each key.
+#[cold]
+fn last_of<'r>(requests: &[Request<'r>]) -> HashMap<&'r [u8], usize> {
+    requests.iter().enumerate().map(|(at, request)| (request.key, at)).collect()
 }
 
 /// Executes a write that has failed in a run alone, because it may find room then.
@@ -208,7 +219,10 @@ impl<'b> Plan<'b> {
 
     /// Applies the batch once.
     fn attempt(&self, forest: &Forest, batch: &Batch, is_durable: bool) -> Result<BatchOutcome, Error> {
-        let sessions: Vec<_> = self.tables.iter().map(|table| table.entry.table.session()).collect();
+        // One pin for everything: a thread that holds a pin or a stripe must not wait for a pin.
+        let pin = forest.memory().pin();
+        let sessions: Vec<_> =
+            self.tables.iter().map(|table| table.entry.table.session_under(&pin)).collect();
         let locked = sessions.iter().zip(&self.tables).map(|(session, table)| session.lock_keys(&table.keys));
         let mut locked = locked.collect::<Result<Vec<_>, _>>()?;
         let mut outcomes = vec![Outcome::Absent; batch.len()];
@@ -218,12 +232,15 @@ impl<'b> Plan<'b> {
             Err((index, outcome)) => return Ok(BatchOutcome::Rejected { index, outcome }),
         };
         let changes = self.prepare(&mut locked, &values, (is_durable, has_old_values))?;
-        match forest.apply_entries_beside(&batch.entries(), &changes)? {
+        match forest.apply_entries_beside(&pin, &batch.entries(), &changes)? {
             BatchOutcome::Rejected { index, outcome } => {
                 Ok(BatchOutcome::Rejected { index: self.trees[index], outcome })
             }
             BatchOutcome::Applied { version, outcomes: of_trees } => {
-                locked.into_iter().for_each(LockedKeys::commit);
+                // A table that grows or shrinks takes further stripes, out of their order. So all stripes of
+                // this batch are free before.
+                let resizes: Vec<_> = locked.into_iter().map(LockedKeys::store).collect();
+                resizes.into_iter().for_each(Resize::run);
                 for (&index, outcome) in self.trees.iter().zip(of_trees) {
                     outcomes[index] = outcome;
                 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use honeycomb_btree::{Reader, Root};
 use honeycomb_hashtable::{Operation, Session};
+use honeycomb_memory::Pin;
 
 use super::entry::UnorderedEntry;
 use crate::error::Error;
@@ -99,13 +100,15 @@ impl<'k> Plan<'k> {
         plan
     }
 
-    fn sessions(&self) -> Vec<Session<'_>> {
-        self.unordered.values().map(|table| table.entry.table.session()).collect()
+    /// Begins a session of each table, all under one pin: a thread with a pin must not wait for another one.
+    fn sessions<'s>(&'s self, pin: &'s Pin<'s>) -> Vec<Session<'s>> {
+        self.unordered.values().map(|table| table.entry.table.session_under(pin)).collect()
     }
 
     /// Reads all keys. `None` if a writer has interfered.
     fn try_read(&self, state: &StoreState) -> Result<Option<Values>, Error> {
-        let mut sessions = self.sessions();
+        let pin = state.forest.memory().pin();
+        let mut sessions = self.sessions(&pin);
         let mut watches = Vec::new();
         for (session, table) in sessions.iter().zip(self.unordered.values()) {
             for key in &table.keys {
@@ -113,7 +116,7 @@ impl<'k> Plan<'k> {
             }
         }
         let mut values = vec![None; self.count];
-        self.read_ordered(&state.forest.reader(), &mut values);
+        self.read_ordered(&state.forest.reader_under(&pin), &mut values);
         for (session, table) in sessions.iter_mut().zip(self.unordered.values()) {
             for (key, &position) in table.keys.iter().zip(&table.positions) {
                 let mut value = Vec::new();
@@ -130,13 +133,14 @@ impl<'k> Plan<'k> {
 
     /// Reads all keys while no other thread can change them.
     fn read_locked(&self, state: &StoreState) -> Result<Values, Error> {
-        let sessions = self.sessions();
+        let pin = state.forest.memory().pin();
+        let sessions = self.sessions(&pin);
         let mut locked = Vec::new();
         for (session, table) in sessions.iter().zip(self.unordered.values()) {
             locked.push((session.lock_keys(&table.keys)?, &table.positions));
         }
         let mut values = vec![None; self.count];
-        self.read_ordered(&state.forest.reader(), &mut values);
+        self.read_ordered(&state.forest.reader_under(&pin), &mut values);
         for (locked, positions) in &locked {
             for (key, &position) in positions.iter().enumerate() {
                 let mut value = Vec::new();

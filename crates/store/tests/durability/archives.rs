@@ -8,15 +8,19 @@ use std::time::Duration;
 
 use honeycomb_log::{CheckpointReader, LogError, Until, restore};
 use honeycomb_store::{Backup, DurabilityConfig, Error, Storage, Store, SyncPolicy};
-use honeycomb_testing::{DiskFault, SimulatedDisk};
+use honeycomb_testing::{DiskFault, Gate, Kept, ObservedDisk, SimulatedDisk, within};
 
 use crate::workload::{config, contents};
 
 /// A store that archives its log files, which are small.
 fn open(disk: &SimulatedDisk, archive: &SimulatedDisk) -> Store {
-    let mut config = config(disk, SyncPolicy::Always);
+    open_with(disk, Arc::new(archive.clone()), SyncPolicy::Always)
+}
+
+fn open_with(disk: &SimulatedDisk, archive: Arc<dyn Storage>, policy: SyncPolicy) -> Store {
+    let mut config = config(disk, policy);
     let durability = config.durability.take().unwrap();
-    config.durability = Some(DurabilityConfig { archive: Some(Arc::new(archive.clone())), ..durability });
+    config.durability = Some(DurabilityConfig { archive: Some(archive), ..durability });
     Store::open(config).unwrap()
 }
 
@@ -205,4 +209,99 @@ fn an_image_of_a_durable_store_continues_with_its_log() {
     let mut magic = [0; 8];
     (&image[..]).read_exact(&mut magic).unwrap();
     assert_eq!(&magic, honeycomb_log::CHECKPOINT_MAGIC);
+}
+
+/// The versions after a recovery continue behind the checkpoint. If a power cut loses earlier records, a
+/// restore of an earlier image cannot notice that they are missing.
+#[test]
+fn the_log_has_all_records_before_a_checkpoint() {
+    let (disk, archive) = (SimulatedDisk::default(), Arc::new(SimulatedDisk::default()));
+    let store = open_with(&disk, archive.clone(), SyncPolicy::Never);
+    store.table("t").unwrap().put(b"a", b"1").unwrap();
+    let image = bytes_of(&store.backup().unwrap());
+    store.table("t").unwrap().put(b"b", b"2").unwrap();
+    store.checkpoint().unwrap();
+    let disk = disk.after_power_cut(Kept::Nothing);
+    drop(store);
+    let store = open_with(&disk, archive.clone(), SyncPolicy::Never);
+    let table = store.table("t").unwrap();
+    assert!(table.get(b"b").unwrap().is_some());
+    (0..200_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    let state = contents(&store);
+    drop((table, store));
+    assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state);
+}
+
+/// After a power cut other writes get the versions of those that were lost, so a restore would mix both.
+#[test]
+fn an_image_of_a_durable_store_has_durable_writes_only() {
+    let (disk, archive) = (SimulatedDisk::default(), Arc::new(SimulatedDisk::default()));
+    let store = open_with(&disk, archive.clone(), SyncPolicy::Never);
+    store.table("t").unwrap().put(b"a", b"1").unwrap();
+    store.wait_durable(store.read_version()).unwrap();
+    (0..5_u32).for_each(|number| store.table("t").unwrap().put(&number.to_be_bytes(), b"2").unwrap());
+    let mut image = Vec::new();
+    store.save(&mut image).unwrap();
+    let disk = disk.after_power_cut(Kept::Nothing);
+    drop(store);
+    let store = open_with(&disk, archive.clone(), SyncPolicy::Always);
+    store.table("t").unwrap().put(b"c", b"3").unwrap();
+    let state = contents(&store);
+    drop(store);
+    assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state);
+}
+
+/// A store whose log has failed can be saved. Its image has writes that the log may not have.
+#[test]
+fn an_image_of_a_store_with_a_failed_log_belongs_to_no_log() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    disk.fail_write(".log", DiskFault::Error);
+    table.put(b"a", b"1").unwrap_err();
+    let mut image = Vec::new();
+    store.save(&mut image).unwrap();
+    assert_eq!(CheckpointReader::image(&image[..], "image", 0).unwrap().version(), 0);
+    let loaded = Store::open(honeycomb_store::Config::default()).unwrap();
+    loaded.load(&image[..]).unwrap();
+    assert_eq!(loaded.table("t").unwrap().get(b"a").unwrap(), Some(b"1".to_vec()));
+}
+
+#[test]
+fn statistics_do_not_wait_for_the_archive() {
+    let gate = Gate::default();
+    let pass = gate.passage();
+    let archive = ObservedDisk::before_creations(&SimulatedDisk::default(), move |_| pass());
+    gate.close();
+    let store = open_with(&SimulatedDisk::default(), Arc::new(archive), SyncPolicy::Always);
+    let table = store.table("t").unwrap();
+    (0..200_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    gate.wait_until_reached();
+    let reader = store.clone();
+    let statistics = within(move || reader.durability_statistics());
+    gate.open();
+    assert!(statistics.is_some());
+}
+
+#[test]
+fn the_newest_backup_can_be_opened_during_a_checkpoint() {
+    let (disk, gate) = (SimulatedDisk::default(), Gate::default());
+    let pass = gate.passage();
+    let gated = ObservedDisk::before_creations(&disk, move |name| {
+        if name.ends_with(".checkpoint") {
+            pass();
+        }
+    });
+    let mut config = config(&disk, SyncPolicy::Always);
+    config.durability.as_mut().unwrap().storage = Arc::new(gated);
+    let store = Store::open(config).unwrap();
+    store.table("t").unwrap().put(b"a", b"1").unwrap();
+    let number = store.backup().unwrap().number();
+    gate.close();
+    store.request_checkpoint().unwrap();
+    gate.wait_until_reached();
+    let reader = store.clone();
+    let opened = within(move || reader.newest_backup().unwrap().map(|backup| backup.number()));
+    gate.open();
+    assert_eq!(opened, Some(Some(number)));
 }

@@ -53,6 +53,30 @@ fn checkpoints_while_threads_write_are_consistent() {
     assert!(contents(&recovered) == contents(&store));
 }
 
+/// A thread that reads statistics may stand still while a checkpoint begins and ends.
+#[test]
+fn statistics_beside_checkpoints_never_count_backwards() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Never)).unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    let since = store.durability_statistics().unwrap().bytes_since_checkpoint;
+                    assert!(since <= store.durability_statistics().unwrap().bytes);
+                }
+            });
+        }
+        let _stop = StopOnDrop(&is_done);
+        let table = store.table("t").unwrap();
+        for number in 0..4000_u32 {
+            table.put(b"key", &number.to_le_bytes()).unwrap();
+            store.checkpoint().unwrap();
+        }
+    });
+}
+
 /// Tables of many blocks, which several threads load, among tables of one block or without one.
 #[test]
 fn a_checkpoint_is_loaded_in_parts() {

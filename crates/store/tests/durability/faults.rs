@@ -1,14 +1,13 @@
 //! Faults of the disk: full, and broken.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_log::LogError;
 use honeycomb_store::{Config, Error, ManualClock, Store, SyncPolicy, Table};
-use honeycomb_testing::{DiskFault, Kept, SimulatedDisk};
+use honeycomb_testing::{DiskFault, Kept, ObservedDisk, SimulatedDisk};
 
 use crate::slow_disk;
 use crate::workload::{config, contents};
@@ -22,7 +21,7 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
     let store = Store::open(config(&disk, SyncPolicy::EverySecond)).unwrap();
     let table = store.table("t").unwrap();
     let before = put(&table, 0);
-    disk.fail(calls_at_rest(&disk), DiskFault::Full);
+    disk.fill();
     let refused = (1..).map(|number| try_put(&table, number)).find_map(Result::err);
     assert!(matches!(refused, Some(Error::DiskFull)), "{refused:?}");
     assert!(store.check_writable().is_err() && store.durability_statistics().unwrap().is_full);
@@ -49,7 +48,7 @@ fn writes_are_refused_before_one_has_no_room() {
     let table = store.table("t").unwrap();
     put(&table, 0);
     wait_until(|| disk.files().iter().any(|(name, _)| name.ends_with(".spare")));
-    disk.fail(calls_at_rest(&disk), DiskFault::Full);
+    disk.fill();
     let (sender, receiver) = mpsc::channel();
     let writer = thread::spawn(move || sender.send((1..).find_map(|number| try_put(&table, number).err())));
     let refused = receiver.recv_timeout(Duration::from_secs(20));
@@ -66,7 +65,7 @@ fn a_failed_write_makes_the_store_read_only() {
         let table = store.table("t").unwrap();
         put(&table, 0);
         store.wait_durable(store.read_version()).unwrap();
-        disk.fail(calls_at_rest(&disk), DiskFault::Error);
+        disk.fail_write(".log", DiskFault::Error);
         let failed = (1..).map(|number| try_put(&table, number)).find_map(Result::err).unwrap();
         let is_expected = match policy {
             SyncPolicy::Always => matches!(failed, Error::NotDurable { .. }),
@@ -242,14 +241,45 @@ fn a_thread_that_waits_reports_a_failed_write() {
     let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
     let table = store.table("t").unwrap();
     put(&table, 0);
-    disk.fail(calls_at_rest(&disk), DiskFault::Error);
+    disk.fail_write(".log", DiskFault::Error);
     let failed = (1..).map(|number| try_put(&table, number)).find_map(Result::err);
     assert!(matches!(failed, Some(Error::NotDurable { .. } | Error::ReadOnly { .. })), "{failed:?}");
     assert!(matches!(try_put(&table, 1), Err(Error::ReadOnly { .. })));
 }
 
-/// Returns the number of calls once no thread of the store uses the disk.
+/// The failure of the log may have been one to make the name of the checkpoint durable.
+#[test]
+fn a_checkpoint_fails_if_the_log_fails_meanwhile() {
+    let (disk, last) = (SimulatedDisk::default(), Arc::new(Mutex::new(None::<Table>)));
+    let (failing, writer) = (disk.clone(), last.clone());
+    let storage = ObservedDisk::before_creations(&disk, move |name| {
+        if name.ends_with(".checkpoint")
+            && let Some(table) = writer.lock().unwrap().take()
+        {
+            failing.fail_write(".log", DiskFault::Error);
+            put_fails(&table);
+        }
+    });
+    let mut config = config(&disk, SyncPolicy::Always);
+    config.durability.as_mut().unwrap().storage = Arc::new(storage);
+    let store = Store::open(config).unwrap();
+    let table = store.table("t").unwrap();
+    put(&table, 0);
+    *last.lock().unwrap() = Some(table);
+    let refused = store.checkpoint();
+    assert!(matches!(refused, Err(Error::ReadOnly { .. })), "{refused:?}");
+    assert!(store.newest_backup().unwrap().is_none());
+}
+
+fn put_fails(table: &Table) {
+    let failed = try_put(table, 1);
+    assert!(matches!(failed, Err(Error::NotDurable { .. })), "{failed:?}");
+}
+
+/// Returns the number of calls once no thread of the store uses the disk. The thread that creates spare files
+/// is done when there is one.
 fn calls_at_rest(disk: &SimulatedDisk) -> u64 {
+    wait_until(|| disk.files().iter().any(|(name, _)| name.ends_with(".spare")));
     loop {
         let calls = disk.calls();
         std::thread::sleep(Duration::from_millis(50));

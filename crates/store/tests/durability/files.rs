@@ -1,10 +1,14 @@
 //! Durable stores in directories of the operating system.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_store::{Config, DurabilityConfig, Error, Store, SyncPolicy};
+use honeycomb_testing::SimulatedDisk;
+
+use crate::workload::config;
 
 fn open(path: &Path, policy: SyncPolicy) -> Result<Store, Error> {
     let durability =
@@ -69,6 +73,38 @@ fn a_callback_can_drop_the_last_handle() {
     }
     let store = open(folder.path(), SyncPolicy::Always).unwrap();
     assert_eq!(store.table("t").unwrap().get(b"key").unwrap(), Some(b"value".to_vec()));
+}
+
+/// The thread of a checkpoint may write the log, and so call the functions that wait for it.
+#[test]
+fn a_callback_of_a_checkpoint_can_drop_the_last_handle() {
+    for _ in 0..50 {
+        let last = Arc::new(Mutex::new(None::<Store>));
+        let (callback, (sender, dropped)) = (last.clone(), mpsc::channel());
+        let mut config = config(&SimulatedDisk::default(), SyncPolicy::Always);
+        config.durability.as_mut().unwrap().writes_wait = false;
+        let store = Store::open(config).unwrap();
+        store.wait_durable(store.read_version()).unwrap();
+        store.on_durable(Arc::new(move || {
+            let is_checkpoint = thread::current().name().is_some_and(|name| name.contains("ckpt"));
+            let taken = if is_checkpoint { callback.lock().unwrap().take() } else { None };
+            if let Some(store) = taken {
+                drop(store);
+                let _ = sender.send(());
+            }
+        }));
+        store.table("t").unwrap().put(b"key", b"value").unwrap();
+        let mut slot = last.lock().unwrap();
+        store.request_checkpoint().unwrap();
+        *slot = Some(store);
+        drop(slot);
+        if dropped.recv_timeout(Duration::from_secs(1)).is_ok() {
+            return;
+        }
+        // Perhaps the thread of the log was faster.
+        assert!(last.lock().unwrap().take().is_some(), "the drop hangs");
+    }
+    panic!("no checkpoint has written the log");
 }
 
 #[test]

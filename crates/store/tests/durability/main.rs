@@ -7,6 +7,7 @@ mod checkpoints;
 mod crashes;
 mod faults;
 mod files;
+mod full_disk;
 mod history;
 mod old_values;
 mod workload;

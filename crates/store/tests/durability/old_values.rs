@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_memory::sync::{AtomicBool, Ordering};
+use honeycomb_memory::sync::{AtomicBool, AtomicU64, Ordering};
 use honeycomb_store::unordered::{Answers, BuiltIn, Element, Operation, Request};
 use honeycomb_store::{
     Batch, ChangeStream, Config, Error, OldValue, Store, SyncPolicy, TableChange, TableChangeKind,
@@ -105,20 +105,24 @@ fn old_values_begin_and_end_while_the_store_is_open() {
     let (seed, disk) = (seed_or(3), SimulatedDisk::default());
     let store = open(&disk, false);
     let (table, start) = (store.table("t").unwrap(), store.read_version());
-    let is_done = AtomicBool::new(false);
+    let (is_done, rounds) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
         let writers: Vec<_> = (0..2)
             .map(|writer| {
-                let (store, table) = (&store, &table);
+                let (store, table, rounds) = (&store, &table, &rounds);
                 scope.spawn(move || {
                     let mut random = Random::new(seed + writer);
-                    (0..3000).for_each(|_| write(store, table, &mut random));
+                    // The scheduler decides when the other thread runs.
+                    while rounds.load(Ordering::Relaxed) < 20 {
+                        (0..3000).for_each(|_| write(store, table, &mut random));
+                    }
                 })
             })
             .collect();
         scope.spawn(|| {
             for round in 0_u64.. {
                 store.set_old_values(round.is_multiple_of(2)).unwrap();
+                rounds.store(round, Ordering::Relaxed);
                 if is_done.load(Ordering::Acquire) {
                     return;
                 }

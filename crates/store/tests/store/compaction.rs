@@ -114,6 +114,10 @@ fn maintenance_frees_memory_without_a_write() {
     assert!(before > 100, "{before} compactions");
     assert!(!store.maintain(usize::MAX), "nothing was deleted since");
     assert_eq!(store.statistics().writes.compactions, before);
+    (0..20_000).for_each(|number| assert_eq!(tables[0].delete(&key(number)).unwrap(), number % 2 == 1));
+    while store.maintain(usize::MAX) {}
+    assert_eq!(store.statistics().pairs, 10_000);
+    assert!(store.statistics().writes.compactions > before);
 }
 
 #[test]

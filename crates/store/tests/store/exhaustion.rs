@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use honeycomb_store::{Config, Error, Faults, Scan, Store, Table};
+use honeycomb_store::{Batch, Config, Error, Faults, Scan, Store, Table};
 
 use super::{MIB, config, fill, key, pairs};
 
@@ -48,6 +48,26 @@ fn a_full_store_can_be_read_emptied_and_filled_again() {
         fill_up(&table, value_bytes);
         drop(table);
         store.verify().unwrap();
+    }
+}
+
+/// A deletion in a batch may use the reserve, with a condition as well.
+#[test]
+fn a_full_store_can_be_emptied_in_batches() {
+    for has_condition in [false, true] {
+        let store = tiny();
+        let table = store.table("table").unwrap();
+        let count = fill_up(&table, 16);
+        for number in 0..count {
+            let (mut batch, key, mut outcomes) = (Batch::default(), scattered(number), 0);
+            match has_condition {
+                true => batch.compare_and_delete(&table, &key, &[number as u8; 16]),
+                false => batch.delete(&table, &key),
+            };
+            store.apply_each(&batch, |_, outcome| outcomes += u32::from(outcome.is_ok())).unwrap();
+            assert_eq!(outcomes, 1, "{number} of {count}");
+        }
+        assert_eq!(table.pair_count(), 0);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_store::{Batch, Config, Error, LeaseLimits, ManualClock, Store, Table};
+use honeycomb_store::{Batch, Config, Error, LeaseLimits, ManualClock, SnapshotToken, Store, Table};
 
 use super::{Pair, config, fill, key, pairs, store, table};
 
@@ -164,4 +164,18 @@ fn pages_are_bounded_in_bytes() {
     table.put(&key(0), b"").unwrap();
     assert_eq!(iter.take_while(Result::is_ok).count(), 2);
     assert_eq!(pairs(&table).len(), 10);
+}
+
+/// The lease of an iterator has a token that nobody has.
+#[test]
+fn a_guessed_token_does_not_end_an_iterator() {
+    let store = store();
+    let table = store.table("t").unwrap();
+    (0..10_000_u32).for_each(|number| table.put(&number.to_be_bytes(), &[7; 100]).unwrap());
+    let mut iterator = table.iter().unwrap();
+    for number in 0..10 {
+        let resumed = store.resume(SnapshotToken::new(number)).map(drop);
+        assert!(matches!(resumed, Err(Error::UnknownSnapshot { .. })), "{resumed:?}");
+    }
+    assert_eq!(iterator.by_ref().map(Result::unwrap).count(), 10_000);
 }

@@ -16,6 +16,7 @@ mod snapshots;
 mod tables;
 mod unordered;
 mod value_parts;
+mod waits;
 
 use std::sync::Arc;
 

@@ -440,6 +440,29 @@ fn statistics_and_the_check_count_both_kinds() {
     assert_eq!(counts.buckets, memory.buckets);
 }
 
+/// A write that finds no room at first does not follow a later write of the same key.
+#[test]
+fn writes_of_one_key_keep_their_order_without_room() {
+    for later in [Some(&b"small"[..]), None] {
+        let store = Store::open(Config { memory_bytes: 16 * MIB, ..Config::default() }).unwrap();
+        let old = store.unordered_table("old", UnorderedConfig::default()).unwrap();
+        let table = open(&store);
+        table.put(b"key", b"first").unwrap();
+        assert!((0..1000_u32).any(|number| old.put(&number.to_le_bytes(), &[7; 64 << 10]).is_err()));
+        // Its memory becomes free when a write finds no room.
+        old.clear().unwrap();
+        let (mut batch, mut outcomes) = (Batch::default(), Vec::new());
+        batch.put(&table, b"other", &[1; 64 << 10]).put(&table, b"key", &[1; 64 << 10]);
+        match later {
+            Some(value) => batch.put(&table, b"key", value),
+            None => batch.delete(&table, b"key"),
+        };
+        store.apply_each(&batch, |_, outcome| outcomes.push(outcome.is_ok())).unwrap();
+        assert_eq!(table.get(b"key").unwrap().as_deref(), later, "{outcomes:?}");
+        assert!(outcomes[0] && outcomes[2], "{outcomes:?}");
+    }
+}
+
 /// A full store fails writes of both kinds, keeps all pairs, and both kinds can be emptied.
 #[test]
 fn a_full_store_can_be_emptied() {
