@@ -85,7 +85,7 @@ fn a_killed_server_has_everything_that_it_acknowledged() {
     let directory = folder.path().to_str().unwrap();
     let (mut expected, counter) = (vec![Expected::default(); CLIENTS], SharedCounter::default());
     for round in 0..rounds {
-        let (mut server, address) = start(directory);
+        let (server, address) = start(directory);
         let checked = Barrier::new(CLIENTS + 1);
         thread::scope(|scope| {
             counter.check(&mut Connection::open(&address).expect("the server listens"));
@@ -100,14 +100,12 @@ fn a_killed_server_has_everything_that_it_acknowledged() {
             checked.wait();
             scope.spawn(|| write_checkpoints(&address));
             thread::sleep(Duration::from_millis(150 + 70 * (round % 4)));
-            // `kill` sends SIGKILL.
-            server.kill().unwrap();
-            server.wait().unwrap();
+            kill(server);
         });
         let verified = honeycomb(&["log", "verify", "--json", directory]);
         assert!(verified.status.success(), "{verified:?}");
     }
-    let (mut server, address) = start(directory);
+    let (server, address) = start(directory);
     for (client, expected) in expected.iter_mut().enumerate() {
         check(client, expected, &mut Connection::open(&address).expect("the server listens"));
     }
@@ -115,15 +113,14 @@ fn a_killed_server_has_everything_that_it_acknowledged() {
     assert!(counter.conflicts.into_inner() > 0, "transactions conflict");
     let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().file_name());
     assert!(files.map(|name| name.into_string().unwrap()).any(|name| name.ends_with(".checkpoint")));
-    server.kill().unwrap();
-    server.wait().unwrap();
+    kill(server);
 }
 
 #[test]
 fn the_log_can_be_listed_dumped_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_str().unwrap();
-    let (mut server, address) = start(directory);
+    let (server, address) = start(directory);
     let mut connection = Connection::open(&address).unwrap();
     // One after the other, so that each is durable before the next one.
     for (line, reply) in [("SET apple red", "+OK"), ("SET plum blue", "+OK"), ("DEL apple", ":1")] {
@@ -138,8 +135,7 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     let dumped = String::from_utf8(dumped.stdout).unwrap();
     let is_delete = |line: &str| line.starts_with("  delete ") && line.ends_with(" apple");
     assert!(dumped.lines().any(is_delete), "beside a server: {dumped}");
-    server.kill().unwrap();
-    server.wait().unwrap();
+    kill(server);
     let text = |arguments: &[&str]| String::from_utf8(honeycomb(arguments).stdout).unwrap();
     assert!(text(&["log", "list", directory]).contains("0000000000000001.log"));
     let dump = text(&["log", "dump", "--json", directory]);
@@ -169,12 +165,11 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     assert!(report.contains(remedy) && verified.status.code() == Some(1), "{report}");
     assert!(text(&["log", "truncate", "--json", directory]).contains("is corrupt at byte"));
     assert!(honeycomb(&["log", "verify", directory]).status.success());
-    let (mut server, address) = start(directory);
+    let (server, address) = start(directory);
     let mut connection = Connection::open(&address).unwrap();
     let lines = ["GET apple", "GET plum"].map(str::to_owned);
     assert_eq!(connection.send(&lines).unwrap(), ["$-1", "$-1"]);
-    server.kill().unwrap();
-    server.wait().unwrap();
+    kill(server);
     let missing = honeycomb(&["log", "list", "/nowhere"]);
     assert!(String::from_utf8(missing.stderr).unwrap().contains("cannot open /nowhere"));
 }
@@ -183,11 +178,10 @@ fn the_log_can_be_listed_dumped_and_repaired() {
 fn the_remedy_for_a_damaged_checkpoint_is_a_backup() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_str().unwrap();
-    let (mut server, address) = start(directory);
+    let (server, address) = start(directory);
     let mut connection = Connection::open(&address).unwrap();
     assert_eq!(connection.send(&["SAVE".to_owned()]).unwrap(), ["+OK"]);
-    server.kill().unwrap();
-    server.wait().unwrap();
+    kill(server);
     let mut files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
     let is_checkpoint = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "checkpoint");
     let checkpoint = files.find(is_checkpoint).unwrap();
@@ -206,6 +200,12 @@ fn start(directory: &str) -> (Child, String) {
     let address = line.strip_prefix("serving at ").expect("the server starts").split(';').next().unwrap();
     let address = address.to_owned();
     (server, address)
+}
+
+/// Ends a server with SIGKILL.
+fn kill(mut server: Child) {
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 fn serve() -> Command {

@@ -1,5 +1,6 @@
 //! The arguments of a command, and a parser for its options.
 
+use std::fmt;
 use std::ops::Deref;
 
 pub(crate) use honeycomb_protocol::resp::Arguments;
@@ -7,6 +8,9 @@ use honeycomb_protocol::resp::parse_decimal;
 
 use crate::failure::Failure;
 use crate::letters::{LETTERS_MAX, Letters};
+
+/// Maximum number of bytes of an argument in an error message, as in Redis.
+const SHOWN_BYTES_MAX: usize = 128;
 
 /// Parses an argument as a number.
 pub(crate) fn integer(argument: &[u8]) -> Result<i64, Failure> {
@@ -16,6 +20,28 @@ pub(crate) fn integer(argument: &[u8]) -> Result<i64, Failure> {
 /// Returns whether an argument is a word, in upper or lower case.
 pub(crate) fn is(argument: &[u8], word: &str) -> bool {
     argument.eq_ignore_ascii_case(word.as_bytes())
+}
+
+/// Returns the beginning of an argument as text, for an error message. A message with a whole argument would
+/// cost the server several copies of what a client sends.
+pub(crate) fn shown(argument: &[u8]) -> String {
+    let beginning = &argument[..argument.len().min(SHOWN_BYTES_MAX)];
+    let mut text = String::from_utf8_lossy(beginning).into_owned();
+    // The replacement of an invalid byte has three bytes.
+    while text.len() > SHOWN_BYTES_MAX {
+        text.pop();
+    }
+    text
+}
+
+/// Returns an error if an argument or a command is too long.
+pub(crate) fn check_length(
+    kind: impl fmt::Display,
+    (length, unit): (usize, &str),
+    max: usize,
+) -> Result<(), Failure> {
+    let too_long = || Failure::other(format!("{kind} of {length} {unit}: at most {max} are allowed"));
+    if length > max { Err(too_long()) } else { Ok(()) }
 }
 
 /// The name of an option in upper case: names consist of letters. It is empty for a word longer than all
@@ -81,5 +107,20 @@ impl<'a> Options<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         self.next += 1;
         self.arguments.get(self.next - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_is_shown_up_to_its_limit() {
+        let long = "a".repeat(SHOWN_BYTES_MAX + 1);
+        for bytes in [0, SHOWN_BYTES_MAX - 1, SHOWN_BYTES_MAX] {
+            assert_eq!(shown(&long.as_bytes()[..bytes]), long[..bytes]);
+        }
+        assert_eq!(shown(long.as_bytes()), long[..SHOWN_BYTES_MAX]);
+        assert_eq!(shown(&[0xff; 1000]), "\u{fffd}".repeat(SHOWN_BYTES_MAX / 3));
     }
 }

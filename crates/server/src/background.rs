@@ -15,11 +15,13 @@
 //!    If the task is not there any more, the core cancels it, and the background thread drops it.
 //! 4. The exclusive thread executes all exchanges of tables. The other one therefore needs no gate: none
 //!    happens while it executes a task.
-//! 5. The server closes the queue after all cores have ended. Then the background threads drop the tasks in
-//!    the queue and end.
+//! 5. The server closes the queue after all cores have ended. Then nobody waits for a task any more, so the
+//!    background threads drop the tasks in the queue and end. A task that waits for a disk is not in the
+//!    queue while it executes, so they also drop the task after its step.
 
 mod turns;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -29,6 +31,7 @@ use honeycomb_memory::sync::{AtomicBool, Ordering};
 
 pub(crate) use self::turns::Role;
 use self::turns::Turns;
+use crate::databases::with_kept_numbers;
 use crate::failure::Failure;
 use crate::recency;
 use crate::server_state::ServerState;
@@ -94,9 +97,9 @@ impl Background {
         self.turns.push(Role::Background, Entry::Drop(task));
     }
 
-    /// Returns whether the server stops and nobody waits for a task any more.
-    fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Relaxed)
+    /// Returns whether somebody waits for a task: its client has not disconnected, and the server serves.
+    fn is_awaited(&self, away: &AwayTask) -> bool {
+        !away.is_cancelled() && !self.is_closed.load(Ordering::Relaxed)
     }
 
     /// Cancels a task. Returns it if it is in the queue.
@@ -128,7 +131,7 @@ impl Background {
             tracing::warn!(%error, "cannot lower the priority of the background thread");
         }
         let execute = |entry| match entry {
-            Entry::Execute(job) if !job.away.is_cancelled() => self.execute_now(shared, role, job),
+            Entry::Execute(job) if self.is_awaited(&job.away) => self.execute_now(shared, role, job),
             Entry::Execute(job) => drop(job),
             Entry::Drop(task) => drop(task),
         };
@@ -139,10 +142,11 @@ impl Background {
     /// the others.
     fn execute_now(&self, shared: &ServerState, role: Role, mut job: Box<Job>) {
         let outcome = match role {
-            Role::Background => self.attempt(shared, &mut job),
+            // The other thread executes nothing now, so nobody swaps numbers.
+            Role::Background => with_kept_numbers(|| self.attempt(shared, &mut job)),
             Role::Exclusive => shared.databases.exclusively(|| self.attempt(shared, &mut job)),
         };
-        if job.away.is_cancelled() {
+        if !self.is_awaited(&job.away) {
             return;
         }
         if matches!(outcome, Ok(Progress::Done) | Err(_)) {
@@ -172,16 +176,21 @@ impl Background {
         shared.wake(core);
     }
 
-    /// Executes a task, and counts the time, the lookups and errors, and the uses of pairs.
+    /// Executes a task, and counts the time, the lookups and errors, and the uses of pairs. A function of the
+    /// embedding program may panic, which must not end the thread: all later tasks would wait for ever.
     fn attempt(&self, shared: &ServerState, job: &mut Job) -> Result<Progress, Failure> {
         let Job { task, session, away, tally, .. } = job;
         let goes_on = |bytes| {
             away.record_memory(bytes);
-            !away.is_cancelled() && !self.is_closed()
+            self.is_awaited(away)
         };
         let began = shared.time.instant();
         record_uses(shared);
-        let outcome = task.run(shared, session, goes_on);
+        let run = AssertUnwindSafe(|| task.run(shared, session, goes_on));
+        let outcome = catch_unwind(run).unwrap_or_else(|_| {
+            tracing::error!(?task, "a command panicked on a background thread");
+            Err(Failure::other("the command panicked: the error output of the server has the reason"))
+        });
         // A command may have requested that uses are recorded.
         record_uses(shared);
         task.add_duration(shared.time.instant().saturating_duration_since(began));
@@ -202,4 +211,51 @@ impl Entry {
 fn record_uses(shared: &ServerState) {
     let (config, now) = (shared.config(), shared.time.milliseconds());
     recency::track(&shared.recencies, config.eviction.policy, config.memory_bytes, (shared.started, now));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use honeycomb_protocol::resp::{Replies, RequestBuffer, Version};
+
+    use super::*;
+    use crate::clients::Origin;
+    use crate::commands;
+    use crate::context::Context;
+    use crate::server_state::tests::state;
+    use crate::task::Work;
+    use crate::task::errand::Errand;
+
+    struct Panicking;
+
+    impl Errand for Panicking {
+        fn step(&mut self, _: &mut Context<'_>) -> Result<Progress, Failure> {
+            panic!("the errand fails")
+        }
+    }
+
+    /// Returns a job with an errand.
+    fn job(shared: &ServerState, errand: Box<dyn Errand>) -> Box<Job> {
+        let mut requests = RequestBuffer::default();
+        requests.receive(b"SAVE\r\n");
+        let found = requests.parse_next(&shared.config().request).unwrap().unwrap();
+        let (named, replies) = (commands::find(b"save").unwrap(), Replies::new(Version::Resp2));
+        let task = Box::new(Task::new(named, (requests, found), Work::Errand(errand), &replies));
+        let address = SocketAddr::from(([127, 0, 0, 1], 1)).to_string();
+        let origin = Origin { local: address.clone(), address, file: 0, core: 0 };
+        let session = Session::new(shared.clients.enter(origin, 0), true);
+        Box::new(Job { connection: 0, task, session, away: Arc::default(), tally: Tally::default() })
+    }
+
+    #[test]
+    fn a_command_that_panics_returns_with_an_error() {
+        let (shared, background) = (state(), Background::new(1));
+        for role in [Role::Background, Role::Exclusive] {
+            background.execute_now(&shared, role, job(&shared, Box::new(Panicking)));
+            let returned = background.take_returned(0);
+            let [Returned { outcome: Err(failure), .. }] = &returned[..] else { panic!("{returned:?}") };
+            assert!(failure.to_string().starts_with("ERR the command panicked"), "{failure}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //! any other kind. The commands of a connection therefore execute in order, and a read sees earlier writes,
 //! although reads of many connections, and pipelined reads of one connection, are in flight together.
 
+mod limits;
 mod reads;
 mod round;
 mod single;
@@ -79,6 +80,8 @@ impl BatchExecutor {
         core: usize,
         connections: &mut Slab<Connection>,
     ) -> Vec<(usize, bool)> {
+        // The replies depend on the newest writes of their tables, which a swap exchanges.
+        let _iteration = shared.databases.enter(self.gate.get_or_insert_with(|| shared.databases.gate()));
         self.tasks.take_returned(shared, (core, &self.counts), connections)
     }
 

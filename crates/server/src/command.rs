@@ -144,6 +144,23 @@ impl Command {
         )
     }
 
+    /// Returns whether the core of the client parses its arguments, however many they are. The other forms
+    /// have a [budget](crate::budget).
+    pub(crate) fn begins_on_core(&self) -> bool {
+        match self.form {
+            CommandForm::Read(_)
+            | CommandForm::Values(_)
+            | CommandForm::Write(..)
+            | CommandForm::Update(_) => false,
+            CommandForm::Range(_)
+            | CommandForm::Walk(_)
+            | CommandForm::Count(..)
+            | CommandForm::Errand(_)
+            | CommandForm::Exec
+            | CommandForm::Serve(_) => true,
+        }
+    }
+
     /// Returns an error if the command does not accept this number of arguments.
     pub(crate) fn check_arity(&self, arguments: usize) -> Result<(), Failure> {
         if self.accepts(arguments) { Ok(()) } else { Err(Failure::Arity(self.name)) }

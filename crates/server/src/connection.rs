@@ -441,7 +441,8 @@ impl Connection {
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
         let pushes =
             self.session.push_queues().into_iter().flatten().map(PushQueue::memory_bytes).sum::<usize>();
-        buffers + queue + task + spent + pushes + self.session.watched.memory_bytes()
+        let labels = self.session.client.label_bytes();
+        buffers + queue + task + spent + pushes + labels + self.session.watched.memory_bytes()
     }
 
     /// Releases all unused memory.

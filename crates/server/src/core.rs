@@ -53,6 +53,9 @@ const CHUNKS_FREED: usize = 8;
 const MAINTENANCE_INTERVAL: u64 = 10;
 /// Milliseconds between two checks for idle clients.
 const IDLE_INTERVAL: u64 = 100;
+/// Delay after a failed accept, because the process may have run out of open files for a while. The system
+/// notifies a core only once about a connection that waits.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A thread of the server.
 pub(crate) struct Core {
@@ -60,6 +63,8 @@ pub(crate) struct Core {
     number: usize,
     poll: Poll,
     listener: Option<TcpListener>,
+    /// Time when the core accepts connections again after an error.
+    accept_at: Option<Instant>,
     connections: Slab<Connection>,
     /// Indexes of connections with work to do.
     ready: Vec<usize>,
@@ -130,6 +135,7 @@ impl Core {
             number,
             poll,
             listener: Some(listener),
+            accept_at: None,
             connections: Slab::new(),
             ready: Vec::new(),
             held: Vec::new(),
@@ -160,6 +166,9 @@ impl Core {
                 _ => {}
             }
             self.note(&events);
+            if self.accept_at.is_some_and(|time| Instant::now() >= time) {
+                self.accept();
+            }
             let now = self.shared.time.milliseconds();
             self.step_task();
             self.run_iteration(now);
@@ -173,8 +182,11 @@ impl Core {
             }
             if self.shared.is_stopping() {
                 let ending = ending.get_or_insert_with(|| self.stop());
-                let is_busy = !self.ready.is_empty() || self.executor.has_tasks();
-                if self.connections.is_empty() || ending.is_over(is_busy, self.counts.sent_bytes.get()) {
+                // Held replies leave when they are durable, and until then nobody can read a byte.
+                let holds = !self.held.is_empty() || self.datagrams.holds();
+                let is_busy = !self.ready.is_empty() || self.executor.has_tasks() || holds;
+                let is_complete = self.connections.is_empty() && !self.datagrams.holds();
+                if is_complete || ending.is_over(is_busy, self.counts.sent_bytes.get()) {
                     return Ok(());
                 }
             }
@@ -293,7 +305,7 @@ impl Core {
     fn stop(&mut self) -> Ending {
         self.listener = None;
         self.ready.clear();
-        self.datagrams.close();
+        self.datagrams.stop_receiving();
         for (index, connection) in &mut self.connections {
             connection.receivable = true;
             // A broken connection is detected when its replies are sent.
@@ -342,14 +354,21 @@ impl Core {
         self.ready.extend(monitors.map(|(index, _)| index));
     }
 
+    /// Accepts all connections that wait. After an error those that remain wait for a while.
     fn accept(&mut self) {
+        self.accept_at = None;
         while let Some(listener) = &self.listener {
             match listener.accept() {
                 Ok((socket, address)) => self.add_connection(socket, address),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // The client has closed a connection that waited.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
+                    if self.shared.accept_warning.is_time(self.shared.time.milliseconds()) {
+                        tracing::warn!(%error, "cannot accept a connection");
+                    }
+                    self.accept_at = Some(Instant::now() + ACCEPT_PAUSE);
                     return;
                 }
             }

@@ -5,6 +5,9 @@
 //! in progress at that time: each core publishes whether it executes an iteration, and a swap waits until all
 //! cores are between two iterations. Only the exclusive thread of the [background](crate::background) swaps,
 //! so swaps never overlap. Cores that wait for it sleep, because it may need their processor.
+//!
+//! A thread looks up a number only while it keeps the numbers: in an iteration of its core, while all cores
+//! wait for it, as a background thread that executes a task, or while it delays the next swap.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +26,8 @@ use crate::failure::Failure;
 thread_local! {
     /// Whether this thread executes a function while no core executes an iteration.
     static IS_EXCLUSIVE: Cell<bool> = const { Cell::new(false) };
+    /// Whether no other thread swaps numbers until this thread has continued.
+    static KEEPS_NUMBERS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The name of the table that keeps the position of each number. It is not a number, so no client can select
@@ -61,7 +66,16 @@ pub(crate) struct Gate {
 pub(crate) struct Swaps(Vec<(usize, usize)>);
 
 /// An iteration in progress. Until it is dropped, no thread can swap numbers.
-pub(crate) struct IterationGuard<'g>(&'g Gate);
+pub(crate) struct IterationGuard<'g> {
+    gate: &'g Gate,
+    _kept: KeptNumbers,
+}
+
+/// A swap that is pending. Cores go on when it is dropped, also after a panic.
+struct PendingSwap<'d>(&'d Databases);
+
+/// No other thread swaps numbers until it is dropped.
+struct KeptNumbers;
 
 impl Databases {
     /// Opens the tables of a store. Their names are their numbers. Those in [`Config::unordered`] and that of
@@ -89,6 +103,7 @@ impl Databases {
     /// Returns the table of a valid number.
     #[inline]
     pub(crate) fn table(&self, number: usize) -> &TableHandle {
+        debug_assert!(KEEPS_NUMBERS.get(), "a swap may change the table of the number");
         // Iterations and swaps never overlap, and this orders the load.
         &self.tables[self.places[number].load(Ordering::Relaxed)]
     }
@@ -157,7 +172,7 @@ impl Databases {
             // iteration sees the swap.
             gate.in_iteration.store(true, Ordering::SeqCst);
             if !self.swapping.load(Ordering::SeqCst) {
-                return IterationGuard(gate);
+                return IterationGuard { gate, _kept: KeptNumbers::new() };
             }
             gate.in_iteration.store(false, Ordering::SeqCst);
             drop(self.lock_exclusive());
@@ -200,6 +215,7 @@ impl Databases {
     pub(crate) fn exclusively<T>(&self, function: impl FnOnce() -> T) -> T {
         let _exclusive = self.lock_exclusive();
         self.swapping.store(true, Ordering::SeqCst);
+        let _pending = PendingSwap(self);
         // Cores that are added later see the pending swap.
         for gate in self.gates() {
             while gate.in_iteration.load(Ordering::SeqCst) {
@@ -207,10 +223,13 @@ impl Databases {
             }
         }
         IS_EXCLUSIVE.set(true);
-        let result = function();
-        IS_EXCLUSIVE.set(false);
-        self.swapping.store(false, Ordering::SeqCst);
-        result
+        with_kept_numbers(function)
+    }
+
+    /// Calls a short function before the next swap. Iterations continue meanwhile, unless a swap waits.
+    pub(crate) fn before_next_swap<T>(&self, function: impl FnOnce() -> T) -> T {
+        let _exclusive = self.lock_exclusive();
+        with_kept_numbers(function)
     }
 
     /// Adds the positions that numbers have after the swaps to the batch of their transaction, for the next
@@ -247,6 +266,12 @@ impl Databases {
 /// Returns whether this thread executes a function while no core executes an iteration.
 pub(crate) fn is_exclusive() -> bool {
     IS_EXCLUSIVE.get()
+}
+
+/// Calls a function on a thread beside which no other one swaps numbers.
+pub(crate) fn with_kept_numbers<T>(function: impl FnOnce() -> T) -> T {
+    let _kept = KeptNumbers::new();
+    function()
 }
 
 /// Returns the numbers that become unordered tables. Nobody has requested this for the number of storage
@@ -317,7 +342,27 @@ impl Swaps {
 
 impl Drop for IterationGuard<'_> {
     fn drop(&mut self) {
-        self.0.in_iteration.store(false, Ordering::SeqCst);
+        self.gate.in_iteration.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Drop for PendingSwap<'_> {
+    fn drop(&mut self) {
+        IS_EXCLUSIVE.set(false);
+        self.0.swapping.store(false, Ordering::SeqCst);
+    }
+}
+
+impl KeptNumbers {
+    fn new() -> Self {
+        KEEPS_NUMBERS.set(true);
+        Self
+    }
+}
+
+impl Drop for KeptNumbers {
+    fn drop(&mut self) {
+        KEEPS_NUMBERS.set(false);
     }
 }
 
@@ -338,7 +383,10 @@ mod tests {
     #[test]
     fn two_numbers_exchange_their_tables() {
         let databases = databases();
-        let names = || [0, 1, 2].map(|number| databases.table(number).name().to_owned());
+        let names = || {
+            let name = |number| databases.table(number).name().to_owned();
+            databases.before_next_swap(|| [0, 1, 2].map(name))
+        };
         swap(&databases, 0, 2);
         assert_eq!(names(), ["2", "1", "0"]);
         swap(&databases, 2, 1);
@@ -350,8 +398,10 @@ mod tests {
     #[test]
     fn a_transaction_sees_its_own_swaps_before_others_do() {
         let databases = databases();
-        let names =
-            |swaps: &Swaps| [0, 1, 2].map(|number| databases.table(swaps.number(number)).name().to_owned());
+        let names = |swaps: &Swaps| {
+            let name = |number| databases.table(swaps.number(number)).name().to_owned();
+            databases.before_next_swap(|| [0, 1, 2].map(name))
+        };
         let mut swaps = Swaps::default();
         swaps.push(0, 1);
         swaps.push(1, 2);
@@ -400,6 +450,24 @@ mod tests {
             (0..400).for_each(|_| swap(databases, 0, 1));
         });
         // The number of swaps is even.
-        assert_eq!(databases.table(0).name(), "0");
+        assert_eq!(databases.before_next_swap(|| databases.table(0).name().to_owned()), "0");
+    }
+
+    #[test]
+    fn cores_go_on_after_a_panic_of_exclusive_work() {
+        let databases = &databases();
+        let panic = || databases.exclusively(|| panic!("the work fails"));
+        assert!(thread::scope(|scope| scope.spawn(panic).join()).is_err());
+        assert!(!databases.swapping.load(Ordering::SeqCst), "the next iteration would wait for ever");
+        drop(databases.enter(&databases.gate()));
+        assert!(databases.exclusively(is_exclusive) && !is_exclusive());
+    }
+
+    #[test]
+    #[should_panic = "a swap may change the table"]
+    fn a_thread_that_does_not_keep_the_numbers_looks_up_none() {
+        let databases = databases();
+        drop(databases.enter(&databases.gate()));
+        databases.table(0);
     }
 }

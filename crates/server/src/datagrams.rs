@@ -4,6 +4,7 @@
 //! one batch. Within a packet, and within all packets of an iteration, reads execute before writes, and
 //! writes of one key execute in order.
 
+mod beginning;
 mod functions;
 mod outbox;
 mod outcome;
@@ -32,6 +33,8 @@ pub(crate) use requests::PacketRequests;
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     ports: Vec<Port>,
+    /// The server does not stop.
+    receives: bool,
     /// The number of received datagrams that were processed.
     processed: usize,
     replier: Replier,
@@ -55,6 +58,7 @@ impl Datagrams {
         }
         Ok(Self {
             ports,
+            receives: true,
             processed: 0,
             replier: Replier::new(shared),
             held: VecDeque::new(),
@@ -64,18 +68,22 @@ impl Datagrams {
 
     /// Records that datagrams have arrived at a port.
     pub(crate) fn note(&mut self, index: usize) {
-        if let Some(port) = self.ports.get_mut(index) {
+        if let Some(port) = self.ports.get_mut(index).filter(|_| self.receives) {
             port.receivable = true;
         }
     }
 
-    /// Returns whether there may be datagrams to receive.
+    /// Returns whether there may be datagrams to receive or to process.
     pub(crate) fn is_ready(&self) -> bool {
-        self.looks_again || self.ports.iter().any(|port| port.receivable)
+        self.looks_again || self.has_received() || self.ports.iter().any(|port| port.receivable)
     }
 
-    /// Receives datagrams, limited by the buffers. The caller must have processed all earlier ones.
+    /// Receives datagrams, limited by the buffers. Keeps the buffers while earlier ones remain to be
+    /// processed: an iteration ends early if the replies to connections are long.
     pub(crate) fn receive(&mut self) {
+        if self.has_received() {
+            return;
+        }
         self.processed = 0;
         self.ports.iter_mut().for_each(Port::receive);
     }
@@ -144,9 +152,10 @@ impl Datagrams {
         self.looks_again = self.holds();
     }
 
-    /// Stops receiving.
-    pub(crate) fn close(&mut self) {
-        self.ports.clear();
+    /// Stops receiving. Held replies still leave.
+    pub(crate) fn stop_receiving(&mut self) {
+        self.receives = false;
+        self.ports.iter_mut().for_each(|port| port.receivable = false);
     }
 }
 

@@ -1,5 +1,18 @@
 //! Patterns of key names: `*`, `?`, `[a-z]`, `[^x]`, and `\` before a literal byte.
 
+use crate::arguments::check_length;
+use crate::failure::Failure;
+
+/// Maximum number of bytes of a pattern: more than twice the bytes of a key. A comparison takes a time up to
+/// the product of the lengths of pattern and name, and a command compares its pattern with many names.
+const PATTERN_BYTES_MAX: usize = 1 << 10;
+
+/// Returns the pattern of a client, or an error if it is too long.
+pub(crate) fn checked(pattern: &[u8]) -> Result<&[u8], Failure> {
+    check_length("pattern", (pattern.len(), "bytes"), PATTERN_BYTES_MAX)?;
+    Ok(pattern)
+}
+
 /// Returns whether a name matches a pattern. The time is at most the product of their lengths.
 pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pattern, mut name) = (pattern, name);
@@ -106,6 +119,15 @@ mod tests {
     #[test]
     fn many_stars_do_not_take_exponential_time() {
         assert!(!matches(&b"*a".repeat(200), &b"a".repeat(199)));
+    }
+
+    #[test]
+    fn a_pattern_has_a_limit() {
+        let long = [b'*'; PATTERN_BYTES_MAX + 1];
+        for bytes in [0, PATTERN_BYTES_MAX - 1, PATTERN_BYTES_MAX] {
+            assert_eq!(checked(&long[..bytes]), Ok(&long[..bytes]));
+        }
+        assert!(checked(&long).is_err());
     }
 
     #[test]

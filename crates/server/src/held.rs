@@ -204,7 +204,7 @@ mod tests {
     fn fail(disk: &SimulatedDisk, store: &Store) -> Hold {
         let table = store.table("t").unwrap();
         store.wait_durable(store.read_version()).unwrap();
-        disk.fail(disk.calls(), DiskFault::PowerCut);
+        disk.fail_write(".log", DiskFault::PowerCut);
         table.put(b"key", b"value").unwrap();
         assert!(store.wait_durable(store.read_version()).is_err());
         // The log may fail at once, so a look at the store between write and failure would be a race.

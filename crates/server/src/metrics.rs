@@ -46,8 +46,10 @@ impl Collector for All {
         let now = self.0.time.milliseconds();
         deadlines(&mut writer, &self.0.deadlines, now)?;
         memory(&mut writer, &statistics)?;
-        pairs(&mut writer, &self.0, &statistics)?;
-        unordered(&mut writer, &self.0, &statistics)?;
+        self.0.databases.before_next_swap(|| {
+            pairs(&mut writer, &self.0, &statistics)?;
+            unordered(&mut writer, &self.0, &statistics)
+        })?;
         store(&mut writer, &statistics)?;
         if let Some(durability) = self.0.store.durability_statistics() {
             log(&mut writer, &durability)?;

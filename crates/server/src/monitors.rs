@@ -18,6 +18,9 @@ use crate::registry::{Registration, Registry};
 /// Maximum bytes of lines in the queue of a monitor. The server disconnects a slower monitor.
 pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
 
+/// Maximum number of bytes of an argument that a line shows.
+const ARGUMENT_BYTES_SHOWN: usize = 1 << 10;
+
 /// All monitors.
 #[derive(Debug, Default)]
 pub(crate) struct Monitors(Arc<Registry<Feed>>);
@@ -91,7 +94,8 @@ impl Feed {
     }
 }
 
-/// Appends the line about a command. `now` is in microseconds since 1970.
+/// Appends the line about a command. `now` is in microseconds since 1970. A line ends early if it disconnects
+/// all monitors anyway.
 pub(crate) fn write_line(
     lines: &mut String,
     now: u64,
@@ -101,15 +105,27 @@ pub(crate) fn write_line(
     let (seconds, rest) = (now / 1_000_000, now % 1_000_000);
     let _ = write!(lines, "{seconds}.{rest:06} [{database} {}]", client.address);
     for (at, argument) in arguments.iter().enumerate() {
+        if lines.len() > QUEUE_BYTES_MAX {
+            break;
+        }
         lines.push_str(" \"");
         if is_secret(arguments, at) {
             lines.push_str("(redacted)");
         } else {
-            argument.iter().for_each(|byte| escape(lines, *byte));
+            write_argument(lines, argument);
         }
         lines.push('"');
     }
     lines.push('\n');
+}
+
+/// Appends the beginning of an argument, and the number of bytes after it.
+fn write_argument(lines: &mut String, argument: &[u8]) {
+    let shown = argument.len().min(ARGUMENT_BYTES_SHOWN);
+    argument[..shown].iter().for_each(|byte| escape(lines, *byte));
+    if argument.len() > shown {
+        let _ = write!(lines, "... ({} more bytes)", argument.len() - shown);
+    }
 }
 
 /// Returns whether an argument is a user or a password.

@@ -11,6 +11,7 @@ use honeycomb_protocol::PAYLOAD_BYTES_MAX;
 use honeycomb_store::SyncPolicy;
 
 use crate::addresses::{ADDRESS, resolve};
+use crate::arguments::shown;
 use crate::config::{Config, Datagrams, LogFormat};
 use crate::eviction_policy::POLICIES;
 use crate::notifications::events::Notify;
@@ -38,7 +39,7 @@ pub enum InvalidParameter {
     Value {
         /// The name of the parameter.
         name: &'static str,
-        /// The rejected value.
+        /// The beginning of the rejected value.
         value: String,
         /// The allowed values.
         allowed: &'static str,
@@ -48,7 +49,7 @@ pub enum InvalidParameter {
     Address {
         /// The name of the parameter.
         name: &'static str,
-        /// The rejected value.
+        /// The beginning of the rejected value.
         value: String,
         /// The problem.
         problem: String,
@@ -507,7 +508,7 @@ impl Parameter {
     /// [`InvalidParameter::Value`] or [`InvalidParameter::Address`]. The configuration does not change.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), InvalidParameter> {
         let Self { name, allowed, .. } = *self;
-        (self.read)(config, value).map_err(|unfit| match (unfit, value.to_owned()) {
+        (self.read)(config, value).map_err(|unfit| match (unfit, shown(value.as_bytes())) {
             (Unfit::Value, value) => InvalidParameter::Value { name, value, allowed },
             (Unfit::Address(problem), value) => InvalidParameter::Address { name, value, problem, allowed },
         })

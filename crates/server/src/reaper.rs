@@ -303,57 +303,37 @@ fn gone(shared: &ServerState, settled: &[Settled]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use honeycomb_protocol::batch::Tokens;
-
     use super::*;
-    use crate::commands;
     use crate::envelope::Envelope;
-    use crate::{Config, Time};
+    use crate::server_state::tests::state;
 
     fn sealed(expires_at: Option<u64>) -> Vec<u8> {
         Envelope { data: b"value", expires_at }.seal()
-    }
-
-    /// A clock that stands still, so that a slow machine does not raise the budget of a step.
-    #[derive(Debug)]
-    struct StoppedTime;
-
-    impl Time for StoppedTime {
-        fn milliseconds(&self) -> u64 {
-            1_000_000
-        }
-    }
-
-    fn shared() -> ServerState {
-        let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
-        let store = config.open_store().unwrap();
-        ServerState::new(config, store, Box::new(StoppedTime), Tokens::new(&[0; 16]), commands::table())
-            .unwrap()
     }
 
     /// Puts pairs that are due, with values of a given length, and their entries.
     fn put_due(shared: &ServerState, count: u64, length: usize) {
         let value = Envelope { data: &vec![b'v'; length], expires_at: Some(100) }.seal();
         for number in 0..count {
-            shared.table(0).put(&number.to_be_bytes(), &value).unwrap();
+            shared.tables()[0].put(&number.to_be_bytes(), &value).unwrap();
             shared.deadlines.add(0, &number.to_be_bytes(), 100).unwrap();
         }
     }
 
     #[test]
     fn a_step_is_short_even_if_much_is_due() {
-        let shared = shared();
+        let shared = state();
         put_due(&shared, 1000, 10);
         let now = shared.time.milliseconds();
         let step = |shared: &ServerState| {
-            let before = shared.table(0).pair_count();
+            let before = shared.tables()[0].pair_count();
             let more = shared.reaper.lock().unwrap().step(shared, now).unwrap();
-            (before - shared.table(0).pair_count(), more)
+            (before - shared.tables()[0].pair_count(), more)
         };
         assert!(matches!(step(&shared), (1..=STEP_ENTRIES, true)));
         // The budget also covers expired pairs that a command has found.
         (0..200_u64)
-            .for_each(|number| Deadlines::record_expired(shared.table(0), &number.to_be_bytes(), 100));
+            .for_each(|number| Deadlines::record_expired(&shared.tables()[0], &number.to_be_bytes(), 100));
         assert!(matches!(step(&shared), (0..=STEP_ENTRIES, true)));
         assert_eq!(room_after_iteration(0, 0), STEP_ENTRIES);
         assert_eq!(
@@ -365,18 +345,18 @@ mod tests {
 
     #[test]
     fn long_values_are_deleted_without_being_read() {
-        let shared = shared();
+        let shared = state();
         put_due(&shared, 3, 3 << 20);
         let mut reaper = shared.reaper.lock().unwrap();
         assert_eq!(reaper.reap(&shared, 99, &mut 100).unwrap(), 0);
         assert_eq!(reaper.reap(&shared, 100, &mut 100).unwrap(), 3);
-        assert_eq!((shared.table(0).pair_count(), shared.deadlines.entries()), (0, 0));
+        assert_eq!((shared.tables()[0].pair_count(), shared.deadlines.entries()), (0, 0));
         assert!(reaper.glimpse.room() < 4 << 10, "{} bytes", reaper.glimpse.room());
     }
 
     #[test]
     fn an_entry_whose_pair_is_not_written_yet_stays() {
-        let shared = shared();
+        let shared = state();
         let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
         let settle = |window: Option<u32>| {
             let (key, value) = (due.index_key(&index), due.index_value(&index, 7));
@@ -394,19 +374,19 @@ mod tests {
 
     #[test]
     fn a_renewed_entry_stays() {
-        let shared = shared();
+        let shared = state();
         let (index, due) = (shared.deadlines.index().clone(), Due::of(0, b"key", 100).unwrap());
         let (key, value) = (due.index_key(&index), due.index_value(&index, 7));
         let settle = |seen: Option<&[u8]>, is_put_again: bool| {
             index.put(&key, &value).unwrap();
-            shared.table(0).delete(b"key").unwrap();
-            seen.iter().for_each(|pair| shared.table(0).put(b"key", pair).unwrap());
+            shared.tables()[0].delete(b"key").unwrap();
+            seen.iter().for_each(|pair| shared.tables()[0].put(b"key", pair).unwrap());
             if is_put_again {
                 index.put(&key, &due.index_value(&index, 8)).unwrap();
             }
             let mut reaper = shared.reaper.lock().unwrap();
             let settled = reaper.settle(&shared, &due, Some((&key, &value)), 100, &mut 1).unwrap();
-            (settled, shared.table(0).pair_count(), index.pair_count())
+            (settled, shared.tables()[0].pair_count(), index.pair_count())
         };
         assert_eq!(settle(None, false), (Settled::Stale, 0, 0));
         assert_eq!(settle(None, true), (Settled::Stale, 0, 1));

@@ -65,7 +65,8 @@ pub(crate) struct ServerState {
     pub(crate) schedule: Schedule,
     pub(crate) connections: AtomicUsize,
     pub(crate) clients: Clients,
-    /// Rate limits of the warnings about rejected connections, and about connections that sent HTTP requests.
+    /// Rate limits of the warnings about failed and rejected connections, and about those with HTTP requests.
+    pub(crate) accept_warning: RateLimit,
     pub(crate) rejection_warning: RateLimit,
     pub(crate) http_warning: RateLimit,
     pub(crate) slow_log: SlowLog,
@@ -133,6 +134,7 @@ impl ServerState {
             sampler: Mutex::default(),
             connections: AtomicUsize::new(0),
             clients: Clients::default(),
+            accept_warning: RateLimit::default(),
             rejection_warning: RateLimit::default(),
             http_warning: RateLimit::default(),
             slow_log: SlowLog::default(),
@@ -167,8 +169,9 @@ impl ServerState {
 
     /// Returns the totals since the last `CONFIG RESETSTAT`.
     pub(crate) fn totals_since_reset(&self) -> Totals {
-        let mut totals = self.totals();
+        // The lock comes first: totals that another core stores meanwhile are later than these.
         let totals_at_reset = self.totals_at_reset.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut totals = self.totals();
         if let Some(totals_at_reset) = &*totals_at_reset {
             totals.subtract(totals_at_reset);
         }
@@ -178,8 +181,8 @@ impl ServerState {
     /// Resets the totals that clients see. Metrics continue, because collectors expect counters never to
     /// decrease.
     pub(crate) fn reset_totals(&self) {
-        let now = self.totals();
-        *self.totals_at_reset.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        let mut totals_at_reset = self.totals_at_reset.lock().unwrap_or_else(PoisonError::into_inner);
+        *totals_at_reset = Some(self.totals());
     }
 
     /// Returns the number of executed commands and the bytes of the arena in use.
@@ -204,7 +207,8 @@ impl ServerState {
         self.config.load()
     }
 
-    /// Changes parameters atomically. On an error no parameter changes.
+    /// Changes parameters atomically, and passes those of durability to the store. On an error no parameter
+    /// changes.
     pub(crate) fn change_config<E>(
         &self,
         change: impl FnOnce(&mut Config) -> Result<(), E>,
@@ -212,13 +216,15 @@ impl ServerState {
         let _locked = self.config_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let mut config = Config::clone(&self.config());
         change(&mut config)?;
-        self.config.store(Arc::new(config));
+        let config = Arc::new(config);
+        self.config.store(config.clone());
+        // Under the lock, so that the store has the parameters of the last change.
+        self.apply_durability(&config);
         Ok(())
     }
 
     /// Passes the parameters of durability to the store.
-    pub(crate) fn apply_durability(&self) {
-        let config = self.config();
+    fn apply_durability(&self, config: &Config) {
         if self.store.sync_policy().is_some() {
             // Fails only if the store is in memory only.
             let _ = self.store.set_sync_policy(config.durability);
@@ -303,5 +309,84 @@ impl RateLimit {
         let last = self.0.load(Ordering::Relaxed);
         let is_time = now.saturating_sub(last) >= 1000;
         is_time && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::thread;
+
+    use honeycomb_store::{DurabilityConfig, SyncPolicy};
+    use honeycomb_testing::SimulatedDisk;
+
+    use super::*;
+    use crate::commands;
+
+    /// A clock that stands still, so that a slow machine does not raise the budget of a step.
+    #[derive(Debug)]
+    struct StoppedTime;
+
+    impl Time for StoppedTime {
+        fn milliseconds(&self) -> u64 {
+            1_000_000
+        }
+    }
+
+    /// The state of a server of one core.
+    pub(crate) fn state() -> ServerState {
+        let config = Config { memory_bytes: 16 << 20, cores: 1, ..Config::default() };
+        let store = config.open_store().unwrap();
+        state_of(config, store)
+    }
+
+    fn state_of(config: Config, store: Store) -> ServerState {
+        ServerState::new(config, store, Box::new(StoppedTime), Tokens::new(&[0; 16]), commands::table())
+            .unwrap()
+    }
+
+    /// Clients change the policy at the same time. Each looks at the store before its change.
+    #[test]
+    fn the_store_has_the_policy_of_the_configuration() {
+        let durability = DurabilityConfig::with_storage(Arc::new(SimulatedDisk::default()));
+        let store = honeycomb_store::Config {
+            memory_bytes: 16 << 20,
+            durability: Some(durability),
+            ..honeycomb_store::Config::default()
+        };
+        let store = Store::open(store).unwrap();
+        let durability = store.sync_policy().unwrap();
+        let config = Config { memory_bytes: 16 << 20, cores: 1, durability, ..Config::default() };
+        let state = &state_of(config, store);
+        let change = |policy| {
+            let set = |config: &mut Config| {
+                let before = std::mem::replace(&mut config.durability, policy);
+                (state.store.sync_policy() == Some(before)).then_some(()).ok_or(before)
+            };
+            assert_eq!(state.change_config(set), Ok(()));
+        };
+        thread::scope(|scope| {
+            for policy in [SyncPolicy::Always, SyncPolicy::EverySecond, SyncPolicy::Never] {
+                scope.spawn(move || (0..20_000).for_each(|_| change(policy)));
+            }
+        });
+        assert_eq!(state.store.sync_policy(), Some(state.config().durability));
+    }
+
+    /// Totals of one core while another one counts and resets them.
+    #[test]
+    fn totals_since_a_reset_are_never_negative() {
+        let (state, resets) = (&state(), 20_000);
+        thread::scope(|scope| {
+            let resetting = scope.spawn(move || {
+                for _ in 0..resets {
+                    state.expired.fetch_add(1, Ordering::Relaxed);
+                    state.reset_totals();
+                }
+            });
+            while !resetting.is_finished() {
+                assert!(state.totals_since_reset().expired <= resets);
+            }
+        });
+        assert_eq!((state.totals_since_reset().expired, state.totals().expired), (0, resets));
     }
 }

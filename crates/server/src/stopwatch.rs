@@ -7,7 +7,7 @@ use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 use crate::commands::categories::is_administrative;
 use crate::connection::Connection;
 use crate::counts::Counts;
-use crate::monitors::write_line;
+use crate::monitors::{QUEUE_BYTES_MAX, write_line};
 use crate::server_state::ServerState;
 use crate::slow_log::{self, Entry, ReaderAccesses};
 use crate::tally;
@@ -182,7 +182,7 @@ impl Lap<'_, '_> {
         let from = (connection.session.database, &*connection.session.client);
         let arguments = requests.arguments(found);
         // Administrative commands may contain secrets.
-        if !is_administrative(&arguments[0]) {
+        if !is_administrative(&arguments[0]) && lines.len() <= QUEUE_BYTES_MAX {
             write_line(lines, shared.time.microseconds(), from, &arguments);
         }
     }

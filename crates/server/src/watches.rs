@@ -3,7 +3,8 @@
 //! 1. One thread polls the streams. It appends messages to the queue of a watch while that has room, and
 //!    wakes the core of the client. A stream waits at its version while the queue is full, so a slow client
 //!    delays nobody and takes no further memory.
-//! 2. The core of a client moves messages from the queue to the replies as far as these have space.
+//! 2. The core of a client moves messages from the queue to the replies as far as these have space. A client
+//!    with a watch uses RESP3: the choice of RESP2 ends the watch.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -107,7 +107,10 @@ impl Client {
     }
 
     pub fn connect_to(address: SocketAddr) -> Self {
-        let socket = TcpStream::connect(address).unwrap();
+        Self::of(TcpStream::connect(address).unwrap())
+    }
+
+    pub fn of(socket: TcpStream) -> Self {
         socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
         Self { socket, received: Vec::new() }
     }

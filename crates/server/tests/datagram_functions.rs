@@ -349,3 +349,55 @@ fn functions_of_ranges_are_bounded_in_a_packet() {
         assert_eq!(counts, (0..operations).map(expected).collect::<Vec<_>>());
     }
 }
+
+/// A value that no datagram can have is read only if a write replaces or deletes it.
+#[test]
+fn operations_on_long_values_have_their_outcomes() {
+    let running = start();
+    let mut redis = RedisClient::connect(&running);
+    let long = vec![b'v'; (4 << 20) + 1];
+    let one = [1];
+    let function = number(BuiltIn::Add, Element::U8);
+    let of = |form| Operation::Function { key: b"long", form, function, operands: &one };
+    for table in [0, 1] {
+        assert_eq!(redis.reply_text(&format!("SELECT {table}")), "OK");
+        let mut client = client_of(&running, table);
+        for last in [Operation::Update { key: b"long", value: b"short" }, Operation::Delete(b"long")] {
+            redis.send(&[b"SET", b"long", &long]);
+            assert_eq!(common::show(&redis.receive()), "OK");
+            let cases = [
+                (Operation::Get(b"long"), "TooLarge"),
+                (of(FunctionForm::Reduce), "TooLarge"),
+                (of(FunctionForm::UpdateScalar), "TooLarge"),
+                (Operation::Insert { key: b"long", value: b"new" }, "Exists"),
+                (Operation::CompareAndSwap { key: b"long", expected: b"v", value: b"new" }, "Differs"),
+            ];
+            for (operation, expected) in cases {
+                assert_eq!(outcome(&mut client, &operation), expected, "table {table}");
+            }
+            assert_eq!(outcome(&mut client, &last), "Done", "table {table}");
+        }
+        assert_eq!(redis.reply_text("EXISTS long"), "0");
+        assert_eq!(outcome(&mut client, &Operation::Insert { key: b"long", value: b"short" }), "Done");
+        assert_eq!(redis.reply_text("DEL long"), "1");
+    }
+}
+
+/// Each range reads its first pair, which may be long, so the ranges of a request together have a limit.
+#[test]
+fn ranges_of_long_values_end_with_no_room() {
+    let running = start();
+    let (mut redis, mut client) = (RedisClient::connect(&running), client_of(&running, 0));
+    let range = Operation::Range { from: b"", pairs_max: 1, floor_start: false, backward: false };
+    let mut outcomes_with = |bytes: usize| {
+        redis.send(&[b"SET", b"long", &vec![b'v'; bytes]]);
+        assert_eq!(common::show(&redis.receive()), "OK");
+        let mut outcomes = vec![String::new(); 4];
+        client.call(&[range; 4], |index, outcome| outcomes[index] = format!("{outcome:?}")).unwrap();
+        outcomes
+    };
+    // The first range of a batch is read in it, however long its value is.
+    assert_eq!(outcomes_with(1 << 19), ["TooLarge"; 4]);
+    assert_eq!(outcomes_with(1 << 20), ["TooLarge", "TooLarge", "TooLarge", "NoRoom"]);
+    assert_eq!(outcomes_with((1 << 20) + 1), ["TooLarge", "TooLarge", "NoRoom", "NoRoom"]);
+}

@@ -643,3 +643,36 @@ fn a_server_with_a_password_rejects_datagrams() {
     let mut redis = RedisClient::connect(&running);
     dialogue(&mut redis, &[("CONFIG SET requirepass secret", &expected), ("PING", "PONG")]);
 }
+
+#[test]
+fn datagrams_are_answered_beside_long_replies_to_connections() {
+    const BURSTS: u32 = 30;
+    const PACKETS: u32 = 16;
+    let running = start_with(Config { cores: 1, ..config(None) });
+    let mut redis = RedisClient::connect(&running);
+    redis.send(&[b"SET", b"long", &[b'v'; 30 << 10]]);
+    assert_eq!(common::show(&redis.receive()), "OK");
+    let peer = Peer::new(running.server.batch_address());
+    let session = peer.open_session();
+    let mut identifier = 0;
+    // The operations of a burst need several rounds, but an iteration ends after the first one, because of
+    // the replies to the connection.
+    for _ in 0..BURSTS {
+        let mut requests = RequestDatagram::new(PAYLOAD_BYTES);
+        (0..300).for_each(|_| assert!(requests.push(&Operation::Get(b"k"))));
+        redis.send_bytes(&b"GET long\r\n".repeat(20));
+        for _ in 0..PACKETS {
+            identifier += 1;
+            peer.send(requests.datagram(Header {
+                session,
+                identifier,
+                attempt: 1,
+                ..Header::of(Kind::Request)
+            }));
+        }
+        let answered: std::collections::BTreeSet<_> =
+            (0..PACKETS).map(|_| items(&peer.receive()).0.identifier).collect();
+        assert_eq!(answered.len(), PACKETS as usize);
+        (0..20).for_each(|_| drop(redis.receive()));
+    }
+}

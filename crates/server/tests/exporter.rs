@@ -110,11 +110,11 @@ fn silent_clients_do_not_delay_others() {
         for _ in 0..5 {
             assert!(request(&running, "GET", "/metrics", "*/*").0.starts_with("http/1.1 200 "));
         }
-        assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
+        assert!(before.elapsed() < Duration::from_secs(4), "{:?}", before.elapsed());
     }
     let before = Instant::now();
     running.server.stop().unwrap();
-    assert!(before.elapsed() < Duration::from_secs(2), "{:?}", before.elapsed());
+    assert!(before.elapsed() < Duration::from_secs(4), "{:?}", before.elapsed());
 }
 
 #[test]

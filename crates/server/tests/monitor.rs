@@ -82,15 +82,32 @@ fn a_monitor_that_does_not_read_is_disconnected_without_delaying_others() {
     let running = start();
     let mut monitor = monitor(&running);
     let mut client = Client::connect(&running);
-    let value = vec![b'v'; 1 << 20];
+    // A line shows only the beginning of a long argument.
+    let exists = [&[&b"EXISTS"[..]], &[&[b'k'; 450][..]; 2000][..]].concat();
     let before = Instant::now();
     for number in 0.. {
-        client.send(&[b"SET", b"a", &value]);
-        assert_eq!(show(&client.receive()), "OK");
+        client.send(&exists);
+        assert_eq!(show(&client.receive()), "0");
         if !client.reply_text("CLIENT LIST").contains("flags=O") {
             break;
         }
         assert!(number < 100 && before.elapsed() < Duration::from_secs(60), "the monitor is still connected");
     }
     while !monitor.is_closed() {}
+}
+
+#[test]
+fn a_line_shows_the_beginning_of_a_long_argument() {
+    let running = start();
+    let mut monitor = monitor(&running);
+    let mut client = Client::connect(&running);
+    let value = vec![0xff; 1 << 20];
+    for (bytes, rest) in
+        [(1023, ""), (1024, ""), (1025, "... (1 more bytes)"), (1 << 20, "... (1047552 more bytes)")]
+    {
+        client.send(&[b"SET", b"a", &value[..bytes]]);
+        assert_eq!(show(&client.receive()), "OK");
+        let shown = "\\xff".repeat(bytes.min(1024));
+        assert_eq!(lines(&mut monitor, 1), [format!("\"SET\" \"a\" \"{shown}{rest}\"")]);
+    }
 }

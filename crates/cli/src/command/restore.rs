@@ -20,6 +20,7 @@ struct RestoreReport {
     backup_version: u64,
     records: u64,
     version: u64,
+    torn_bytes: u64,
 }
 
 /// Runs the command.
@@ -39,9 +40,10 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<Status, Error> {
         (None, Some(time)) => Until::Time(time),
         (None, None) => Until::End,
     };
-    let Restored { pairs, image_version, records, version } = restore(image, &logs, &target, until)?;
+    let restored = restore(image, &logs, &target, until)?;
+    let Restored { pairs, image_version: backup_version, records, version, cut_bytes: torn_bytes } = restored;
     let directory = encoding::path(&arguments.directory);
-    let report = RestoreReport { directory, pairs, backup_version: image_version, records, version };
+    let report = RestoreReport { directory, pairs, backup_version, records, version, torn_bytes };
     report::print(&report, arguments.json.json)?;
     Ok(Status::Success)
 }
@@ -51,5 +53,8 @@ impl Report for RestoreReport {
         text.line(format_args!("restored {} to version {}", self.directory, self.version));
         text.count("pairs", self.pairs, format_args!("from the backup, of version {}", self.backup_version));
         text.count("records", self.records, "from log files");
+        if self.torn_bytes > 0 {
+            text.bytes("torn tail", self.torn_bytes, "of writes that were not acknowledged");
+        }
     }
 }

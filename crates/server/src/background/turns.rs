@@ -21,6 +21,9 @@ pub(super) struct Turns<T> {
     changed: Condvar,
 }
 
+/// The turn of a thread. It ends when it is dropped, also if its entry panics: the other thread goes on.
+struct Turn<'t, T>(&'t Turns<T>);
+
 #[derive(Debug)]
 struct State<T> {
     entries: VecDeque<(Role, T)>,
@@ -65,9 +68,8 @@ impl<T> Turns<T> {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         drop(state);
+        let _turn = Turn(self);
         execute(entry);
-        self.state().is_busy = false;
-        self.changed.notify_all();
         true
     }
 
@@ -82,6 +84,13 @@ impl<T> Turns<T> {
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    fn drop(&mut self) {
+        self.0.state().is_busy = false;
+        self.0.changed.notify_all();
     }
 }
 
@@ -151,6 +160,16 @@ mod tests {
         });
         let expected: Vec<_> = (0..=100).map(|entry| (ROLES[entry % 2], entry)).collect();
         assert_eq!(*executed.lock().unwrap(), expected);
+    }
+
+    #[test]
+    fn the_other_thread_goes_on_after_a_panic() {
+        let turns = &Turns::new();
+        turns.push(Role::Background, 1);
+        turns.push(Role::Exclusive, 2);
+        let panic = move || turns.execute_next(Role::Background, |_| panic!("an entry fails"));
+        assert!(thread::scope(|scope| scope.spawn(panic).join()).is_err());
+        assert_eq!(turns.state().begin(Role::Exclusive), Some(2));
     }
 
     #[test]

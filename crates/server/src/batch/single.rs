@@ -3,7 +3,8 @@
 use honeycomb_protocol::resp::{self, Malformed, ParsedRequest};
 use honeycomb_store::Version;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, shown};
+use crate::batch::limits::check_served;
 use crate::batch::round::Round;
 use crate::budget::Budget;
 use crate::command::CommandRef;
@@ -78,7 +79,7 @@ pub(super) fn execute(
     if command.is_none() && cross_protocol::ends(round.shared, session, &arguments[0]) {
         return true;
     }
-    let allowed = allowed(round, session, command, &arguments)
+    let allowed = allowed(round, session, command, (&found, &arguments))
         .and_then(|command| allowed_for_subscriber(command, session, replies.version()));
     let number = allowed.as_ref().ok().map(|command| command.number);
     let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
@@ -187,9 +188,9 @@ fn allowed(
     round: &Round<'_>,
     session: &Session,
     command: Option<CommandRef>,
-    arguments: &Arguments<'_>,
+    (found, arguments): (&ParsedRequest, &Arguments<'_>),
 ) -> Result<CommandRef, Failure> {
-    let unknown = || Failure::UnknownCommand(String::from_utf8_lossy(&arguments[0]).into_owned());
+    let unknown = || Failure::UnknownCommand(shown(&arguments[0]));
     let command = command.ok_or_else(unknown)?;
     if !session.authenticated && !BEFORE_AUTHENTICATION.contains(&command.name) {
         return Err(Failure::NotAuthenticated);
@@ -198,6 +199,7 @@ fn allowed(
         return Err(Failure::AbortedByArity);
     }
     command.check_arity(arguments.len())?;
+    check_served(&command, found, arguments)?;
     round.check_lost(session, (&command, arguments))?;
     if session.queue.is_some() && NOT_IN_TRANSACTIONS.contains(&command.name) {
         return Err(Failure::other("Command not allowed inside a transaction"));

@@ -23,6 +23,8 @@ pub(crate) struct Client {
     /// replies wait.
     stalled_since: AtomicU64,
     labels: Mutex<Labels>,
+    /// The bytes of all labels. Only the core of the client changes labels.
+    label_bytes: AtomicUsize,
     /// One bit per [`Flag`].
     flags: AtomicUsize,
     /// The number of the last command, and the number of its subcommand if it has one.
@@ -128,6 +130,7 @@ impl Client {
             active: AtomicU64::new(now),
             stalled_since: AtomicU64::new(0),
             labels: Mutex::default(),
+            label_bytes: AtomicUsize::new(0),
             flags: AtomicUsize::new(0),
             command: AtomicUsize::new(usize::MAX),
             subcommand: AtomicUsize::new(usize::MAX),
@@ -233,6 +236,12 @@ impl Client {
         self.activity().memory_bytes
     }
 
+    /// Returns the bytes of its name, and of the name and the version of its library.
+    #[inline]
+    pub(crate) fn label_bytes(&self) -> usize {
+        self.label_bytes.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn activity(&self) -> Activity {
         self.activity.load()
     }
@@ -270,7 +279,9 @@ impl Client {
     }
 
     fn change_labels(&self, change: impl FnOnce(&mut Labels)) {
-        change(&mut self.labels.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut labels = self.labels.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut labels);
+        self.label_bytes.store(labels.bytes(), Ordering::Relaxed);
     }
 
     fn letters(&self, activity: &Activity) -> String {
@@ -285,6 +296,12 @@ impl Client {
         ];
         let letters: String = letters.iter().filter(|(holds, _)| *holds).map(|(_, letter)| letter).collect();
         if letters.is_empty() { "N".to_owned() } else { letters }
+    }
+}
+
+impl Labels {
+    fn bytes(&self) -> usize {
+        self.name.len() + self.library.len() + self.library_version.len()
     }
 }
 

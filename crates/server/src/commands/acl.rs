@@ -1,6 +1,6 @@
 //! `ACL`: the server has one user, `default`, with all permissions.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, shown};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::categories::{CATEGORIES, categories};
@@ -72,7 +72,7 @@ fn category(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
         return Ok(());
     };
     let known = CATEGORIES.iter().find(|category| crate::arguments::is(requested, category));
-    let unknown = || Failure::other(format!("Unknown category '{}'", String::from_utf8_lossy(requested)));
+    let unknown = || Failure::other(format!("Unknown category '{}'", shown(requested)));
     let category = known.filter(|_| arguments.len() == 3).ok_or_else(unknown)?;
     let is_member = |command: &&&'static Command| categories(command).contains(category);
     let commands: Vec<_> = BY_NUMBER.iter().filter(is_member).collect();

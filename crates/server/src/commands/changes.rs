@@ -32,8 +32,8 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Serve(watch),
         usage: "lower upper after [OLD]",
-        summary: "Sends the changes of a range in the log after a version as push messages, until RESET. It \
-            needs RESP3.",
+        summary: "Sends the changes of a range in the log after a version as push messages, until RESET or \
+            HELLO 2. It needs RESP3.",
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::arguments::{Arguments, is};
+use crate::arguments::{Arguments, check_length, is, shown};
 use crate::clients::{Client, Flag};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::client_filter::Filter;
@@ -182,11 +182,23 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
     },
 ];
 
+/// Maximum number of bytes of the name of a connection, and of the name and the version of its library.
+const NAME_BYTES_MAX: usize = 1 << 10;
+
 /// Returns the name if a line of `CLIENT LIST` can contain it, or an error.
 pub(super) fn checked_name(name: &[u8]) -> Result<&[u8], Failure> {
-    let is_printable = name.iter().all(|byte| (b'!'..=b'~').contains(byte));
+    check_name("client name", name)?;
     let invalid = || Failure::other("Client names cannot contain spaces, newlines or special characters.");
-    if is_printable { Ok(name) } else { Err(invalid()) }
+    if is_printable(name) { Ok(name) } else { Err(invalid()) }
+}
+
+fn is_printable(name: &[u8]) -> bool {
+    name.iter().all(|byte| (b'!'..=b'~').contains(byte))
+}
+
+/// Rejects long names: `CLIENT LIST` and the slow log copy them.
+fn check_name(kind: &str, name: &[u8]) -> Result<(), Failure> {
+    check_length(kind, (name.len(), "bytes"), NAME_BYTES_MAX)
 }
 
 fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
@@ -269,12 +281,13 @@ fn set_info(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
         (true, _) => Client::set_library,
         (_, true) => Client::set_library_version,
         _ => {
-            let attribute = String::from_utf8_lossy(attribute).into_owned();
+            let attribute = shown(attribute);
             return Err(Failure::other(format!("Unrecognized option '{attribute}'")));
         }
     };
-    if checked_name(value).is_err() {
-        let attribute = String::from_utf8_lossy(attribute).into_owned();
+    let attribute = shown(attribute);
+    check_name(&attribute, value)?;
+    if !is_printable(value) {
         let problem = "cannot contain spaces, newlines or special characters.";
         return Err(Failure::other(format!("{attribute} {problem}")));
     }

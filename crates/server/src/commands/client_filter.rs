@@ -1,6 +1,6 @@
 //! Filters that select connections for `CLIENT LIST` and `CLIENT KILL`.
 
-use crate::arguments::{Arguments, integer, is};
+use crate::arguments::{Arguments, integer, is, shown};
 use crate::clients::Client;
 use crate::failure::Failure;
 
@@ -79,7 +79,7 @@ impl<'a> Filter<'a> {
     }
 
     fn option(&mut self, word: &[u8], value: &'a [u8]) -> Result<(), Failure> {
-        let text = || String::from_utf8_lossy(value).into_owned();
+        let text = || shown(value);
         if is(word, "type") {
             let known = KINDS.iter().find(|(name, _)| is(value, name));
             let unknown = || Failure::other(format!("Unknown client type '{}'", text()));

@@ -126,7 +126,7 @@ fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fail
             all.filter(|(_, command)| is_member(command)).map(|(name, _)| name).collect()
         }
         Some((kind, pattern)) if is(kind, "pattern") => {
-            let pattern = pattern.to_ascii_lowercase();
+            let pattern = glob::checked(pattern)?.to_ascii_lowercase();
             all.map(|(name, _)| name).filter(|name| glob::matches(&pattern, name.as_bytes())).collect()
         }
         Some(_) => return Err(Failure::Syntax),

@@ -1,6 +1,8 @@
 //! `CONFIG`: shows and changes the configuration parameters of the server.
 
-use crate::arguments::Arguments;
+use std::collections::HashSet;
+
+use crate::arguments::{Arguments, shown};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::context::Context;
@@ -94,10 +96,11 @@ fn fixed(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
 
 fn get(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let (config, patterns) = (context.shared.config(), arguments.from(2));
+    let patterns = patterns.iter().map(|pattern| Ok(glob::checked(pattern)?.to_ascii_lowercase()));
+    let patterns: Vec<_> = patterns.collect::<Result<_, Failure>>()?;
     let own = PARAMETERS.iter().map(|parameter| (parameter.name, parameter.value(&config)));
-    let is_requested = |(name, _): &(&str, String)| {
-        patterns.iter().any(|pattern| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes()))
-    };
+    let is_requested =
+        |(name, _): &(&str, String)| patterns.iter().any(|pattern| glob::matches(pattern, name.as_bytes()));
     let matches: Vec<_> = own.chain(fixed(&config)).filter(is_requested).collect();
     context.replies.map(matches.len());
     for (name, value) in matches {
@@ -115,8 +118,9 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
     let (names, values) = (rest.iter().step_by(2), rest.from(1));
     let lower = |name: &[u8]| String::from_utf8_lossy(name).to_ascii_lowercase();
     let names: Vec<_> = names.map(lower).collect();
-    if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
-        return Err(failed(&names[at], "duplicate parameter"));
+    let mut before = HashSet::with_capacity(names.len());
+    if let Some(name) = names.iter().find(|name| !before.insert(*name)) {
+        return Err(failed(name, "duplicate parameter"));
     }
     context.shared.change_config(|config| {
         let mut pairs = names.iter().zip(values.iter().step_by(2));
@@ -125,7 +129,6 @@ fn set_all(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), F
         config.check().and_then(|()| config.settle_memory_limit()).map_err(rejected)?;
         check_open_files(config)
     })?;
-    context.shared.apply_durability();
     context.replies.ok();
     Ok(())
 }
@@ -157,6 +160,7 @@ fn set(config: &mut Config, name: &str, value: &str) -> Result<(), Failure> {
             Err(failed(name, &format!("can't set immutable config; mutable parameters: {}", mutable_names())))
         }
         None => {
+            let name = shown(name.as_bytes());
             let problem = format!("Unknown option or number of arguments for CONFIG SET - '{name}'");
             Err(Failure::other(format!("{problem}; mutable parameters: {}", mutable_names())))
         }
@@ -176,6 +180,7 @@ fn shortest(save: &str) -> Result<&str, Failure> {
 }
 
 fn failed(name: &str, problem: &str) -> Failure {
+    let name = shown(name.as_bytes());
     Failure::other(format!("CONFIG SET failed (possibly related to argument '{name}') - {problem}"))
 }
 

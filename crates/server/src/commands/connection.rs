@@ -3,7 +3,7 @@
 use honeycomb_protocol::resp::{Replies, Version};
 
 use crate::VERSION_OF_REDIS;
-use crate::arguments::{Arguments, integer, is};
+use crate::arguments::{Arguments, integer, is, shown};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::client::checked_name;
 use crate::context::Context;
@@ -108,7 +108,7 @@ fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
                 2
             }
             _ => {
-                let option = String::from_utf8_lossy(word).into_owned();
+                let option = shown(word);
                 return Err(Failure::other(format!("Syntax error in HELLO option '{option}'")));
             }
         };
@@ -123,6 +123,10 @@ fn hello(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         context.session.client.set_name(name);
     }
     context.replies.set_version(version);
+    if version == Version::Resp2 {
+        // Its messages need RESP3, and so would wait for ever.
+        context.session.watching = None;
+    }
     describe(context, version);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use honeycomb_protocol::resp::Replies;
 
-use crate::arguments::{Arguments, Options, integer, is};
+use crate::arguments::{Arguments, Options, integer, is, shown};
 use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -190,7 +190,7 @@ fn condition(option: &[u8]) -> Result<Condition, Failure> {
         b"XX" => Ok(|old, _| old.is_some()),
         b"GT" => Ok(|old, new| old.is_some_and(|old| new > old)),
         b"LT" => Ok(|old, new| old.is_none_or(|old| new < old)),
-        _ => Err(Failure::other(format!("Unsupported option {}", String::from_utf8_lossy(option)))),
+        _ => Err(Failure::other(format!("Unsupported option {}", shown(option)))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::arguments::{Arguments, is};
+use crate::arguments::{Arguments, is, shown};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::subcommands::{self, Subcommand};
@@ -109,7 +109,7 @@ fn reset(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 fn graph(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let samples = context.shared.latency.events();
     if !is(&arguments[2], EVENT) || samples.entries.is_empty() {
-        let event = String::from_utf8_lossy(&arguments[2]).into_owned();
+        let event = shown(&arguments[2]);
         return Err(Failure::other(format!("No samples available for event '{event}'")));
     }
     let mut chart = format!("{EVENT} - high {} ms\n", samples.longest);

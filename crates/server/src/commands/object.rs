@@ -2,7 +2,7 @@
 
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
-use crate::arguments::{Arguments, is};
+use crate::arguments::{Arguments, is, shown};
 use crate::command::{Command, CommandForm, Keys};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -82,7 +82,7 @@ fn help(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure>
 }
 
 fn unknown(subcommand: &[u8]) -> Failure {
-    let subcommand = subcommand.escape_ascii();
+    let subcommand = shown(subcommand);
     Failure::other(format!(
         "unknown subcommand or wrong number of arguments for '{subcommand}'. Try OBJECT HELP."
     ))

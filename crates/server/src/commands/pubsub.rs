@@ -85,7 +85,7 @@ fn channels(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     if arguments.len() > 3 {
         return Err(Failure::Arity("pubsub|channels"));
     }
-    let pattern = arguments.get(2);
+    let pattern = arguments.get(2).map(glob::checked).transpose()?;
     let mut channels = context.shared.notifications.all(Kind::Channel);
     channels.retain(|channel| pattern.is_none_or(|pattern| glob::matches(pattern, channel)));
     context.replies.array(channels.len());

@@ -5,6 +5,7 @@
 
 use std::ops::Bound;
 
+use honeycomb_protocol::batch::RangeFunction;
 use honeycomb_store::unordered::Element;
 use honeycomb_store::{PushDown, Table};
 
@@ -53,6 +54,8 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// Maximum number of pairs of a reply.
 const PAIRS_MAX: usize = 1024;
+/// Maximum number of conditions, as in datagrams.
+const CONDITIONS_MAX: usize = RangeFunction::CONDITIONS_MAX;
 /// Bytes of keys and values after which a reply ends, unless it has only one pair.
 const REPLY_BYTES_MAX: usize = 1 << 20;
 
@@ -153,6 +156,7 @@ impl RangeFunctions {
             match &arguments[at] {
                 word if is(word, "offset") && end == at + 2 => self.set_offset(offset)?,
                 word if is(word, "where") && end > at + 4 => {
+                    self.check_room()?;
                     let (element, function) = function_at(arguments, at + 2)?;
                     let operands = numbers(element, &arguments.part(at + 4..end))?;
                     self.conditions.push(RangeCondition { offset, function, operands });
@@ -162,6 +166,15 @@ impl RangeFunctions {
             at = end;
         }
         Ok(())
+    }
+
+    /// Returns an error if another condition is not allowed: every pair of the range is compared with each of
+    /// them.
+    fn check_room(&self) -> Result<(), Failure> {
+        if self.conditions.len() < CONDITIONS_MAX {
+            return Ok(());
+        }
+        Err(Failure::other(format!("too many conditions: at most {CONDITIONS_MAX} are allowed")))
     }
 
     fn set_offset(&mut self, new: usize) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 
 use honeycomb_protocol::resp::Replies;
 
-use crate::arguments::{Arguments, is};
+use crate::arguments::{Arguments, is, shown};
 use crate::commands;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ impl Subcommand {
 
 /// Returns the error for an unknown subcommand.
 pub(super) fn unknown(container: &str, given: &[u8]) -> Failure {
-    let (given, container) = (String::from_utf8_lossy(given), container.to_ascii_uppercase());
+    let (given, container) = (shown(given), container.to_ascii_uppercase());
     Failure::other(format!("unknown subcommand '{given}'. Try {container} HELP."))
 }
 

@@ -6,6 +6,7 @@ use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::glob;
 use crate::notifications::{Kind, begin};
 use crate::push_queue::PushQueue;
 
@@ -57,6 +58,9 @@ fn subscribe(
     arguments: &Arguments<'_>,
     (kind, verb): (Kind, &str),
 ) -> Result<(), Failure> {
+    if kind == Kind::Pattern {
+        arguments.from(1).iter().try_for_each(|pattern| glob::checked(pattern).map(drop))?;
+    }
     let Context { shared, session, replies, .. } = context;
     let client = session.client.clone();
     let subscriber = session.subscriber.get_or_insert_with(|| shared.notifications.add(client));

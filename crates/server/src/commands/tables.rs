@@ -118,8 +118,9 @@ fn delete_all(context: &mut Context<'_>, tables: &[&TableHandle]) -> Result<(), 
 }
 
 fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {
-    let prefix = glob::prefix(&arguments[1]);
-    let sink = KeysReply { pattern: arguments[1].to_vec(), array: None, count: 0 };
+    let pattern = glob::checked(&arguments[1])?;
+    let prefix = glob::prefix(pattern);
+    let sink = KeysReply { pattern: pattern.to_vec(), array: None, count: 0 };
     match context.table() {
         TableHandle::Ordered(table) => {
             let walk = Walk::new(table, &with_prefix(prefix, prefix_end(prefix).as_deref()));
@@ -168,7 +169,7 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
     let mut options = Options::from(arguments, 2);
     while let Some(word) = options.word() {
         match &*word {
-            b"MATCH" => pattern = options.argument()?,
+            b"MATCH" => pattern = glob::checked(options.argument()?)?,
             b"COUNT" => count = usize::try_from(options.integer()?).map_err(|_| Failure::Syntax)?,
             b"TYPE" => strings = options.argument()?.eq_ignore_ascii_case(b"string"),
             _ => return Err(Failure::Syntax),

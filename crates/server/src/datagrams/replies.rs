@@ -1,6 +1,7 @@
 //! Replies to the packets of an iteration.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::batch::{Header, Item, Kind, Operation, Rejection, ReplyWriter, Room};
@@ -8,13 +9,13 @@ use honeycomb_protocol::ocsm;
 use honeycomb_store::{Error, Reads, TableHandle};
 
 use crate::commands::range::{Range, for_each_pair};
-use crate::datagrams::functions;
 use crate::datagrams::outbox::Outbox;
 use crate::datagrams::outcome::Outcome;
 use crate::datagrams::port::Route;
 use crate::datagrams::range_functions::Answer;
 use crate::datagrams::requests::{PacketRequest, PacketRequests, ReplyFormat, Step};
 use crate::datagrams::sessions::Sessions;
+use crate::datagrams::{beginning, functions};
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::server_state::ServerState;
@@ -57,7 +58,7 @@ impl Replier {
         request: &PacketRequest<'_>,
         reads: &Reads,
     ) {
-        let found = PacketResults { requests, request, reads };
+        let found = PacketResults { requests, request, reads, range_bytes: Cell::new(0) };
         match &request.form {
             ReplyFormat::Ocsm(packet) => {
                 let mut reply = ocsm::ReplyPacket::to(packet, &mut self.outbox.bytes);
@@ -110,6 +111,10 @@ impl Replier {
     }
 }
 
+/// Bytes of values after which no more ranges of a packet are read outside the batch: each reads at least one
+/// value, however long it is.
+const RANGE_BYTES_MAX: usize = 1 << 20;
+
 /// Bytes of an item that contains a value, without the value.
 const FOUND_BYTES: usize = 3;
 
@@ -118,6 +123,8 @@ struct PacketResults<'f> {
     requests: &'f PacketRequests<'f>,
     request: &'f PacketRequest<'f>,
     reads: &'f Reads,
+    /// Bytes of the ranges that were read outside the batch.
+    range_bytes: Cell<usize>,
 }
 
 impl<'f> PacketResults<'f> {
@@ -151,10 +158,18 @@ impl<'f> PacketResults<'f> {
             Ok(pair) => Ok(Some(Cow::Borrowed(self.open(pair)?))),
             Err(Error::NoRoom) => {
                 let table = self.request.table.ok_or(Outcome::Failed)?;
-                let pair = table.get(step.operation.key())?;
+                let pair = beginning::read(table, step.operation.key(), self.data_bytes_max(step))?;
                 Ok(Some(Cow::Owned(self.open(pair.as_deref())?.to_vec())))
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the length of a value above which the answer to an operation is only that it is too large.
+    fn data_bytes_max(&self, step: &Step<'_>) -> usize {
+        match step.operation {
+            Operation::Function { .. } => functions::VALUE_BYTES_MAX,
+            _ => self.requests.shared.config().datagrams.reply_bytes_max(),
         }
     }
 
@@ -200,7 +215,13 @@ impl<'f> PacketResults<'f> {
                 return Ok(Item::Failed);
             };
             let place = (&self.requests.shared.store, table);
-            for_each_pair(place, &range(&step.operation), now, |key, data| pairs.push(key, data))?
+            if self.range_bytes.get() > RANGE_BYTES_MAX {
+                return Ok(Item::NoRoom);
+            }
+            for_each_pair(place, &range(&step.operation), now, |key, data| {
+                self.range_bytes.set(self.range_bytes.get() + data.len());
+                pairs.push(key, data)
+            })?
         };
         Ok(pairs.ended.unwrap_or(Item::Done { more }))
     }

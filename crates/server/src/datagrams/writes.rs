@@ -10,7 +10,8 @@ use honeycomb_protocol::batch::{FunctionForm, Operation};
 use honeycomb_store::unordered::Functions;
 use honeycomb_store::{Batch, BatchOutcome, Error, TableHandle};
 
-use crate::datagrams::functions;
+use crate::datagrams::beginning;
+use crate::datagrams::functions::{self, VALUE_BYTES_MAX};
 use crate::datagrams::outcome::{Outcome, Scalar};
 use crate::envelope::Envelope;
 use crate::memory_limit;
@@ -112,9 +113,26 @@ impl<'a> Writes<'a> {
         }
     }
 
+    /// Reads the pair of a write. It reads a long pair completely only if the write replaces or deletes it.
+    /// The others fail because the pair exists, differs from the expected value, which fits into a datagram,
+    /// or is too long for a function.
+    fn seen(&self, write: &Write<'_>) -> Result<Option<Vec<u8>>, Error> {
+        let (table, operation) = (write.table, &write.operation);
+        let Some(pair) = beginning::read(table, operation.key(), VALUE_BYTES_MAX)? else { return Ok(None) };
+        let fails = matches!(
+            operation,
+            Operation::Insert { .. } | Operation::CompareAndSwap { .. } | Operation::Function { .. }
+        );
+        let is_alive = Envelope::open(&pair).is_some_and(|envelope| envelope.is_alive(self.now));
+        if beginning::may_continue(&pair, VALUE_BYTES_MAX) && !(fails && is_alive) {
+            return table.get(operation.key());
+        }
+        Ok(Some(pair))
+    }
+
     /// Returns the outcome of a write, or `None` if another write has changed the pair meanwhile.
     fn attempt(&self, write: &Write<'_>) -> Result<Option<Outcome>, Outcome> {
-        let seen = write.table.get(write.operation.key())?;
+        let seen = self.seen(write)?;
         let mut batch = Batch::default();
         let functions = self.shared.databases.functions();
         let success = add(&mut batch, write, seen.as_deref(), (self.now, functions))?;

@@ -197,6 +197,20 @@ fn a_watch_receives_every_change_once_and_in_order() {
     assert!(watcher.reply_text("RI.WATCH - + 1").starts_with("!ERR this client has a watch"));
 }
 
+#[test]
+fn the_choice_of_resp2_ends_a_watch() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut watcher, &[("RI.WATCH - + $", "OK")]);
+    watcher.reply_to("HELLO 2");
+    dialogue(&mut client, &[("SET a 1", "OK")]);
+    assert!(is_silent(&mut watcher));
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut watcher, &[("RI.WATCH - + $", "OK")]);
+    running.server.stop().unwrap();
+}
+
 fn client_error() -> String {
     "!ERR A bound is `-` (the first key), `+` (the last), `[key` (included) or `(key` (excluded).".to_owned()
 }

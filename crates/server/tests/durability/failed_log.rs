@@ -22,7 +22,7 @@ fn start_failed(disk: &SimulatedDisk) -> Running {
     dialogue(&mut client, &[("SET lost before", "OK"), ("SET durable 1", "OK")]);
     client.send(&[b"SET", b"long", &[b'x'; 200_000]]);
     assert_eq!(common::show(&client.receive()), "OK");
-    disk.fail(disk.calls(), DiskFault::Error);
+    disk.fail_write(".log", DiskFault::Error);
     client.send(&[b"SET", b"lost", b"after"]);
     assert_eq!(client.socket.read(&mut [0; 16]).unwrap_or(0), 0);
     running

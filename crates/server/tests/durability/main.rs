@@ -103,7 +103,7 @@ fn a_full_disk_refuses_writes_and_allows_reads() {
     let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
     let mut client = Client::connect(&running);
     assert_eq!(client.reply_text("SET a 1"), "OK");
-    disk.fail(disk.calls(), DiskFault::Full);
+    disk.fill();
     let value = "x".repeat(5000);
     let replies = (0..40).map(|number| client.reply_text(&format!("SET k{number} {value}")));
     let refused = replies.filter(|reply| reply != "OK").collect::<Vec<_>>();
@@ -155,7 +155,7 @@ fn metrics_describe_the_log() {
     ] {
         assert!(text.contains(&format!("\n{line}")), "{line} is not in:\n{text}");
     }
-    disk.fail(disk.calls(), DiskFault::Error);
+    disk.fail_write(".log", DiskFault::Error);
     client.send(&[b"SET", b"a", b"3"]);
     assert_eq!(client.socket.read(&mut [0; 16]).unwrap_or(0), 0, "the outcome is unknown");
     assert!(scrape(&running).contains("\nhoneycomb_log_refuses_writes 1.0"));
