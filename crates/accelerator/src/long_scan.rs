@@ -136,13 +136,13 @@ impl LongScans {
         self.0.len() * REQUEST_BYTES_MAX
     }
 
-    /// Sets a long scan aside for the next polls. Returns false if no lease is available for it; then the
-    /// caller executes it at once.
-    pub(crate) fn set_aside(&mut self, state: &BackendState, request: &Request<'_>) -> bool {
-        let scan = LongScan::new(state, request);
-        let is_set_aside = scan.is_some();
-        self.0.extend(scan);
-        is_set_aside
+    /// Sets a long scan aside for the next polls, and returns the version that it reads. Returns `None` if no
+    /// lease is available for it; then the caller executes it at once.
+    pub(crate) fn set_aside(&mut self, state: &BackendState, request: &Request<'_>) -> Option<Version> {
+        let scan = LongScan::new(state, request)?;
+        let version = scan.version;
+        self.0.push_back(scan);
+        Some(version)
     }
 
     /// Executes one quantum of each scan.

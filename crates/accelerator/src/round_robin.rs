@@ -20,8 +20,8 @@ use crate::status::Status;
 pub(crate) trait Executor: Send {
     fn state(&self) -> &BackendState;
 
-    /// Executes all requests of an admission, which read a pinned version, or the newest visible version if
-    /// `pinned` is `None`. It may set long scans aside.
+    /// Executes requests of an admission, at least the first one. They read a pinned version, or the newest
+    /// visible version if `pinned` is `None`. It may set long scans aside.
     fn execute(
         &self,
         pinned: Option<(&LeaseUse<'_>, Version)>,

@@ -147,7 +147,9 @@ impl Executor for SoftwareAccelerator {
     ) {
         let (reader, state, parameters) = (&self.reader(pinned), &*self.state, &self.parameters);
         let unordered = &*self.unordered;
-        Pipeline { reader, state, unordered, parameters, long_scans, completions }.execute(admission);
+        let is_behind = false;
+        Pipeline { reader, state, unordered, parameters, long_scans, completions, is_behind }
+            .execute(admission);
     }
 
     fn execute_quantum(

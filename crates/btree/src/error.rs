@@ -34,12 +34,9 @@ pub enum Error {
         /// Most operations allowed.
         max: usize,
     },
-    /// A batch has a condition on versions, but the forest has no versions.
-    #[error("entry {entry} needs the versions of writes, but the forest was created without MVCC")]
-    NoVersions {
-        /// Index of the entry in the batch.
-        entry: usize,
-    },
+    /// A write has a condition on versions, but the forest has no versions.
+    #[error("the write needs the versions of pairs, but the forest was created without MVCC")]
+    NoVersions,
     /// A bulk load into a tree that is not empty.
     #[error("the tree has pairs: bulk load needs an empty tree")]
     NotEmpty,

@@ -127,6 +127,27 @@ fn a_large_version_delta_forces_a_consolidation() {
     assert_eq!(forest.statistics().consolidations, consolidations + 1, "the delta does not fit");
 }
 
+/// A node that a batch has built gets the version of the batch, so it is never too old for a log entry.
+#[test]
+fn a_batch_appends_to_nodes_that_it_has_built() {
+    let keys: Vec<[u8; 4]> = (0..100_u32).map(u32::to_be_bytes).collect();
+    let nodes_built = |versions_before: usize| {
+        let forest = forest(Shape { version_delta_max: 2_000, ..tiny(512) }, 4 * MIB, true);
+        let (root, other) = (forest.create_tree().unwrap(), forest.create_tree().unwrap());
+        for _ in 0..versions_before {
+            forest.write(other, b"counter", Operation::Add(1)).unwrap();
+        }
+        let before = forest.statistics();
+        let operation = Operation::Put(b"value");
+        let batch: Vec<_> = keys.iter().map(|key| BatchOperation { root, key, operation }).collect();
+        forest.apply(&batch).unwrap();
+        let after = forest.statistics();
+        after.consolidations + after.patches - before.consolidations - before.patches
+    };
+    // The published leaf is too old for an entry, so the batch builds that, too.
+    assert_eq!(nodes_built(3_000), nodes_built(0) + 1);
+}
+
 /// A pair that a batch has changed has no version yet, so a swap with the version from before must fail.
 #[test]
 fn a_batch_does_not_swap_what_it_changed() {

@@ -165,7 +165,8 @@ impl Batch {
         self.write(table, key, StoredOperation::CompareAndDelete { expected })
     }
 
-    /// Replaces a value as [`Table::compare_version_and_swap`] does. Rejected on a mismatch.
+    /// Replaces a value as [`Table::compare_version_and_swap`] does. Rejected on a mismatch. The batch fails
+    /// with [`Error::MvccOff`](crate::Error::MvccOff) if the store has no versions.
     pub fn compare_version_and_swap(
         &mut self,
         table: &Table,

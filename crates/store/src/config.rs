@@ -11,6 +11,9 @@ use honeycomb_memory::{Faults, MemoryConfig};
 use crate::clock::{Clock, SystemClock};
 use crate::durability::config::DurabilityConfig;
 
+/// The leases of checkpoints, of which there is at most one at a time.
+const CHECKPOINT_LEASES: usize = 1;
+
 /// The parameters of a store. They cannot change after [`Store::open`](crate::Store::open).
 ///
 /// ```
@@ -51,8 +54,8 @@ pub struct Config {
     /// [`UnorderedTable::get_with`](crate::UnorderedTable::get_with) calls with a value, is a part of an
     /// operation: it must not wait for another one.
     pub concurrent_operations: usize,
-    /// Most snapshots at one time. Each iterator and each [`Store::save`](crate::Store::save) counts as one.
-    /// Default 64.
+    /// Most snapshots at one time. Each iterator and each [`Store::save`](crate::Store::save) counts as one, and
+    /// a checkpoint does not. Default 64.
     pub snapshots_max: usize,
     /// Most pairs that one scan returns. Default 65,536.
     pub scan_pairs_max: usize,
@@ -120,7 +123,7 @@ impl Config {
                 arena_bytes: self.memory_bytes,
                 node_bytes: self.node_bytes,
                 participants: self.concurrent_operations,
-                leases: self.snapshots_max + LONG_SCAN_LEASES,
+                leases: self.snapshots_max.saturating_add(LONG_SCAN_LEASES + CHECKPOINT_LEASES),
                 huge_pages: self.huge_pages,
                 interleave: self.interleave,
                 faults: self.faults.clone(),

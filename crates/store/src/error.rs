@@ -301,7 +301,7 @@ impl From<honeycomb_btree::Error> for Error {
             Tree::KeyLength { bytes, max } => Self::KeyLength { bytes, max },
             Tree::ValueLength { bytes, max } => Self::ValueLength { bytes, max },
             Tree::BatchTooLarge { operations, max } => Self::BatchTooLarge { operations, max },
-            Tree::NoVersions { .. } => Self::MvccOff,
+            Tree::NoVersions => Self::MvccOff,
             Tree::NotEmpty => Self::TableNotEmpty,
             Tree::NotAscending { position } => Self::NotAscending { position },
             Tree::FillPercent { percent } => Self::FillPercent { percent },

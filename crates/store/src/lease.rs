@@ -6,6 +6,7 @@
 //! until the read ends.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +46,14 @@ pub(crate) struct Leases {
 struct LeaseTable {
     by_token: BTreeMap<u64, Arc<ActiveLease>>,
     next_token: u64,
+    /// The token of the newest checkpoint. There is at most one checkpoint at a time.
+    checkpoint: Option<u64>,
+}
+
+/// A lease that ends when this is dropped.
+pub(crate) struct HeldLease<'l> {
+    leases: &'l Leases,
+    lease: Arc<ActiveLease>,
 }
 
 /// The totals of all leases.
@@ -63,11 +72,32 @@ impl Leases {
     /// Acquires a lease on the current state.
     pub(crate) fn acquire(&self, forest: &Forest, limits: LeaseLimits) -> Result<Arc<ActiveLease>, Error> {
         self.end_overdue(forest.memory());
-        let mut table = self.lock();
-        let retired_before = forest.memory().retired_bytes_total();
-        if table.by_token.len() == self.max {
+        let table = self.lock();
+        if table.callers() == self.max {
             return Err(Error::TooManySnapshots { max: self.max });
         }
+        self.acquire_in(table, forest, limits)
+    }
+
+    /// Acquires the lease of a checkpoint, which has a place of its own: callers that use all others must not
+    /// keep the log from being recycled.
+    pub(crate) fn acquire_for_checkpoint(
+        &self,
+        forest: &Forest,
+        limits: LeaseLimits,
+    ) -> Result<Arc<ActiveLease>, Error> {
+        let mut table = self.lock();
+        table.checkpoint = Some(table.next_token);
+        self.acquire_in(table, forest, limits)
+    }
+
+    fn acquire_in(
+        &self,
+        mut table: MutexGuard<'_, LeaseTable>,
+        forest: &Forest,
+        limits: LeaseLimits,
+    ) -> Result<Arc<ActiveLease>, Error> {
+        let retired_before = forest.memory().retired_bytes_total();
         let memory_lease = Arc::new(forest.memory().lease().map_err(|error| self.too_many(error))?);
         // The version is read after the lease was acquired, so everything that this version needs is retired
         // later and the lease pins it.
@@ -121,6 +151,11 @@ impl Leases {
         // Relaxed: no other data depends on the time.
         lease.renewed.store(nanoseconds(self.clock.now()), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Acquires a lease that ends with the returned guard, also when the caller panics.
+    pub(crate) fn hold(&self, forest: &Forest, limits: LeaseLimits) -> Result<HeldLease<'_>, Error> {
+        Ok(HeldLease { leases: self, lease: self.acquire(forest, limits)? })
     }
 
     /// Ends one lease.
@@ -188,6 +223,28 @@ impl Leases {
 
     fn lock(&self) -> MutexGuard<'_, LeaseTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for HeldLease<'_> {
+    type Target = ActiveLease;
+
+    fn deref(&self) -> &ActiveLease {
+        &self.lease
+    }
+}
+
+impl Drop for HeldLease<'_> {
+    fn drop(&mut self) {
+        self.leases.end(&self.lease);
+    }
+}
+
+impl LeaseTable {
+    /// Returns the number of leases without that of a checkpoint.
+    fn callers(&self) -> usize {
+        let has_checkpoint = self.checkpoint.is_some_and(|token| self.by_token.contains_key(&token));
+        self.by_token.len() - usize::from(has_checkpoint)
     }
 }
 

@@ -236,16 +236,16 @@ impl PushDown<'_> {
         let (conditions, view) = (&*self.conditions()?, self.view.as_ref().map(|view| &*view.0));
         let state = self.table.state();
         let limits = state.lease_limits;
-        let lease = state.forest.mvcc().then(|| state.leases.acquire(&state.forest, limits)).transpose()?;
+        let lease = state.forest.mvcc().then(|| state.leases.hold(&state.forest, limits)).transpose()?;
         let (first, upper) = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
         let (mut left, mut last) = (pages, None::<Vec<u8>>);
-        let result = loop {
+        loop {
             let lower = last.as_deref().map_or(first, Bound::Excluded);
             let Some((lower, upper)) = range::normalize((lower, upper), false, state.key_bytes_max) else {
-                break Ok(None);
+                return Ok(None);
             };
             if left == 0 {
-                break Ok(last);
+                return Ok(last);
             }
             left -= 1;
             let page = RangePage { lower, upper, pairs: PAGE_PAIRS, view, conditions };
@@ -259,11 +259,9 @@ impl PushDown<'_> {
             };
             match visited {
                 Ok(Some(key)) => last = Some(key),
-                end => break end,
+                end => return end,
             }
-        };
-        lease.iter().for_each(|lease| state.leases.end(lease));
-        result
+        }
     }
 }
 

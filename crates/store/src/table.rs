@@ -216,7 +216,7 @@ impl Table {
     /// succeeds after a change.
     ///
     /// # Errors
-    /// The same as for [`Table::insert`].
+    /// The same as for [`Table::insert`]; [`Error::MvccOff`] if the store has no versions.
     pub fn compare_version_and_swap(
         &self,
         key: &[u8],

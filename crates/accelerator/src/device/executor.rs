@@ -115,7 +115,7 @@ impl Executor for DeviceExecutor {
             }
             let is_long =
                 matches!(&request.read, Read::Scan { scan, .. } if scan.limit > *scan_quantum_pairs);
-            if !(is_long && long_scans.set_aside(backend, &request)) {
+            if !(is_long && long_scans.set_aside(backend, &request).is_some()) {
                 return Some(Outgoing { bytes: bytes.to_vec(), identifier: request.identifier });
             }
         };

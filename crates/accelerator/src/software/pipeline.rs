@@ -25,6 +25,9 @@ pub(super) struct Pipeline<'p, 'r> {
     pub(super) parameters: &'p Software,
     pub(super) long_scans: &'p mut LongScans,
     pub(super) completions: &'p mut Completions,
+    /// Whether a long scan that was set aside reads a newer version than the reader. Requests after the scan
+    /// must not read an older version than it, so they wait for the next reader.
+    pub(super) is_behind: bool,
 }
 
 /// A request in flight, without its descent.
@@ -42,6 +45,7 @@ struct Group<'r, 'q> {
 }
 
 impl<'r> Pipeline<'_, 'r> {
+    /// Executes the admitted requests, up to a long scan of a newer version.
     pub(super) fn execute<'q>(mut self, admission: &mut Admission<'q>) {
         let mut group = Group { flights: SmallVec::new(), descents: SmallVec::new() };
         let mut batch = UnorderedBatch::new(self.unordered);
@@ -65,7 +69,7 @@ impl<'r> Pipeline<'_, 'r> {
         group: &mut Group<'r, 'q>,
         batch: &mut UnorderedBatch<'_, 'q>,
     ) {
-        while group.flights.len() < self.parameters.in_flight {
+        while group.flights.len() < self.parameters.in_flight && !self.is_behind {
             if let Some(PlainGet { identifier, table, key }) = admission.next_get() {
                 if let Some(root) = self.root(identifier, table) {
                     group.flights.push(Flight { identifier, scan: None });
@@ -106,14 +110,14 @@ impl<'r> Pipeline<'_, 'r> {
             Read::Get(key) => return Some(self.reader.descend_to_get(root, key)),
             Read::Scan { scan, bytes_max } => (scan, *bytes_max),
             Read::Function(function) => {
-                if !self.long_scans.set_aside(self.state, request) {
+                if !self.set_aside(request) {
                     self.execute_function(request.identifier, root, function);
                 }
                 return None;
             }
             Read::Unordered(_) => return None,
         };
-        if scan.limit > self.parameters.scan_quantum_pairs && self.long_scans.set_aside(self.state, request) {
+        if scan.limit > self.parameters.scan_quantum_pairs && self.set_aside(request) {
             return None;
         }
         if let Some(key) = scan.start() {
@@ -127,6 +131,13 @@ impl<'r> Pipeline<'_, 'r> {
         self.reader.scan_into(root, &emission.scan(scan), &mut emission);
         emission.finish();
         None
+    }
+
+    /// Sets a long scan aside. Returns false if no lease is available for it.
+    fn set_aside(&mut self, request: &Request<'_>) -> bool {
+        let version = self.long_scans.set_aside(self.state, request);
+        self.is_behind |= version > Some(self.reader.version());
+        version.is_some()
     }
 
     /// Executes a function over a range in one quantum, because no lease is available for several.

@@ -90,6 +90,11 @@ impl<'a> View<'a> {
         buffer.into()
     }
 
+    /// Returns whether no other thread has this node.
+    pub(crate) fn is_private(self) -> bool {
+        matches!(self.words, Words::Private(_))
+    }
+
     #[inline]
     fn word(self, offset: usize) -> u64 {
         match self.words {

@@ -93,6 +93,10 @@ impl Forest {
 
     pub(crate) fn check(&self, key: &[u8], operation: &Operation<'_>) -> Result<(), Error> {
         self.check_key(key)?;
+        // Without MVCC all versions are 0, so a swap would succeed after any change.
+        if matches!(operation, Operation::CompareVersionAndSwap { .. }) && !self.mvcc() {
+            return Err(Error::NoVersions);
+        }
         operation.value().map_or(Ok(()), |value| self.check_value(value))
     }
 

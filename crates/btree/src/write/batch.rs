@@ -72,7 +72,7 @@ impl Forest {
         if entries.len() > BATCH_OPERATIONS_MAX {
             return Err(Error::BatchTooLarge { operations: entries.len(), max: BATCH_OPERATIONS_MAX });
         }
-        entries.iter().enumerate().try_for_each(|(index, entry)| self.check_entry(index, entry))?;
+        entries.iter().try_for_each(|entry| self.check_entry(entry))?;
         let order = key_order(entries);
         let (outcome, committed) =
             self.transact_under(held, |transaction| transaction.apply_batch(entries, &order, others))?;
@@ -82,10 +82,10 @@ impl Forest {
         })
     }
 
-    fn check_entry(&self, index: usize, entry: &BatchEntry<'_>) -> Result<(), Error> {
+    fn check_entry(&self, entry: &BatchEntry<'_>) -> Result<(), Error> {
         match entry {
             BatchEntry::Write(write) => self.check(write.key, &write.operation),
-            BatchEntry::Unchanged { .. } if !self.mvcc() => Err(Error::NoVersions { entry: index }),
+            BatchEntry::Unchanged { .. } if !self.mvcc() => Err(Error::NoVersions),
             BatchEntry::Unchanged { .. } | BatchEntry::DeleteRange(_) => Ok(()),
         }
     }

@@ -328,8 +328,12 @@ impl<'f> WriteTransaction<'f> {
         self.forest.shape().log_room(leaf.sorted_end(), leaf.size(), leaf.log_count())
     }
 
-    /// Returns whether the version of this transaction will be close enough to the node version.
+    /// Returns whether the version of this transaction will be close enough to the node version. A private
+    /// node gets the version of this transaction.
     fn fits_delta(&self, view: View<'_>) -> bool {
+        if view.is_private() {
+            return true;
+        }
         let latest = self.forest.versions.newest() + VERSION_SLACK;
         latest.saturating_sub(view.node_version()) <= self.forest.shape().version_delta_max
     }

@@ -139,7 +139,7 @@ impl Checkpoints {
                 Entry::Unordered(entry) => tables.unordered.push(entry.clone()),
             }
         }
-        Ok((self.source.leases.acquire(&self.source.forest, self.lease)?, tables))
+        Ok((self.source.leases.acquire_for_checkpoint(&self.source.forest, self.lease)?, tables))
     }
 
     fn write_file(

@@ -53,6 +53,19 @@ fn checkpoints_while_threads_write_are_consistent() {
     assert!(contents(&recovered) == contents(&store));
 }
 
+/// Otherwise the log would grow as long as the program holds its snapshots.
+#[test]
+fn checkpoints_have_a_lease_beside_all_snapshots() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(Config { snapshots_max: 1, ..config(&disk, SyncPolicy::Always) }).unwrap();
+    let snapshot = store.snapshot().unwrap();
+    store.table("t").unwrap().put(b"key", b"value").unwrap();
+    assert_eq!(store.checkpoint().unwrap().pairs, 1);
+    assert!(matches!(store.snapshot(), Err(Error::TooManySnapshots { max: 1 })));
+    drop(snapshot);
+    store.snapshot().unwrap();
+}
+
 /// A thread that reads statistics may stand still while a checkpoint begins and ends.
 #[test]
 fn statistics_beside_checkpoints_never_count_backwards() {

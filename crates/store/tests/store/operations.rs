@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread;
 
-use honeycomb_store::{AccessCounts, Config, Error, Reads, Scan, Software, Store, Swap, Table, Versioned};
+use honeycomb_store::{
+    AccessCounts, Batch, Config, Error, Outcome, Reads, Scan, Software, Store, Swap, Table, Versioned,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -78,6 +81,25 @@ fn compare_version_and_swap_fails_after_a_change() {
     assert!(found.version > version);
     assert!(table.compare_version_and_swap(b"k", found.version, b"4").unwrap().swapped());
     assert_eq!(table.get_versioned(b"absent").unwrap(), None);
+}
+
+/// Without versions a swap by version could not notice a change.
+#[test]
+fn without_mvcc_no_version_can_be_compared() {
+    let store = Store::open(Config { mvcc: false, ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    table.put(b"k", b"1").unwrap();
+    let Versioned { version, .. } = table.get_versioned(b"k").unwrap().unwrap();
+    table.put(b"k", b"2").unwrap();
+    assert!(matches!(table.compare_version_and_swap(b"k", version, b"3"), Err(Error::MvccOff)));
+    let mut batch = Batch::default();
+    batch.put(&table, b"other", b"1").compare_version_and_swap(&table, b"k", version, b"3");
+    assert!(matches!(store.apply(&batch), Err(Error::MvccOff)));
+    assert_eq!(table.get(b"other").unwrap(), None, "the batch has changed nothing");
+    let mut outcomes = Vec::new();
+    store.apply_each(&batch, |_, outcome| outcomes.push(outcome)).unwrap();
+    assert!(matches!(outcomes[..], [Ok(Outcome::Inserted), Err(Error::MvccOff)]), "{outcomes:?}");
+    assert_eq!(table.get(b"k").unwrap().unwrap(), b"2");
 }
 
 #[test]
@@ -262,6 +284,33 @@ fn a_batch_of_reads_returns_the_results_of_single_calls() {
     assert_eq!(none, (None, 0, false));
     let other = self::store();
     assert!(matches!(other.read(&mut reads), Err(Error::ForeignTable { .. })));
+}
+
+/// A long scan is set aside and reads a version of its own. Reads after it must not be older.
+#[test]
+fn a_get_after_a_long_scan_is_not_older_than_the_scan() {
+    let store = store();
+    let table = store.table("table").unwrap();
+    (0..1_000).for_each(|number| table.put(&key(number), &[0; 8]).unwrap());
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| (0..100).for_each(|_| read_after_a_long_scan(&store, &table)));
+        while !reader.is_finished() {
+            table.add(&key(0), 1).unwrap();
+        }
+    });
+}
+
+fn read_after_a_long_scan(store: &Store, table: &Table) {
+    let mut reads = Reads::default();
+    // These gets are in flight while the writer continues.
+    (0..200).for_each(|number| reads.get(table, &key(number)).unwrap());
+    reads.scan(table, &Scan::all().limit(1_000)).unwrap();
+    reads.get(table, &key(0)).unwrap();
+    store.read(&mut reads).unwrap();
+    let counter = |value: &[u8]| u64::from_le_bytes(value.try_into().unwrap());
+    let scanned = counter(reads.pairs(200).unwrap().next().unwrap().1);
+    let got = counter(reads.value(201).unwrap().unwrap());
+    assert!(got >= scanned, "the get read {got}, the scan before it {scanned}");
 }
 
 /// A get skips a log block without a fingerprint of its key.

@@ -1,6 +1,7 @@
 //! Functions over ranges of ordered tables, beside loops over scans.
 
 use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -121,6 +122,27 @@ fn reductions_of_equal_pairs_agree_with_loops() {
                 assert_eq!(some.reduce(5, add, &initial).unwrap(), sum(&mut passing));
             }
         }
+    }
+}
+
+#[test]
+fn a_view_that_panics_ends_its_lease() {
+    let store = Store::open(Config { snapshots_max: 1, ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    table.put(b"key", b"value").unwrap();
+    let greater = BuiltIn::Greater.number(Element::U8);
+    let range = table.push_down::<[u8]>(..).seeing(Panicking).only(0, greater, &[0]);
+    assert!(catch_unwind(AssertUnwindSafe(|| range.count())).is_err());
+    assert_eq!(store.statistics().snapshots.count, 0);
+    store.snapshot().unwrap();
+    assert_eq!(table.push_down::<[u8]>(..).count().unwrap(), 1);
+}
+
+struct Panicking;
+
+impl ValueView for Panicking {
+    fn part<'v>(&self, _value: &'v [u8]) -> Option<&'v [u8]> {
+        panic!("a view that fails")
     }
 }
 
