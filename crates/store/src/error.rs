@@ -237,6 +237,23 @@ pub enum Error {
         /// The version up to which the caller has all changes.
         version: u64,
     },
+    /// The changes of this version are not in the log, although later ones are: a power cut has lost them, or
+    /// the version had none when the store was opened again. A reader that has seen it reads the table again.
+    #[error("version lost: the log has no version after {last} up to {version}; read the table again")]
+    VersionLost {
+        /// The version up to which the caller has all changes.
+        version: u64,
+        /// The version of the last record before those that were lost.
+        last: u64,
+    },
+    /// The store has not reached this version. It belongs to another store, or to this one before a restore.
+    #[error("version too new: {version} is above {newest}, the newest version of the store")]
+    VersionTooNew {
+        /// The version up to which the caller claims to have all changes.
+        version: u64,
+        /// The newest version.
+        newest: u64,
+    },
     /// Writing or reading an image failed.
     #[error("image: {0}")]
     Image(#[from] ImageError),

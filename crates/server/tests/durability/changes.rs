@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use honeycomb_server::Config;
 use honeycomb_store::{Storage, SyncPolicy};
-use honeycomb_testing::SimulatedDisk;
+use honeycomb_testing::{Kept, SimulatedDisk};
 
 use crate::common::{self, Client, dialogue, open_durable as open, start_durable as start, start_with_store};
 use crate::is_silent;
@@ -195,6 +195,36 @@ fn a_watch_receives_every_change_once_and_in_order() {
     let message = common::show(&watcher.receive());
     assert!(message.starts_with("['ri.watch' !ERR version too old"), "{message}");
     assert!(watcher.reply_text("RI.WATCH - + 1").starts_with("!ERR this client has a watch"));
+}
+
+/// A client that has seen writes which a power cut has lost gets an error, not a silent gap.
+#[test]
+fn clients_learn_of_versions_that_do_not_exist() {
+    let disk = SimulatedDisk::default();
+    let before = start(Arc::new(disk.clone()), SyncPolicy::Never);
+    let mut client = Client::connect(&before);
+    dialogue(&mut client, &[("SET a 1", "OK")]);
+    let mut seen = String::new();
+    while !seen.contains("'put'") {
+        seen = client.reply_text("RI.CHANGES - + 0");
+    }
+    let version = seen[1..].split_once(' ').unwrap().0;
+    let running = start(Arc::new(disk.after_power_cut(Kept::Nothing)), SyncPolicy::Never);
+    let [mut client, mut watcher] = [(); 2].map(|()| Client::connect(&running));
+    dialogue(&mut client, &[("GET a", "nil"), ("SET a 2", "OK")]);
+    let lost = "!ERR version lost: the log has no version after ";
+    let reply = client.reply_text(&format!("RI.CHANGES - + {version}"));
+    assert!(reply.starts_with(lost) && reply.ends_with("; read the table again"), "{reply}");
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut watcher, &[(&format!("RI.WATCH - + {version}"), "OK")]);
+    let message = common::show(&watcher.receive());
+    assert!(message.starts_with(&format!("['ri.watch' {lost}")), "{message}");
+    watcher.reply_to("RESET");
+    watcher.reply_to("HELLO 3");
+    for (client, command) in [(&mut client, "RI.CHANGES"), (&mut watcher, "RI.WATCH")] {
+        let reply = client.reply_text(&format!("{command} - + {}", i64::MAX));
+        assert!(reply.starts_with("!ERR version too new: 9223372036854775807 is above "), "{reply}");
+    }
 }
 
 #[test]

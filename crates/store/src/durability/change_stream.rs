@@ -100,6 +100,7 @@ impl Store {
     /// `after`: the version of a [`Snapshot`](crate::Snapshot), for example. A write appears in the stream
     /// when its record is in the log, and under [`SyncPolicy::Always`](crate::SyncPolicy::Always) when it is
     /// durable. Under the other policies a power cut can take back changes that the stream has returned.
+    /// Their versions are not used again, and a stream from one of them ends with [`Error::VersionLost`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -119,7 +120,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoDirectory`] if the store is in memory only; [`Error::ForeignTable`].
+    /// [`Error::NoDirectory`] if the store is in memory only; [`Error::ForeignTable`];
+    /// [`Error::VersionTooNew`] if the store has not reached the version `after`.
     pub fn changes<'t, 'k, K: AsRef<[u8]> + ?Sized + 'k>(
         &self,
         table: impl Into<TableRef<'t>>,
@@ -129,6 +131,10 @@ impl Store {
         let table = table.into();
         table.check_store(self.state())?;
         let log = self.state().log().ok_or(Error::NoDirectory)?;
+        let newest = self.state().forest.newest_version();
+        if after > newest {
+            return Err(Error::VersionTooNew { version: after, newest });
+        }
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
         let filter = Filter { name: table.name().to_owned(), tree: None, lower, upper };
@@ -143,7 +149,8 @@ impl ChangeStream {
     ///
     /// # Errors
     /// [`Error::VersionTooOld`] if the log does not hold the next version any more: the reader was too slow,
-    /// or the stream began too early. [`Error::Log`] if a log file cannot be read.
+    /// or the stream began too early. [`Error::VersionLost`] if the stream began at a version that the store
+    /// has lost. [`Error::Log`] if a log file cannot be read.
     pub fn poll(&mut self) -> Result<Vec<TableChange>, Error> {
         let state = self.state.clone();
         let log = state.log().ok_or(Error::NoDirectory)?;
@@ -197,9 +204,7 @@ impl ChangeStream {
 
     fn find_table(&mut self, log: &LogState) -> Result<(), Error> {
         if self.filter.tree.is_none() {
-            let id = log.table_ids.at(&self.filter.name, self.version);
-            let too_old = |_| Error::VersionTooOld { version: self.version };
-            self.filter.tree = Some(id.map_err(too_old)?);
+            self.filter.tree = Some(log.table_ids.at(&self.filter.name, self.version)?);
         }
         Ok(())
     }

@@ -139,11 +139,12 @@ impl Groups {
                 stated.time(now);
             }
             let record = if is_first { stated.bytes() } else { record };
+            let last = writer.last_version();
             writer.append(version, record)?;
             if is_first {
                 self.stated = now;
             }
-            state.table_ids.note(version, record);
+            state.table_ids.note((last, version), record);
             if has_readers {
                 group.copies.push(RecentRecord { version, changes: record.into() });
             }

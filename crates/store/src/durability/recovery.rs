@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
 
+use honeycomb_btree::Version;
 use honeycomb_log::{Change, CheckpointReader, Directory, LogError, Record, Replayed, Tail, changes};
 
 use super::config::{DurabilityConfig, RecoveryProgress};
@@ -47,7 +48,7 @@ pub(crate) fn recover(
     let (replayed, tails) = thread::scope(|scope| {
         let runs = Runs::new(scope, state, memory_bytes);
         let progress = RecoveryProgress { pairs, pairs_total, records: 0 };
-        let mut replay = Replay { state, config, table_ids, progress, tables, runs };
+        let mut replay = Replay { state, config, table_ids, last: version, progress, tables, runs };
         let replayed = directory.replay(|number, record| replay.record(number, record))?;
         replay.runs.finish()?;
         config.report(replay.progress);
@@ -61,6 +62,8 @@ struct Replay<'s, 'scope, 'env> {
     state: &'s Arc<StoreState>,
     config: &'s DurabilityConfig,
     table_ids: &'s TableIds,
+    /// The version of the last record, or of the checkpoint.
+    last: Version,
     progress: RecoveryProgress,
     /// The tables by their identifiers in the log.
     tables: HashMap<u64, TableHandle>,
@@ -82,7 +85,8 @@ impl From<Error> for Rejected {
 
 impl Replay<'_, '_, '_> {
     fn record(&mut self, number: u64, record: Record<'_>) -> Result<(), Error> {
-        self.table_ids.note(record.version, record.changes);
+        self.table_ids.note((self.last, record.version), record.changes);
+        self.last = record.version;
         for change in changes(record.changes) {
             let applied = change.map_err(Rejected::Rule).and_then(|change| self.apply(change));
             match applied {

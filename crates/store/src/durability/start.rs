@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use honeycomb_btree::Forest;
+use honeycomb_btree::{Forest, Version};
 use honeycomb_log::{Changes, CheckpointReader, Directory};
 
 use super::checkpoints::{Checkpoints, Source};
+use super::config::LOG_FILE_BYTES_MAX;
 use super::log_state::LogState;
 use super::state::Durability;
 use super::statistics::LogPosition;
@@ -16,6 +17,11 @@ use super::{log_thread, recovery, spare_thread};
 use crate::config::Config;
 use crate::error::Error;
 use crate::store_state::StoreState;
+
+/// Versions that a start does not use, because a power cut may have lost them: more than the records that the
+/// last log file and the queue can have. Earlier files are durable, and a record has 40 bytes at least.
+const LOST_VERSIONS_MAX: u64 = 1 << 29;
+const _: () = assert!(LOST_VERSIONS_MAX > LOG_FILE_BYTES_MAX / 40 + (1 << 16));
 
 /// Recovers the store from its files, and starts to log its writes.
 pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Error> {
@@ -26,10 +32,12 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     let checkpoint = directory.checkpoint()?;
     let age = checkpoint.as_ref().map_or(Duration::ZERO, |checkpoint| age_of(checkpoint, config));
     let table_ids = TableIds::default();
+    let forest = &state.forest;
+    // Otherwise all leaves would be so old that the first write to each has to rebuild it.
+    forest.skip_to(manifest.version);
     let (recovery, replayed, tails) =
         recovery::recover(state, (&directory, checkpoint), (durability, config.memory_bytes), &table_ids)?;
-    let forest = &state.forest;
-    forest.skip_to(recovery.version);
+    skip_lost_versions(forest, recovery.version);
     let (version, position) =
         (forest.read_version(), LogPosition { records: replayed.records, bytes: replayed.bytes });
     let writer = directory.start_writer((replayed, tails), durability.log_file_bytes, durability.secret)?;
@@ -61,6 +69,15 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
     declare_tables(state)
 }
 
+/// Makes later versions differ from all that an earlier process has used, so that a reader of changes that
+/// has seen lost versions misses no later ones. A store without a record has used none: the first record is
+/// durable before a program has the store.
+fn skip_lost_versions(forest: &Forest, last: Version) {
+    if last > 0 {
+        forest.skip_to(last + LOST_VERSIONS_MAX);
+    }
+}
+
 /// The time since the checkpoint of an earlier process was begun.
 fn age_of(checkpoint: &CheckpointReader, config: &Config) -> Duration {
     // The clock of the system may have gone back since.
@@ -89,12 +106,14 @@ fn spawn_checkpoint_thread(checkpoints: &Arc<Checkpoints>) -> Result<JoinHandle<
     handle.spawn(move || checkpoints.run()).map_err(Error::Thread)
 }
 
-/// Writes the identifiers that the tables have now: those of earlier records have no meaning any more.
+/// Writes the identifiers that the tables have now: those of earlier records have no meaning any more. The
+/// record is durable before a program has the store, so the next start skips the versions after it.
 fn declare_tables(state: &StoreState) -> Result<(), Error> {
     let mut changes = Changes::default();
     changes.restart();
     let tables = state.directory.read();
     tables.values().for_each(|entry| entry.declare(&mut changes));
-    state.forest.record(&changes)?;
-    Ok(())
+    drop(tables);
+    let version = state.forest.record(&changes)?;
+    state.log().map_or(Ok(()), |log| log.wait_durable_with_room(version, || Ok(())))
 }

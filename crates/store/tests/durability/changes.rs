@@ -10,7 +10,7 @@ use honeycomb_store::{
     Batch, ChangeStream, Config, Error, Store, SyncPolicy, Table, TableChange, TableChangeKind,
     UnorderedConfig,
 };
-use honeycomb_testing::{Random, SimulatedDisk, seed_or};
+use honeycomb_testing::{Kept, Random, SimulatedDisk, seed_or};
 
 use crate::workload::config;
 
@@ -166,6 +166,83 @@ fn a_stream_from_any_version_goes_on_across_restarts() {
         assert!(state == end, "from version {version}");
     }
     assert_eq!(store.durability_statistics().unwrap().change_streams, 0);
+}
+
+/// A reader that has seen versions which a power cut has lost gets an error, never a silent gap. The log is
+/// lost from the start of the store on, or from a random moment on.
+#[test]
+fn versions_that_a_power_cut_has_lost_are_not_used_again() {
+    let (seed, mut lost) = (seed_or(3), 0);
+    for (round, policy) in
+        [SyncPolicy::Never, SyncPolicy::EverySecond].into_iter().cycle().take(8).enumerate()
+    {
+        let mut random = Random::new(seed + round as u64);
+        let kept = if round < 4 { Kept::Nothing } else { Kept::Random(seed + round as u64) };
+        let context = format!("seed {seed}, round {round}, {policy:?}, {kept:?}");
+        let mut disk = SimulatedDisk::default();
+        let mut states: Vec<(u64, Pairs)> = Vec::new();
+        for start in 0..4 {
+            let store = Store::open(config(&disk, policy)).unwrap();
+            let table = store.table("t").unwrap();
+            let first = store.read_version();
+            let newest = states.iter().map(|(version, _)| *version).max();
+            assert!(newest < Some(first), "{context}: version {first} after {newest:?}");
+            for number in 0..1 + random.below(20) as u32 {
+                table.put(&number.to_be_bytes(), &[start]).unwrap();
+                states.push((store.read_version(), pairs(&table)));
+            }
+            if start % 2 == 1 {
+                store.wait_durable(store.read_version()).unwrap();
+            }
+            disk = disk.after_power_cut(kept);
+        }
+        lost += check_streams(&disk, policy, states, &context);
+    }
+    assert!(lost > 0, "seed {seed}: no version was lost");
+}
+
+/// Continues from each state: its reader gets all later changes or an error. Returns the number of errors.
+fn check_streams(
+    disk: &SimulatedDisk,
+    policy: SyncPolicy,
+    states: Vec<(u64, Pairs)>,
+    context: &str,
+) -> usize {
+    let store = Store::open(config(disk, policy)).unwrap();
+    let table = store.table("t").unwrap();
+    table.put(b"end", b"").unwrap();
+    let (last, end) = (store.read_version(), pairs(&table));
+    store.wait_durable(last).unwrap();
+    let mut lost = 0;
+    for (version, mut state) in states {
+        let mut stream = store.changes::<[u8]>(&table, .., version).unwrap();
+        match stream.poll() {
+            Err(Error::VersionLost { version: reported, last }) => {
+                assert!(reported == version && last < version, "{context}: {reported} after {last}");
+                lost += 1;
+            }
+            polled => {
+                apply(&mut state, &mut version.clone(), polled.unwrap());
+                read_up_to(&mut stream, &mut state, last);
+                assert!(state == end, "{context}: from version {version}");
+            }
+        }
+    }
+    lost
+}
+
+#[test]
+fn a_stream_does_not_begin_at_a_later_version_than_the_newest() {
+    let disk = SimulatedDisk::default();
+    let store = open(&disk);
+    let table = store.table("t").unwrap();
+    let newest = store.read_version();
+    assert!(store.changes::<[u8]>(&table, .., newest).is_ok());
+    let error = store.changes::<[u8]>(&table, .., newest + 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("version too new: {} is above {newest}, the newest version of the store", newest + 1)
+    );
 }
 
 #[test]
