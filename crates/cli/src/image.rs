@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::arguments::{ImageArguments, MemoryArgument, TableArguments};
 use crate::encoding::{self, Encoding};
 use crate::error::Error;
+use crate::replace::replace;
 use crate::report::ReportText;
 
 /// The default memory of a store per byte of input, in addition to [`MEMORY_BYTES_MIN`]. Unused memory is not
@@ -138,7 +139,7 @@ pub(crate) fn save(store: &Store, path: Option<&Path>) -> Result<Option<SavedIma
     let Some(path) = path else { return Ok(None) };
     let temporary = temporary_path(path);
     let saved = write(store, &temporary).and_then(|(pairs, bytes)| {
-        fs::rename(&temporary, path).map_err(Error::file("replace", path))?;
+        replace(&temporary, path)?;
         Ok(Some(SavedImage { image: encoding::path(path), pairs, bytes }))
     });
     if saved.is_err() {

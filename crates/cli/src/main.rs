@@ -15,6 +15,7 @@ mod image;
 mod paged_scan;
 mod parameters;
 mod progress;
+mod replace;
 mod report;
 mod size;
 mod store_summary;

@@ -18,6 +18,7 @@ use crate::arguments::BackupArguments;
 use crate::command::log::verify_checkpoint;
 use crate::error::Error;
 use crate::progress::{Progress, Unit};
+use crate::replace::replace;
 use crate::report::{self, Report, ReportText};
 use crate::{Status, encoding};
 
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &BackupArguments) -> Result<Status, Error> {
     };
     receive(&mut server, &part, remote, (resumed_bytes, arguments.rate))?;
     check(&part)?;
-    fs::rename(&part, &arguments.file).map_err(Error::file("replace", &arguments.file))?;
+    replace(&part, &arguments.file)?;
     let Remote { version, pairs, bytes, .. } = remote;
     let file = encoding::path(&arguments.file);
     report::print(&BackupReport { file, version, pairs, bytes, resumed_bytes }, arguments.json.json)?;

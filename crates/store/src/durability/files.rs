@@ -39,7 +39,7 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Directory { path: path.to_owned(), source };
-        std::fs::create_dir_all(path).map_err(failed)?;
+        create_directory(path, sync_directory).map_err(failed)?;
         let mut options = File::options();
         let lock = options.create(true).truncate(false).read(true).write(true);
         let lock = lock.open(path.join(LOCK_FILE)).map_err(failed)?;
@@ -101,12 +101,37 @@ impl Storage for Files {
     }
 
     fn sync_directory(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()
+        sync_directory(&self.path)
     }
 
     fn is_direct(&self) -> bool {
         self.is_direct.load(Ordering::Relaxed)
     }
+}
+
+/// Creates a directory unless it exists, and makes its name and those of its parents durable with `sync`,
+/// which gets a directory whose names it must make durable. A directory with a lock file has had a durable
+/// name before it got that file. One without may be that of a process that has ended before the sync.
+fn create_directory(path: &Path, sync: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    if path.join(LOCK_FILE).exists() {
+        return Ok(());
+    }
+    let all = path.ancestors().filter(|directory| !directory.as_os_str().is_empty());
+    let all: Vec<_> = all.map(|directory| (directory, !directory.exists())).collect();
+    std::fs::create_dir_all(path)?;
+    for (directory, is_new) in all {
+        let Some(parent) = directory.parent() else { break };
+        let synced = sync(if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+        // This process may have no right to read the parent of an earlier directory.
+        if is_new {
+            synced?;
+        }
+    }
+    Ok(())
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 /// An open file. All its descriptors are of the same file.
@@ -237,7 +262,37 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
+
+    /// The directories that the creation of a directory syncs, and its result if `failing` cannot be synced.
+    fn synced(path: &Path, failing: Option<&Path>) -> (Vec<PathBuf>, bool) {
+        let all = RefCell::new(Vec::new());
+        let created = create_directory(path, |synced| {
+            assert!(path.exists(), "the sync of {} makes no name durable", synced.display());
+            all.borrow_mut().push(synced.to_owned());
+            if failing == Some(synced) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
+        });
+        (all.into_inner(), created.is_ok())
+    }
+
+    /// Without the syncs a power cut could take the directory of a store with all its files.
+    #[test]
+    fn the_names_of_a_new_directory_and_of_its_parents_are_durable() {
+        let folder = tempfile::tempdir().unwrap();
+        let (parent, path) = (folder.path().join("a"), folder.path().join("a/b"));
+        let expected = [&*parent, folder.path()].map(Path::to_owned);
+        let (all, is_created) = synced(&path, Some(&parent));
+        assert!(all == expected[..1] && !is_created, "{all:?}");
+        // The names are not durable yet, although they exist, until there is a lock file.
+        for failing in [None, folder.path().parent()] {
+            let (all, is_created) = synced(&path, failing);
+            assert!(all.starts_with(&expected) && is_created, "{all:?}");
+        }
+        drop(Files::open(&path).unwrap());
+        assert_eq!(synced(&path, None), (Vec::new(), true));
+    }
 
     #[test]
     fn a_locked_directory_is_rejected() {
