@@ -190,7 +190,8 @@ impl Store {
     /// leaves, each for up to a microsecond, and merges adjacent leaves that fit into fewer, which takes some
     /// microseconds each. It also frees the memory of [cleared](UnorderedTable::clear) tables: of about
     /// `leaves` chains of buckets. It also merges free slabs of about `leaves` pages of unordered tables that
-    /// were idle since the previous call, and gives free pages back. Returns true if more work is due now.
+    /// were idle since the previous call, and gives free pages back. It retries the drops of tables that
+    /// found no memory before. Returns true if more work is due now.
     ///
     /// Every 32nd write of a thread and each write that finds no room do the same work, except for that on
     /// unordered tables, so a program that writes regularly need not call this for ordered tables. After it
@@ -212,6 +213,7 @@ impl Store {
     /// # Ok::<(), honeycomb_store::Error>(())
     /// ```
     pub fn maintain(&self, leaves: usize) -> bool {
+        self.state.retry_drops();
         let more = self.state.compaction.maintain(&self.state, leaves)
             | self.state.free_cleared(leaves)
             | self.state.merge_slabs(leaves);

@@ -277,11 +277,29 @@ impl StoreState {
         let _first = self.durability.set(durability);
     }
 
-    /// Drops a tree that no table refers to: now or, if that fails, together with the next such tree.
+    /// Drops a tree that no table refers to: now or, if that fails, with the next such tree, in maintenance,
+    /// or when a write finds no room.
     pub(crate) fn drop_or_defer(&self, root: Root) {
         let mut deferred_drops = self.deferred_drops();
         deferred_drops.push(root);
         deferred_drops.retain(|&root| self.remove(|forest| forest.drop_tree(root)).is_err());
+    }
+
+    /// Drops the trees whose drop failed before, with the reserve if necessary. Returns whether it has
+    /// dropped any.
+    pub(crate) fn retry_drops(&self) -> bool {
+        // The thread that has locked them retries them now, and may be the one that needs the room.
+        let Ok(mut deferred) = self.deferred_drops.try_lock() else { return false };
+        let (before, memory) = (deferred.len(), self.forest.memory());
+        deferred.retain(|&root| {
+            let dropped = self.forest.drop_tree(root).or_else(|_| {
+                self.reserve.release(memory);
+                memory.reclaim();
+                self.forest.drop_tree(root)
+            });
+            dropped.is_err()
+        });
+        deferred.len() < before
     }
 
     /// The trees whose drop failed so far.
@@ -334,16 +352,16 @@ impl StoreState {
     }
 
     /// Makes room with the first of these that succeeds: free memory of cleared tables, reclaim what the
-    /// attempt itself delayed, end a lease, wait, compact. Writes have priority over snapshots: the program
-    /// can take a new snapshot, but a failed write is lost. Returns false if nothing delays reclaiming and no
-    /// leaves can be merged.
+    /// attempt itself delayed, drop trees whose drop failed before, end a lease, wait, compact. Writes have
+    /// priority over snapshots: the program can take a new snapshot, but a failed write is lost. Returns
+    /// false if nothing delays reclaiming and no leaves can be merged.
     fn make_room(&self) -> bool {
         let memory = self.forest.memory();
         let freed = !self.lock_cleared().is_empty();
         if freed {
             self.free_cleared(CLEARED_CHAINS);
         }
-        if memory.reclaim() > 0 || freed || self.leases.end_for_room(memory) {
+        if memory.reclaim() > 0 || freed || self.retry_drops() || self.leases.end_for_room(memory) {
             return true;
         }
         let accounting = memory.accounting();
@@ -417,4 +435,62 @@ fn direct_get<T>(
         |_, value: Option<(&[u8], Version)>| used = use_value.take().map(|use_value| use_value(value));
     direct.get_each(std::iter::once(Get { table, key }), found).or_else(check)?;
     used.ok_or(Error::Accelerator("it did not execute a get"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use super::*;
+    use crate::store::Store;
+
+    const MIB: usize = 1 << 20;
+
+    /// Returns a store with an empty table, and the number of nodes of a dropped one, whose drop has failed
+    /// because this has taken all memory.
+    fn deferred() -> (Store, usize) {
+        let config = Config { memory_bytes: 4 * MIB, huge_pages: false, ..Config::default() };
+        let store = Store::open(config).unwrap();
+        store.table("empty").unwrap();
+        let table = store.table("dropped").unwrap();
+        (0..4000_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+        drop(table);
+        let before = live_nodes(&store);
+        let memory = store.state().forest.memory();
+        store.state().reserve.release(memory);
+        memory.reclaim();
+        let taken: Vec<_> = iter::from_fn(|| memory.allocate_node().ok()).collect();
+        assert!(store.drop_table("dropped").unwrap());
+        assert_eq!(store.state().deferred_drops().len(), 1);
+        drop(taken);
+        assert_eq!(live_nodes(&store), before);
+        (store, before)
+    }
+
+    fn live_nodes(store: &Store) -> usize {
+        let memory = store.state().forest.memory();
+        memory.accounting().live_node_bytes / memory.node_bytes()
+    }
+
+    #[test]
+    fn maintenance_drops_a_table_whose_drop_has_failed() {
+        let (mut store, before) = deferred();
+        store.maintain(1);
+        assert!(store.state().deferred_drops().is_empty());
+        assert!(before > 50 && live_nodes(&store) == 1, "{before} nodes, then {}", live_nodes(&store));
+        store.verify().unwrap();
+    }
+
+    #[test]
+    fn a_write_without_room_drops_a_table_whose_drop_has_failed() {
+        let (mut store, _) = deferred();
+        let memory = store.state().forest.memory();
+        let mut taken: Vec<_> = iter::from_fn(|| memory.allocate_node().ok()).collect();
+        // Enough for a drop, and too little for the reserve.
+        taken.truncate(taken.len() - 4);
+        store.table("empty").unwrap().put(b"key", b"value").unwrap();
+        assert!(store.state().deferred_drops().is_empty());
+        drop(taken);
+        store.verify().unwrap();
+    }
 }
