@@ -28,6 +28,14 @@ fn prepared(pairs: u64) -> (Forest, Root, Faults) {
     (forest, root, faults)
 }
 
+/// The number of structural changes.
+fn structural_changes(forest: &Forest) -> u64 {
+    let counted = forest.statistics();
+    let leaves = counted.leaf_splits + counted.leaf_redistributions + counted.leaf_merges;
+    let interiors = counted.interior_splits + counted.interior_merges;
+    leaves + interiors + counted.consolidations + counted.patches + counted.root_growths
+}
+
 fn contents(forest: &Forest, root: Root) -> Pairs {
     everything(&forest.reader(), root)
 }
@@ -37,7 +45,7 @@ fn contents(forest: &Forest, root: Root) -> Pairs {
 fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>) -> u64 {
     for nth in 0.. {
         let (forest, root, faults) = prepared(pairs);
-        let before = contents(&forest, root);
+        let (before, counted) = (contents(&forest, root), structural_changes(&forest));
         faults.set(nth);
         let result = write(&forest, root);
         faults.clear();
@@ -50,6 +58,11 @@ fn failing_everywhere(pairs: u64, write: fn(&Forest, Root) -> Result<(), Error>)
             Err(error) => {
                 assert!(matches!(error, Error::Memory(_)), "{error}");
                 assert_eq!(contents(&forest, root), before, "allocation {nth} failed");
+                assert_eq!(
+                    structural_changes(&forest),
+                    counted,
+                    "an attempt counts, allocation {nth} failed"
+                );
             }
         }
         // The same write succeeds once memory is available.

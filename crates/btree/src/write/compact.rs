@@ -204,7 +204,7 @@ impl WriteTransaction<'_> {
         let locked = leaves.iter().map(|&lid| self.lock(lid)).collect::<Result<Vec<_>, _>>()?;
         let new_nodes = self.merge_leaves(root, &locked, nodes)?;
         if new_nodes < leaves.len() {
-            self.forest.counters.compactions.add(1);
+            self.structural.compactions += 1;
         }
         Ok(new_nodes)
     }

@@ -156,7 +156,7 @@ impl<'f> WriteTransaction<'f> {
         let run = children.run();
         let parts = divide(self.forest.shape(), &run, Distribution::Evenly(1));
         let built = self.build_parts(&parts, None, None)?;
-        self.forest.counters.interior_merges.add(1);
+        self.structural.interior_merges += 1;
         let new_nodes = self.create_all(built);
         self.replace_run(root, ends, new_nodes)
     }
@@ -169,7 +169,7 @@ impl<'f> WriteTransaction<'f> {
     }
 
     /// Builds the leaf that replaces a single leaf unless it is to be divided or merged.
-    fn consolidate(&self, ends: Ends, edit: &Edit<'_>) -> Result<Consolidated<'f>, Error> {
+    fn consolidate(&mut self, ends: Ends, edit: &Edit<'_>) -> Result<Consolidated<'f>, Error> {
         if let Edit::Change(changed, change) = *edit {
             debug_assert_eq!(changed, ends.first);
             if let Some(consolidated) = self.consolidate_by_copies(changed, change)? {
@@ -188,7 +188,7 @@ impl<'f> WriteTransaction<'f> {
 
     /// Like `consolidate`, if no item moves or the form of the leaf stays the same.
     fn consolidate_by_copies(
-        &self,
+        &mut self,
         leaf: NodeIndex,
         change: &Change<'_>,
     ) -> Result<Option<Consolidated<'f>>, Error> {
@@ -197,7 +197,7 @@ impl<'f> WriteTransaction<'f> {
         if let Some(patch) = Patch::of(view, change).filter(|patch| stays(patch.sorted_bytes())) {
             let mut buffer = memory.allocate_node()?;
             patch.build(&mut buffer);
-            self.forest.counters.patches.add(1);
+            self.structural.patches += 1;
             return Ok(Some(Consolidated::Leaf(buffer)));
         }
         let Some(merge) = Merge::of(view, Some(change)) else { return Ok(None) };
@@ -231,7 +231,7 @@ impl<'f> WriteTransaction<'f> {
 
     fn replace_consolidated(&mut self, leaf: NodeIndex, buffer: NodeBuffer<'f>) -> Result<(), Abort> {
         self.replace(leaf, buffer);
-        self.forest.counters.consolidations.add(1);
+        self.structural.consolidations += 1;
         Ok(())
     }
 
@@ -367,13 +367,13 @@ impl<'f> WriteTransaction<'f> {
         built.into_iter().map(create).collect()
     }
 
-    fn count_leaves(&self, ends: Ends, new_count: usize) {
-        let counters = &self.forest.counters;
+    fn count_leaves(&mut self, ends: Ends, new_count: usize) {
+        let structural = &mut self.structural;
         let old_count = if ends.first == ends.last { 1 } else { 2 };
         match new_count.cmp(&old_count) {
-            std::cmp::Ordering::Greater => counters.leaf_splits.add(1),
-            std::cmp::Ordering::Equal => counters.leaf_redistributions.add(1),
-            std::cmp::Ordering::Less => counters.leaf_merges.add(1),
+            std::cmp::Ordering::Greater => structural.leaf_splits += 1,
+            std::cmp::Ordering::Equal => structural.leaf_redistributions += 1,
+            std::cmp::Ordering::Less => structural.leaf_merges += 1,
         }
     }
 
@@ -395,15 +395,14 @@ impl<'f> WriteTransaction<'f> {
             }
             let run = children.run();
             let plan = run.plan(None, None);
-            if parents.first == parents.last && (is_root || !self.is_small(&plan)) {
-                if let Some(buffer) = self.build_if_fits(&plan)? {
-                    self.remove_run(parents, ends)?;
-                    self.replace(parents.first, buffer);
-                    return Ok(());
-                }
-                self.forest.counters.interior_splits.add(1);
+            let is_large = parents.first == parents.last && (is_root || !self.is_small(&plan));
+            if is_large && let Some(buffer) = self.build_if_fits(&plan)? {
+                self.remove_run(parents, ends)?;
+                self.replace(parents.first, buffer);
+                return Ok(());
             }
             let (level, children) = (children.level(), children.to_owned());
+            self.structural.interior_splits += u32::from(is_large);
             self.remove_run(parents, ends)?;
             (ends, new_nodes) = self.replace_interiors(left_path.last().copied(), parents, children)?;
             if is_root {
@@ -518,7 +517,7 @@ impl<'f> WriteTransaction<'f> {
         let (left, right) = self.neighbours(grandparent, node).ok_or(Abort::Conflict)?;
         let Some(lid) = left.or(right) else { return Ok((alone, children)) };
         let Ok(other) = self.lock(lid) else { return Ok((alone, children)) };
-        self.forest.counters.interior_merges.add(1);
+        self.structural.interior_merges += 1;
         let theirs = Children::of(self.view(other)).to_owned();
         Ok(if left.is_some() {
             (Ends { first: other, last: node }, theirs.followed_by(children))
@@ -533,7 +532,7 @@ impl<'f> WriteTransaction<'f> {
         for child in &new_nodes[1..] {
             children.push(&child.low, child.lid);
         }
-        self.forest.counters.root_growths.add(1);
+        self.structural.root_growths += 1;
         let index = self.lock(root.0)?;
         let run = children.run();
         if let Some(buffer) = self.build_if_fits(&run.plan(None, None))? {
@@ -551,7 +550,7 @@ impl<'f> WriteTransaction<'f> {
         // Stop at a child that existed before this transaction: it has no private buffer to give to the root.
         while let Some(buffer) = self.take_created(child) {
             self.replace(root, buffer);
-            self.forest.counters.root_collapses.add(1);
+            self.structural.root_collapses += 1;
             let view = self.view(root);
             if view.is_leaf() || view.sorted_count() > 0 {
                 break;

@@ -23,6 +23,7 @@ use honeycomb_memory::{
 };
 use smallvec::SmallVec;
 
+use crate::counters::StructuralChanges;
 use crate::error::Error;
 use crate::forest::Forest;
 use crate::node::header::{read_word, write_word};
@@ -137,6 +138,7 @@ pub(crate) struct WriteTransaction<'f> {
     retired: Vec<Retired>,
     /// Live bytes that the transaction removes from leaves. Most transactions remove none.
     shrunk: Option<Box<Shrunk>>,
+    pub(crate) structural: StructuralChanges,
     /// The changes for the journal.
     pub(crate) changes: Changes,
     /// Whether the journal receives the value before each write.
@@ -166,6 +168,7 @@ impl<'f> WriteTransaction<'f> {
             values: Vec::new(),
             retired: Vec::new(),
             shrunk: None,
+            structural: StructuralChanges::default(),
             changes: Changes::default(),
             has_old_values: forest.has_old_values(),
             old_value: None,
@@ -461,6 +464,9 @@ impl<'f> WriteTransaction<'f> {
         if let Some(shrunk) = &self.shrunk {
             forest.counters.shrunk_bytes.add(shrunk.bytes as u64);
         }
+        if self.structural != StructuralChanges::default() {
+            forest.counters.add(&std::mem::take(&mut self.structural));
+        }
         self.clear();
         version
     }
@@ -468,6 +474,7 @@ impl<'f> WriteTransaction<'f> {
     /// Undoes all changes. Returns once every new reader sees the state that this transaction has read.
     pub(crate) fn roll_back(&mut self) {
         let seen = self.nodes.iter().filter_map(|node| node.newest_version()).max();
+        self.structural = StructuralChanges::default();
         self.clear();
         self.forest.versions.wait_for(seen.unwrap_or(0));
     }
