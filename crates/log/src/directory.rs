@@ -15,7 +15,7 @@ use crate::names::{
     log_file, log_file_number,
 };
 use crate::record::{Record, record_bytes};
-use crate::storage::{Storage, read_up_to};
+use crate::storage::{Storage, read_log_file};
 use crate::tail::{Tail, read_records};
 use crate::writer::{ClosedFile, LogWriter};
 
@@ -118,14 +118,14 @@ impl Directory {
         mut use_record: impl FnMut(u64, Record<'_>) -> Result<(), E>,
     ) -> Result<(Replayed, Vec<Tail>), E> {
         let mut replayed = Replayed { version: self.manifest.version, ..Replayed::default() };
-        let headers = self.files.iter().map(|&number| self.header(number));
+        let headers = self.files.iter().map(|&number| FileHeader::read(&*self.storage, number));
         let headers = headers.collect::<Result<Vec<_>, LogError>>()?;
         let mut tails = Vec::new();
         // Versions ascend within the files; the first one may have records that the checkpoint contains.
         let mut version = 0;
         for (index, &number) in self.files.iter().enumerate() {
             let end = headers.get(index + 1).map(|next| next.previous_end);
-            let bytes = self.load(number, end)?;
+            let bytes = read_log_file(&*self.storage, number, end)?;
             let tail = read_records(&bytes, number, end, version, |record| {
                 if record.version <= self.manifest.version {
                     return Ok(());
@@ -168,7 +168,7 @@ impl Directory {
         let mut files = files.collect::<Result<Vec<_>, LogError>>()?;
         // The name of a file without records may not be durable, so it is replaced.
         let replaced = files.pop_if(|(file, _)| file.end == RECORDS_OFFSET);
-        let replaced = replaced.map(|(file, _)| self.header(file.number)).transpose()?;
+        let replaced = replaced.map(|(file, _)| FileHeader::read(&*self.storage, file.number)).transpose()?;
         if let Some((file, tail)) = files.last() {
             self.make_tail_durable(file, *tail)?;
         }
@@ -204,17 +204,6 @@ impl Directory {
         let read = open.read_at(start, &mut bytes).map_err(LogError::io("read", &name))?;
         open.write_at(start, &bytes[..read]).map_err(LogError::io("write", &name))?;
         open.sync().map_err(LogError::io("sync", &name))
-    }
-
-    fn header(&self, number: u64) -> Result<FileHeader, LogError> {
-        FileHeader::decode(&self.load(number, Some(RECORDS_OFFSET))?, &log_file(number), number)
-    }
-
-    /// Reads a log file up to an offset, or all of it.
-    fn load(&self, number: u64, end: Option<u64>) -> Result<Vec<u8>, LogError> {
-        let name = log_file(number);
-        let file = self.storage.open(&name).map_err(LogError::io("open", &name))?;
-        read_up_to(&*file, end.unwrap_or(u64::MAX)).map_err(LogError::io("read", &name))
     }
 }
 

@@ -8,7 +8,8 @@ use honeycomb_layout::wal_file;
 
 use crate::bytes::{put_u32, put_u64, u32_at, u64_at};
 use crate::error::LogError;
-use crate::storage::StorageFile;
+use crate::names::log_file;
+use crate::storage::{Storage, StorageFile, read_log_file};
 
 pub(crate) const MAGIC: &[u8; 8] = b"HONEYLOG";
 
@@ -70,6 +71,12 @@ impl FileHeader {
         let crc = checksum(&block, format);
         put_u32(&mut block, wal_file::CRC_OFFSET, crc);
         block
+    }
+
+    /// Reads the header of the log file with this number.
+    pub(crate) fn read(storage: &dyn Storage, number: u64) -> Result<Self, LogError> {
+        let bytes = read_log_file(storage, number, Some(RECORDS_OFFSET))?;
+        Self::decode(&bytes, &log_file(number), number)
     }
 
     /// Decodes the header of the log file `name`, which must have this number.

@@ -19,7 +19,7 @@ use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
 use crate::names::{log_file, log_file_number};
 use crate::record::{Record, record_bytes};
-use crate::storage::{Storage, read_up_to};
+use crate::storage::{Storage, read_log_file};
 use crate::tail::read_records;
 use crate::writer::LogWriter;
 
@@ -169,7 +169,7 @@ impl<'s> LogFiles<'s> {
         }
         let mut first = None;
         for (&number, storage) in &all {
-            if header(*storage, number)?.first_version > version + 1 {
+            if FileHeader::read(*storage, number)?.first_version > version + 1 {
                 break;
             }
             first = Some(number);
@@ -200,9 +200,9 @@ impl<'s> LogFiles<'s> {
     fn copy(&self, target: &dyn Storage, until: Until, restored: &mut Restored) -> Result<(), LogError> {
         let mut version = 0;
         for (index, &(number, storage)) in self.0.iter().enumerate() {
-            let next = self.0.get(index + 1).map(|&(number, storage)| header(storage, number)).transpose()?;
-            let end = next.map(|next| next.previous_end);
-            let mut file = load(storage, number, end)?;
+            let next = self.0.get(index + 1).map(|&(number, storage)| FileHeader::read(storage, number));
+            let end = next.transpose()?.map(|next| next.previous_end);
+            let mut file = read_log_file(storage, number, end)?;
             let (mut cut, mut kept) = (None, RECORDS_OFFSET);
             let tail = read_records(&file, number, end, version, |record| {
                 if cut.is_none() && is_after(&record, until) {
@@ -238,16 +238,6 @@ fn is_after(record: &Record<'_>, until: Until) -> bool {
         Until::Time(time) => changes(record.changes)
             .any(|change| matches!(change, Ok(Change::Time { milliseconds }) if milliseconds > time)),
     }
-}
-
-fn header(storage: &dyn Storage, number: u64) -> Result<FileHeader, LogError> {
-    FileHeader::decode(&load(storage, number, Some(RECORDS_OFFSET))?, &log_file(number), number)
-}
-
-fn load(storage: &dyn Storage, number: u64, end: Option<u64>) -> Result<Vec<u8>, LogError> {
-    let name = log_file(number);
-    let file = storage.open(&name).map_err(LogError::io("open", &name))?;
-    read_up_to(&*file, end.unwrap_or(u64::MAX)).map_err(LogError::io("read", &name))
 }
 
 /// Writes a log file, filled with zeros to a whole block, which may be shorter than the original.

@@ -9,6 +9,9 @@
 
 use std::io;
 
+use crate::error::LogError;
+use crate::names::log_file;
+
 /// A folder of files.
 pub trait Storage: Send + Sync {
     /// Returns the names of all files.
@@ -92,6 +95,17 @@ pub trait StorageFile: Send {
 /// Reads a whole file.
 pub(crate) fn read_all(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
     read_up_to(file, u64::MAX)
+}
+
+/// Reads the log file with this number up to an offset, or all of it.
+pub(crate) fn read_log_file(
+    storage: &dyn Storage,
+    number: u64,
+    end: Option<u64>,
+) -> Result<Vec<u8>, LogError> {
+    let name = log_file(number);
+    let file = storage.open(&name).map_err(LogError::io("open", &name))?;
+    read_up_to(&*file, end.unwrap_or(u64::MAX)).map_err(LogError::io("read", &name))
 }
 
 /// Reads a file up to an offset, or up to its end.

@@ -75,9 +75,11 @@ impl Forest {
         }
     }
 
-    /// Waits until readers see all versions that were taken before the call.
-    pub fn catch_up(&self) {
-        self.versions.wait_for(self.versions.newest());
+    /// Waits until readers see all versions that were taken before the call, and returns the newest of them.
+    pub fn catch_up(&self) -> Version {
+        let newest = self.versions.newest();
+        self.versions.wait_for(newest);
+        newest
     }
 }
 

@@ -199,8 +199,7 @@ impl Checkpoints {
             return self.wait_durable(version);
         }
         // Pairs of unordered tables may be later than the version.
-        self.source.forest.catch_up();
-        self.wait_durable(self.source.forest.read_version())
+        self.wait_durable(self.source.forest.catch_up())
     }
 
     /// Waits until all writes up to a version are durable. Does not wait for room on a full disk, because the

@@ -63,8 +63,7 @@ pub(crate) fn save(state: &Arc<StoreState>, writer: impl Write) -> Result<u64, E
 /// the versions of those that were lost, and a restore with the log would mix both.
 fn wait_durable(state: &StoreState) -> Result<(), Error> {
     let Some(log) = state.log() else { return Ok(()) };
-    state.catch_up();
-    log.wait_durable_with_room(state.forest.read_version(), || Ok(()))
+    log.wait_durable_with_room(state.forest.catch_up(), || Ok(()))
 }
 
 /// Writes the pairs of an unordered table.
