@@ -1,6 +1,7 @@
 // Accesses of the host to a base address register as accesses to registers over AXI4-Lite, one at a time.
 // Requests to memory of one or two dwords are executed. All others, and reads of registers that respond with
-// an error, complete as unsupported, which the host sees as all ones; other writes are ignored.
+// an error, complete as unsupported, which the host sees as all ones; other writes are ignored. If the first
+// dword of a write is rejected, the second one is not written.
 
 `default_nettype none
 
@@ -40,9 +41,7 @@ module pcie_registers
   output logic [3:0]             m_axil_wstrb,
   input  logic                   m_axil_bvalid,
   output logic                   m_axil_bready,
-  // verilator lint_off UNUSEDSIGNAL
   input  logic [1:0]             m_axil_bresp,
-  // verilator lint_on UNUSEDSIGNAL
   output logic                   m_axil_arvalid,
   input  logic                   m_axil_arready,
   output logic [AddressBits-1:0] m_axil_araddr,
@@ -127,7 +126,7 @@ module pcie_registers
       has_failed_q <= !(request.kind inside {PcieMemoryRead, PcieMemoryWrite}) || request.dwords > 11'd2;
     end else if (state_q inside {Write, Read} && (m_axil_bvalid || m_axil_rvalid)) begin
       at_q <= at_q + 1'b1;
-      has_failed_q <= m_axil_rvalid && m_axil_rresp != AxiRespOkay;
+      has_failed_q <= (is_write ? m_axil_bresp : m_axil_rresp) != AxiRespOkay;
     end
     if (state_q == Choose) begin
       {address_sent_q, data_sent_q} <= '0;
@@ -199,6 +198,8 @@ module pcie_registers
   `COVER(ReadIsTooLong, state_q == Answer && is_read && request_q.dwords > 11'd2)
   `COVER(RegisterRejectsARead, state_q == Answer && is_read && has_failed_q && request_q.dwords <= 11'd2)
   `COVER(WriteIsIgnored, state_q == Choose && is_write && has_failed_q)
+  `COVER(FirstDwordIsRejected,
+         state_q == Choose && is_write && has_failed_q && at_q == 2'd1 && dwords_q == 2'd2)
   `COVER(AccessHasTwoDwords, state_q == Choose && at_q == 2'd2)
 
 endmodule

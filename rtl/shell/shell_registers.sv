@@ -1,5 +1,5 @@
-// The registers of a shell. As in control, writes of the low half of a register wait for the high half, which
-// makes both take effect.
+// The registers of a shell. As in control, a write of the low half of a register waits for the high half, which
+// makes both take effect if it is the next write.
 
 `default_nettype none
 
@@ -41,21 +41,25 @@ module shell_registers
 
   logic [31:0] low_q;
   logic [63:0] window_address_q;
+  // The last write was that of the low half.
+  logic has_low_q;
   logic b_valid_q, r_valid_q, writes, reads, is_written, is_read;
   logic [1:0] b_response_q, r_response_q;
   logic [31:0] r_data_q;
 
   assign writes = s_axil_awvalid && s_axil_wvalid && !b_valid_q;
-  assign is_written = s_axil_awaddr inside {Low, High} && s_axil_wstrb == '1;
+  assign is_written = s_axil_wstrb == '1 && (s_axil_awaddr == Low || (s_axil_awaddr == High && has_low_q));
   assign reads = s_axil_arvalid && !r_valid_q;
   assign is_read = s_axil_araddr inside {Low, High};
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       window_address_q <= '0;
+      has_low_q <= 1'b0;
       b_valid_q <= 1'b0;
       r_valid_q <= 1'b0;
     end else begin
+      if (writes) has_low_q <= is_written && s_axil_awaddr == Low;
       if (writes && is_written && s_axil_awaddr == High) window_address_q <= {s_axil_wdata, low_q};
       b_valid_q <= writes || (b_valid_q && !s_axil_bready);
       r_valid_q <= reads || (r_valid_q && !s_axil_rready);

@@ -109,6 +109,20 @@ async def both_halves_take_effect_together(dut):
 
 
 @cocotb.test()
+async def a_high_half_needs_its_own_low_half(dut):
+    """The write before it is that of the low half, and was not rejected."""
+    bus = await begin(dut, 0.3)
+    lid, address = offset("mapped_lid"), offset("mapped_address")
+    await bus.write("mapped_lid", 5 << 32 | 7)
+    assert await bus.write_word(lid + 4, 6) == SLAVE_ERROR
+    for before in [(address, 15, OKAY), (lid, 7, SLAVE_ERROR), (offset("counter"), 15, SLAVE_ERROR)]:
+        assert await bus.write_word(lid, 8) == OKAY
+        assert await bus.write_word(before[0], 9, before[1]) == before[2]
+        assert await bus.write_word(lid + 4, 6) == SLAVE_ERROR
+        assert await bus.read("mapped_lid") == 5 << 32 | 7
+
+
+@cocotb.test()
 @cocotb.parametrize(stall=STALLS[:2])
 async def a_mapping_is_acknowledged_when_it_takes_effect(dut, stall):
     bus = await begin(dut, stall)

@@ -15,8 +15,8 @@ from streams import pause
 
 LINE, PAGES = 64, 16
 BAR_BYTES = 4096
-# Registers from here on respond with errors.
-REJECTED = 2048
+# Registers that respond with errors; those before them are the ones that tests use.
+REJECTED, REJECTED_END = 2048, 3072
 # See Device.limit.
 LIMITS = [(0, 0, True), (2, 1, False), (5, 3, True), (5, 3, False)]
 
@@ -25,11 +25,11 @@ class Registers(MemoryRegion):
     """Registers of which some reject accesses."""
 
     async def _read(self, address, length, **attributes):
-        assert address < REJECTED
+        assert not REJECTED <= address < REJECTED_END
         return await super()._read(address, length, **attributes)
 
     async def _write(self, address, data, **attributes):
-        assert address < REJECTED
+        assert not REJECTED <= address < REJECTED_END
         await super()._write(address, data, **attributes)
 
 
@@ -243,6 +243,17 @@ async def unsupported_requests_complete(dut, stall):
             await bench.device.bar.write(offset, bytes(length))
         assert bytes(await bench.device.bar.read(8, 8)) == expected[8:16]
     assert bytes(bench.registers[0:REJECTED]) == expected
+
+
+@cocotb.test()
+async def the_second_dword_is_not_written_without_the_first(dut):
+    """The second dword makes a register of 64 bits take effect."""
+    bench = Bench(dut)
+    await bench.start(0.3)
+    for offset, written in ((REJECTED_END - 4, 0), (REJECTED_END, 0xFF)):
+        await bench.device.bar.write(offset, b"\xff" * 8)
+        await bench.device.bar.read(0, 4)
+        assert bench.registers[REJECTED_END] == written
 
 
 def test_pcie_adapter():

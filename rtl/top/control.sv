@@ -1,8 +1,8 @@
 // The registers of the accelerator, an AXI4-Lite subordinate. It executes one write at a time and responds
 // when the write has taken effect, so a mapping is in force before a read version that the host writes after
 // it. Its response has an error if the page table has failed. A register has 64 bits; a write of its high
-// half writes the whole register. All outputs of the bus are registers, and no input of it goes through logic
-// before its register.
+// half writes the whole register, with the low half that the write before it has supplied. All outputs of the
+// bus are registers, and no input of it goes through logic before its register.
 
 `default_nettype none
 
@@ -103,6 +103,9 @@ module control
   logic [AddressBits-1:0] aw_address_q;
   logic [31:0] w_data_q;
   logic [3:0] w_strobe_q;
+  // The last write was that of a low half; its register and its value.
+  logic has_low_q;
+  register_t low_register_q;
   logic [31:0] low_q;
   // The values of the registers.
   logic [63:0] geometry_q, read_version_q, table_number_q, root_q, mapped_lid_q, mapped_address_q;
@@ -119,7 +122,8 @@ module control
   assign is_valid = aw_address_q[1:0] == '0 && w_strobe_q == '1
       && written inside {
         Geometry, ReadVersion, TableNumber, Root, MappedLid, MappedAddress, CounterIndex, Switches
-      };
+      }
+      && (!is_high || (has_low_q && low_register_q == written));
 
   always_comb begin
     state_d = state_q;
@@ -146,6 +150,7 @@ module control
     if (rst_i) begin
       state_q <= Idle;
       responds_q <= 1'b0;
+      has_low_q <= 1'b0;
       aw_ready_q <= 1'b1;
       w_ready_q <= 1'b1;
       geometry_q <= '0;
@@ -155,6 +160,7 @@ module control
     end else begin
       state_q <= state_d;
       responds_q <= state_d == Respond;
+      if (accepts) has_low_q <= is_valid && !is_high;
       aw_ready_q <= accepts || (aw_ready_q && !aw_valid_i);
       w_ready_q <= accepts || (w_ready_q && !w_valid_i);
       if (accepts && is_valid && is_high && written == Geometry) geometry_q <= value;
@@ -168,7 +174,7 @@ module control
     if (aw_ready_q) aw_address_q <= aw_address_i;
     if (w_ready_q) {w_data_q, w_strobe_q} <= {w_data_i, w_strobe_i};
     response_q <= response_d;
-    if (accepts && is_valid && !is_high) low_q <= w_data_q;
+    if (accepts && !is_high) {low_register_q, low_q} <= {written, w_data_q};
     if (accepts && is_valid && is_high) begin
       case (written)
         TableNumber: table_number_q <= value;
@@ -281,6 +287,7 @@ module control
   `ASSERT_OFFER_STAYS(RStays, r_valid_o, r_ready_i, {r_data_o, r_response_o})
   `ASSERT_OFFER_STAYS(RootStays, root_valid_o, root_ready_i, {root_table_o, root_o})
   `ASSERT_OFFER_STAYS(MapStays, map_valid_o, map_ready_i, {map_lid_o, map_address_o})
+  `COVER(HighHalfLacksItsLowHalf, accepts && is_high && has_low_q && low_register_q != written)
   `ASSERT(ReadVersionNeverDecreases,
       !(accepts && is_valid && is_high && written == ReadVersion) || value >= read_version_q)
 
