@@ -174,7 +174,8 @@ module pcie_adapter
     .request_o(read_request),
     .answer_valid_i(s_axis_rc_tvalid),
     .answer_ready_o(s_axis_rc_tready),
-    .answer_i({s_axis_rc_tdata, s_axis_rc_tkeep, s_axis_rc_tlast})
+    .answer_i({s_axis_rc_tdata, s_axis_rc_tkeep, s_axis_rc_tlast}),
+    .answer_damaged_i(s_axis_rc_tuser[PcieDiscontinue])
   );
 
   pcie_writes u_writes (
@@ -216,6 +217,7 @@ module pcie_adapter
     .request_valid_i(s_axis_cq_tvalid),
     .request_ready_o(s_axis_cq_tready),
     .request_i({s_axis_cq_tdata, s_axis_cq_tkeep, s_axis_cq_tlast}),
+    .request_damaged_i(s_axis_cq_tuser[PcieDiscontinue]),
     .request_first_i(s_axis_cq_tuser[3:0]),
     .request_last_i(s_axis_cq_tuser[LastEnables+:4]),
     .answer_valid_o(m_axis_cc_tvalid),

@@ -28,6 +28,10 @@ package pcie_pkg;
   localparam logic [3:0] PcieErrorAddress = 4'b0101;
   localparam logic [3:0] PcieErrorTag = 4'b0110;
 
+  // The bit of s_axis_rc_tuser and of s_axis_cq_tuser that is set in the last beat of a packet if the block has
+  // failed to read its payload.
+  localparam int unsigned PcieDiscontinue = 96;
+
   // Byte enables of the first and the last dword, for requests of whole lines.
   localparam logic [136:0] PcieWholeLines = 137'h0f0f;
 

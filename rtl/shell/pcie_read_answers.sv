@@ -1,7 +1,9 @@
 // Turns completions of PCIe into lines of bursts. A completion has a descriptor of three dwords and then
 // whole lines, because completions are divided at multiples of 64 bytes: so a line is the end of a beat and
 // the beginning of the next one. If a request ends early, with an error status or after a timeout of the
-// integrated block, all remaining lines of its burst are errors.
+// integrated block, all remaining lines of its burst are errors. If the block reports in the last beat of a
+// completion that it is damaged, its last line is an error; the manager must then use no line of the burst.
+// The request does not end by this: its other completions arrive.
 
 `default_nettype none
 
@@ -21,6 +23,7 @@ module pcie_read_answers
   input  logic       answer_valid_i,
   output logic       answer_ready_o,
   input  pcie_beat_t answer_i,
+  input  logic       answer_damaged_i,
 
   // the burst of a tag, and its lines that no request has covered
   output logic [TagBits-1:0] tag_o,
@@ -85,21 +88,22 @@ module pcie_read_answers
   pcie_answer_t answer;
   pcie_beat_t beat;
   // verilator lint_on UNUSEDSIGNAL
+  logic is_damaged;
   logic beat_valid, beat_ready, takes, emits, emit_ready, ends_completion, ends_burst;
   logic is_ours, has_lines;
   answered_t answered, line;
 
   skid_buffer #(
-    .T(pcie_beat_t)
+    .T(logic [$bits(pcie_beat_t):0])
   ) u_answers (
     .clk_i,
     .rst_i,
     .in_valid_i(answer_valid_i),
     .in_ready_o(answer_ready_o),
-    .in_i(answer_i),
+    .in_i({answer_damaged_i, answer_i}),
     .out_valid_o(beat_valid),
     .out_ready_i(beat_ready),
-    .out_o(beat)
+    .out_o({is_damaged, beat})
   );
 
   assign answer = pcie_answer_t'(beat.data[AnswerBits-1:0]);
@@ -171,7 +175,7 @@ module pcie_read_answers
   assign line.id = burst_q.id;
   // Beats that arrive meanwhile must not change an error.
   assign line.data = state_q == Fail ? '0 : {beat.data[AnswerBits-1:0], carry_q};
-  assign line.response = state_q == Fail || is_poisoned_q ? AxiRespSlaveError : AxiRespOkay;
+  assign line.response = state_q == Fail || is_poisoned_q || is_damaged ? AxiRespSlaveError : AxiRespOkay;
   assign line.last = remaining == '0;
 
   skid_buffer #(
@@ -201,6 +205,7 @@ module pcie_read_answers
   `COVER(BurstContinues, again_valid_o)
   `COVER(RequestFails, state_q == First && takes && is_ours && !has_lines)
   `COVER(LineIsPoisoned, state_q == Line && emits && is_poisoned_q)
+  `COVER(CompletionIsDamaged, ends_completion && is_damaged && !is_poisoned_q)
   `COVER(CompletionIsOfNoBurst, state_q == Drop && !fails_q)
   `COVER(LinesStall, emits && !emit_ready)
 

@@ -32,10 +32,11 @@ module pcie_reads
   input  logic       request_ready_i,
   output pcie_beat_t request_o,
 
-  // completions
+  // completions: see pcie_read_answers
   input  logic       answer_valid_i,
   output logic       answer_ready_o,
-  input  pcie_beat_t answer_i
+  input  pcie_beat_t answer_i,
+  input  logic       answer_damaged_i
 );
 
   if (Tags < 2 || Tags > 256 || (Tags & (Tags - 1)) != 0) $fatal(1, "Tags must be a power of two up to 256");
@@ -81,6 +82,7 @@ module pcie_reads
     .answer_valid_i,
     .answer_ready_o,
     .answer_i,
+    .answer_damaged_i,
     .tag_o(tag),
     .burst_i(burst),
     .uncovered_i(uncovered),

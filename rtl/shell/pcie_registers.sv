@@ -1,7 +1,8 @@
 // Accesses of the host to a base address register as accesses to registers over AXI4-Lite, one at a time.
 // Requests to memory of one or two dwords are executed. All others, and reads of registers that respond with
 // an error, complete as unsupported, which the host sees as all ones; other writes are ignored. If the first
-// dword of a write is rejected, the second one is not written.
+// dword of a write is rejected, the second one is not written. A request that the block reports as damaged, in
+// its last beat, is not executed.
 
 `default_nettype none
 
@@ -23,6 +24,7 @@ module pcie_registers
   // verilator lint_off UNUSEDSIGNAL
   input  pcie_beat_t request_i,
   // verilator lint_on UNUSEDSIGNAL
+  input  logic       request_damaged_i,
   input  logic [3:0] request_first_i,
   input  logic [3:0] request_last_i,
 
@@ -123,7 +125,10 @@ module pcie_registers
     if (state_q == Idle) begin
       at_q <= '0;
       // Only memory is executed, and two dwords at most.
-      has_failed_q <= !(request.kind inside {PcieMemoryRead, PcieMemoryWrite}) || request.dwords > 11'd2;
+      has_failed_q <= !(request.kind inside {PcieMemoryRead, PcieMemoryWrite}) || request.dwords > 11'd2
+          || request_damaged_i;
+    end else if (state_q == Drop && request_damaged_i) begin
+      has_failed_q <= 1'b1;
     end else if (state_q inside {Write, Read} && (m_axil_bvalid || m_axil_rvalid)) begin
       at_q <= at_q + 1'b1;
       has_failed_q <= (is_write ? m_axil_bresp : m_axil_rresp) != AxiRespOkay;
@@ -198,6 +203,7 @@ module pcie_registers
   `COVER(ReadIsTooLong, state_q == Answer && is_read && request_q.dwords > 11'd2)
   `COVER(RegisterRejectsARead, state_q == Answer && is_read && has_failed_q && request_q.dwords <= 11'd2)
   `COVER(WriteIsIgnored, state_q == Choose && is_write && has_failed_q)
+  `COVER(RequestIsDamaged, state_q == Idle && takes && request_i.last && request_damaged_i)
   `COVER(FirstDwordIsRejected,
          state_q == Choose && is_write && has_failed_q && at_q == 2'd1 && dwords_q == 2'd2)
   `COVER(AccessHasTwoDwords, state_q == Choose && at_q == 2'd2)

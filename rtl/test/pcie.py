@@ -15,6 +15,8 @@ from streams import time_out
 
 PAGE = 4096
 IO_BYTES = 256
+# The bit of the user signals of packets to the device that reports a damaged packet.
+DISCONTINUE = 96
 # The streams of the block: whether the device is their manager or their subordinate.
 STREAMS = {"rq": "m", "rc": "s", "cq": "s", "cc": "m"}
 
@@ -40,6 +42,19 @@ class Link:
                     del self.waiting[tag]
 
 
+def discontinue_at_end(source):
+    """Makes a stream of the block report a damaged packet in its last beat only, as the block does. The model
+    reports it in all beats."""
+    drive = source._drive
+
+    async def drive_beat(beat):
+        if not beat.tlast:
+            beat.tuser &= ~(1 << DISCONTINUE)
+        await drive(beat)
+
+    source._drive = drive_beat
+
+
 class Device:
     """`root` is the root complex, `block` the block, `bar` the base address register of the device, and `io`
     another one, in the space of inputs and outputs. The block drives its clock."""
@@ -62,6 +77,8 @@ class Device:
             **streams,
         )
         self.block.send = self.send
+        for source in (self.block.rc_source, self.block.cq_source):
+            discontinue_at_end(source)
         Link(self.block, clock, held=0.9)
         self.block.functions[0].configure_bar(0, bar_bytes)
         self.block.functions[0].configure_io_bar(1, IO_BYTES)

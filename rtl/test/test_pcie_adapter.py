@@ -38,8 +38,9 @@ class Faults:
 
     def __init__(self, block, share: float):
         self.share, self.put = share, block.rc_queue.put_nowait
-        # Completions that were poisoned, that ended their requests early, and those of no request.
-        self.poisoned = self.ended = self.strays = 0
+        # Completions that were poisoned, that the block could not read, that ended their requests early, and
+        # those of no request.
+        self.poisoned = self.damaged = self.ended = self.strays = 0
         block.rc_queue.put_nowait = self.receive
 
     def receive(self, completion: Tlp_us):
@@ -49,6 +50,10 @@ class Faults:
         if random.random() < self.share:
             self.poisoned += 1
             completion.ep, completion.error_code = True, ErrorCode.POISONED
+            completion.set_data(random.randbytes(len(completion.data)))
+        elif random.random() < self.share:
+            self.damaged += 1
+            completion.discontinue = True
             completion.set_data(random.randbytes(len(completion.data)))
         elif completion.request_completed and random.random() < self.share:
             self.ended += 1
@@ -188,8 +193,8 @@ async def faults_end_bursts_with_errors(dut, stall, split):
     faults = Faults(bench.device.block, 0.1)
     # Not more than there are ids.
     failed = sum(await gather(*(bench.read(faulty=True) for _ in range(200))))
-    assert min(faults.poisoned, faults.ended, faults.strays) > 0
-    assert 0 < failed <= faults.poisoned + faults.ended
+    assert min(faults.poisoned, faults.damaged, faults.ended, faults.strays) > 0
+    assert 0 < failed <= faults.poisoned + faults.damaged + faults.ended
     faults.share = 0.0
     await gather(*(bench.read() for _ in range(100)))
 
@@ -243,6 +248,27 @@ async def unsupported_requests_complete(dut, stall):
             await bench.device.bar.write(offset, bytes(length))
         assert bytes(await bench.device.bar.read(8, 8)) == expected[8:16]
     assert bytes(bench.registers[0:REJECTED]) == expected
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=[0.0, 0.3])
+async def damaged_writes_of_the_host_are_ignored(dut, stall):
+    bench = Bench(dut)
+    await bench.start(stall)
+    put = bench.device.block.cq_source.send
+
+    async def damage(frame):
+        # A request with a payload behind its descriptor.
+        frame.discontinue = len(frame.data) > 4
+        await put(frame)
+
+    bench.device.block.cq_source.send = damage
+    for dwords in (1, 2, 16):
+        await bench.device.bar.write(8, b"\xff" * 4 * dwords)
+        assert bytes(await bench.device.bar.read(8, 8)) == bytes(8)
+    bench.device.block.cq_source.send = put
+    await bench.device.bar.write(8, b"\xff" * 8)
+    assert bytes(await bench.device.bar.read(8, 8)) == b"\xff" * 8
 
 
 @cocotb.test()
