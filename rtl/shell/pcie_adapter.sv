@@ -2,6 +2,9 @@
 // host memory (s_axi_), and accesses of the host to registers (m_axil_). The streams of the block are 512
 // bits wide (PG213): requester requests (m_axis_rq_) and completions (s_axis_rc_), completer requests
 // (s_axis_cq_) and completions (m_axis_cc_), without straddling, with tags of the client, and without parity.
+//
+// A line arrives only when all writes of the host that the block has transferred before it are in force: an
+// answer to a read does not overtake them. No access to a register may wait for a read of host memory.
 
 `default_nettype none
 
@@ -104,6 +107,8 @@ module pcie_adapter
   input  logic [LineDwords-1:0] s_axis_rc_tkeep,
   input  logic                  s_axis_rc_tlast,
   input  logic [160:0]          s_axis_rc_tuser,
+  // packets of s_axis_cq that the block had transferred when it transferred this beat of s_axis_rc
+  input  pcie_count_t           rc_cq_count_i,
   input  logic                  s_axis_cq_tvalid,
   output logic                  s_axis_cq_tready,
   input  line_t                 s_axis_cq_tdata,
@@ -128,6 +133,11 @@ module pcie_adapter
   axi_write_request_t write;
   axi_write_response_t written;
   pcie_beat_t read_request, write_request, request, answer;
+  localparam pcie_count_t HalfOfCounts = pcie_count_t'(1) << ($bits(pcie_count_t) - 1);
+
+  // Packets of s_axis_cq that were executed.
+  pcie_count_t executed_q;
+  logic executed, is_behind, rc_ready;
   logic read_request_valid, read_request_ready, write_request_valid, write_request_ready;
 
   always_comb begin
@@ -160,6 +170,11 @@ module pcie_adapter
   assign {s_axi_awready, s_axi_wready, s_axi_bvalid} = {written.awready, written.wready, written.bvalid};
   assign {s_axi_bid, s_axi_bresp} = {written.bid[IdBits-1:0], written.bresp};
 
+  // Counts wrap, so a negative difference is in the upper half.
+  assign is_behind = executed_q - rc_cq_count_i < HalfOfCounts;
+  assign s_axis_rc_tready = rc_ready && is_behind;
+  always_ff @(posedge clk_i) executed_q <= rst_i ? '0 : executed_q + pcie_count_t'(executed);
+
   pcie_reads #(
     .Tags(Tags),
     .Lines(Lines)
@@ -172,8 +187,8 @@ module pcie_adapter
     .request_valid_o(read_request_valid),
     .request_ready_i(read_request_ready),
     .request_o(read_request),
-    .answer_valid_i(s_axis_rc_tvalid),
-    .answer_ready_o(s_axis_rc_tready),
+    .answer_valid_i(s_axis_rc_tvalid && is_behind),
+    .answer_ready_o(rc_ready),
     .answer_i({s_axis_rc_tdata, s_axis_rc_tkeep, s_axis_rc_tlast}),
     .answer_damaged_i(s_axis_rc_tuser[PcieDiscontinue])
   );
@@ -223,6 +238,7 @@ module pcie_adapter
     .answer_valid_o(m_axis_cc_tvalid),
     .answer_ready_i(m_axis_cc_tready),
     .answer_o(answer),
+    .executed_o(executed),
     .m_axil_awvalid,
     .m_axil_awready,
     .m_axil_awaddr,
@@ -248,6 +264,7 @@ module pcie_adapter
   assign m_axis_cc_tuser = '0;
 
   `ASSERT(ReadIsOfLines, !s_axi_arvalid || (s_axi_arsize == AxiSizeLine && s_axi_arburst == AxiBurstIncr))
+  `COVER(CompletionWaitsForARegister, s_axis_rc_tvalid && !is_behind)
   `ASSERT(WriteIsOfLines, !s_axi_awvalid || (s_axi_awsize == AxiSizeLine && s_axi_awburst == AxiBurstIncr))
   `ASSERT_OFFER_STAYS(RequestStays, m_axis_rq_tvalid, m_axis_rq_tready, request)
   `ASSERT_OFFER_STAYS(AnswerStays, m_axis_cc_tvalid, m_axis_cc_tready, answer)

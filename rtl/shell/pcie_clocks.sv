@@ -1,6 +1,7 @@
 // The streams of the integrated block for PCIe between its clock and the clock of the accelerator, each
-// through a queue. The reset comes from the block and should last for a cycle of both clocks; that of the
-// accelerator begins with it and ends later.
+// through a queue. A queue forgets what another one has transferred before, so each beat of completions (rc)
+// has the number of requests of the host (cq) before it. The reset comes from the block and should last for a
+// cycle of both clocks; that of the accelerator begins with it and ends later.
 
 `default_nettype none
 
@@ -44,6 +45,7 @@ module pcie_clocks
   input  logic          rc_ready_i,
   output pcie_beat_t    rc_o,
   output logic [160:0]  rc_user_o,
+  output pcie_count_t   rc_cq_count_o,
 
   input  logic          cq_valid_i,
   output logic          cq_ready_o,
@@ -103,14 +105,19 @@ module pcie_clocks
 
   // ---- from the block
 
+  // Packets of cq that were transferred, with the one of this cycle.
+  pcie_count_t cq_count_d, cq_count_q;
+  assign cq_count_d = cq_count_q + pcie_count_t'(cq_valid_i && cq_ready_o && cq_i.last);
+  always_ff @(posedge pcie_clk_i) cq_count_q <= pcie_rst_i ? '0 : cq_count_d;
+
   fifo_async #(
-    .T(logic [$bits(pcie_beat_t)+160:0]),
+    .T(logic [$bits(pcie_count_t)+$bits(pcie_beat_t)+160:0]),
     .Depth(Depth)
   ) u_rc (
     .in_clk_i(pcie_clk_i), .in_rst_i(pcie_rst_i), .in_valid_i(rc_valid_i), .in_ready_o(rc_ready_o),
-    .in_i({rc_user_i, rc_i}),
+    .in_i({cq_count_d, rc_user_i, rc_i}),
     .out_clk_i(clk_i), .out_rst_i(rst_o), .out_valid_o(rc_valid_o), .out_ready_i(rc_ready_i),
-    .out_o({rc_user_o, rc_o})
+    .out_o({rc_cq_count_o, rc_user_o, rc_o})
   );
 
   fifo_async #(

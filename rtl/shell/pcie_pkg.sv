@@ -28,14 +28,17 @@ package pcie_pkg;
   localparam logic [3:0] PcieErrorAddress = 4'b0101;
   localparam logic [3:0] PcieErrorTag = 4'b0110;
 
-  // The bit of s_axis_rc_tuser and of s_axis_cq_tuser that is set in the last beat of a packet if the block has
-  // failed to read its payload.
+  // The bit of s_axis_rc_tuser and of s_axis_cq_tuser that is set in the last beat of a packet if the block
+  // has failed to read its payload.
   localparam int unsigned PcieDiscontinue = 96;
 
   // Byte enables of the first and the last dword, for requests of whole lines.
   localparam logic [136:0] PcieWholeLines = 137'h0f0f;
 
   typedef logic [7:0] pcie_tag_t;
+  // A number of requests of the host, modulo. A completion must not stay in a queue while the host writes
+  // half as many registers.
+  typedef logic [15:0] pcie_count_t;
   // lines of a burst, which is within a page
   typedef logic [6:0] pcie_lines_t;
   typedef logic [63-LineIndexBits:0] pcie_line_address_t;

@@ -1,8 +1,8 @@
 // Accesses of the host to a base address register as accesses to registers over AXI4-Lite, one at a time.
 // Requests to memory of one or two dwords are executed. All others, and reads of registers that respond with
 // an error, complete as unsupported, which the host sees as all ones; other writes are ignored. If the first
-// dword of a write is rejected, the second one is not written. A request that the block reports as damaged, in
-// its last beat, is not executed.
+// dword of a write is rejected, the second one is not written. A request that the block reports as damaged,
+// in its last beat, is not executed.
 
 `default_nettype none
 
@@ -32,6 +32,9 @@ module pcie_registers
   output logic       answer_valid_o,
   input  logic       answer_ready_i,
   output pcie_beat_t answer_o,
+
+  // A request was executed: its writes are in force.
+  output logic executed_o,
 
   output logic                   m_axil_awvalid,
   input  logic                   m_axil_awready,
@@ -83,6 +86,7 @@ module pcie_registers
   pcie_beat_t beat;
   logic answer_ready;
   logic [AddressBits-1:0] address;
+  logic ends;
 
   assign request = pcie_host_request_t'(request_i.data[RequestBits-1:0]);
   assign request_ready_o = state_q == Idle || state_q == Drop;
@@ -90,6 +94,8 @@ module pcie_registers
 
   assign is_write = request_q.kind == PcieMemoryWrite;
   assign is_read = request_q.kind == PcieMemoryRead;
+  assign ends = has_failed_q || at_q == dwords_q;
+  assign executed_o = state_q == Choose && ends;
   assign has_answer = !is_write && request_q.kind < PcieMessages;
 
   always_ff @(posedge clk_i) begin
@@ -111,7 +117,7 @@ module pcie_registers
         Idle: if (takes) state_q <= request_i.last ? Choose : Drop;
         Drop: if (takes && request_i.last) state_q <= Choose;
         Choose: begin
-          if (has_failed_q || at_q == dwords_q) state_q <= has_answer ? Answer : Idle;
+          if (ends) state_q <= has_answer ? Answer : Idle;
           else state_q <= is_write ? Write : Read;
         end
         Write: if (m_axil_bvalid) state_q <= Choose;

@@ -82,6 +82,7 @@ module pcie_shell
   input  logic [LineDwords-1:0] s_axis_rc_tkeep,
   input  logic                  s_axis_rc_tlast,
   input  logic [160:0]          s_axis_rc_tuser,
+  input  pcie_count_t           rc_cq_count_i,
   input  logic                  s_axis_cq_tvalid,
   output logic                  s_axis_cq_tready,
   input  line_t                 s_axis_cq_tdata,

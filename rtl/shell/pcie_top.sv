@@ -174,6 +174,7 @@ module pcie_top
   pcie_beat_t rq, rc, cq, cc;
   logic [136:0] rq_user;
   logic [160:0] rc_user;
+  pcie_count_t rc_cq_count;
   logic [182:0] cq_user;
   logic [80:0] cc_user;
 
@@ -187,6 +188,7 @@ module pcie_top
     .rc_valid_i(s_axis_rc_tvalid), .rc_ready_o(s_axis_rc_tready),
     .rc_i({s_axis_rc_tdata, s_axis_rc_tkeep, s_axis_rc_tlast}), .rc_user_i(s_axis_rc_tuser),
     .rc_valid_o(rc_valid), .rc_ready_i(rc_ready), .rc_o(rc), .rc_user_o(rc_user),
+    .rc_cq_count_o(rc_cq_count),
     .cq_valid_i(s_axis_cq_tvalid), .cq_ready_o(s_axis_cq_tready),
     .cq_i({s_axis_cq_tdata, s_axis_cq_tkeep, s_axis_cq_tlast}), .cq_user_i(s_axis_cq_tuser),
     .cq_valid_o(cq_valid), .cq_ready_i(cq_ready), .cq_o(cq), .cq_user_o(cq_user),
@@ -287,7 +289,7 @@ module pcie_top
     .m_axis_rq_tuser(rq_user),
     .s_axis_rc_tvalid(rc_valid), .s_axis_rc_tready(rc_ready),
     .s_axis_rc_tdata(rc.data), .s_axis_rc_tkeep(rc.keep), .s_axis_rc_tlast(rc.last),
-    .s_axis_rc_tuser(rc_user),
+    .s_axis_rc_tuser(rc_user), .rc_cq_count_i(rc_cq_count),
     .s_axis_cq_tvalid(cq_valid), .s_axis_cq_tready(cq_ready),
     .s_axis_cq_tdata(cq.data), .s_axis_cq_tkeep(cq.keep), .s_axis_cq_tlast(cq.last),
     .s_axis_cq_tuser(cq_user),

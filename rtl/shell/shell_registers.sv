@@ -1,5 +1,5 @@
-// The registers of a shell. As in control, a write of the low half of a register waits for the high half, which
-// makes both take effect if it is the next write.
+// The registers of a shell. As in control, a write of the low half of a register waits for the high half,
+// which makes both take effect if it is the next write.
 
 `default_nettype none
 

@@ -45,6 +45,23 @@ def pause(channels, stall: float):
         channel.set_pause_generator(random.random() < stall for _ in repeat(None))
 
 
+def hold(channel):
+    """Stops a channel of the models of cocotbext. Returns a function that lets it go on, without pauses."""
+    channel.set_pause_generator()
+    channel.pause = True
+
+    def release():
+        channel.pause = False
+
+    return release
+
+
+async def cycles(dut, count: int):
+    """Waits for a number of cycles."""
+    for _ in range(count):
+        await RisingEdge(dut.clk_i)
+
+
 async def end_of_reset(dut):
     """Waits until the module is out of reset. Its outputs are undefined before."""
     while True:

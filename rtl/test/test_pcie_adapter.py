@@ -6,12 +6,13 @@ import random
 
 import cocotb
 import pytest
+from cocotb import start_soon
 from cocotb.triggers import RisingEdge, gather
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteSlave, AxiMaster, AxiResp, MemoryRegion
 from cocotbext.pcie.xilinx.us.tlp import ErrorCode, Tlp_us
 from pcie import PAGE, Device
 from runner import simulate
-from streams import pause
+from streams import cycles, hold, pause
 
 LINE, PAGES = 64, 16
 BAR_BYTES = 4096
@@ -87,6 +88,7 @@ class Bench:
         self.registers = Registers(BAR_BYTES)
         bus = AxiLiteBus.from_prefix(dut, "m_axil")
         self.slave = AxiLiteSlave(bus, dut.clk_i, dut.rst_i, target=self.registers)
+        start_soon(self.count_requests())
 
     async def start(self, stall: float):
         await self.device.start()
@@ -123,10 +125,18 @@ class Bench:
         done = await self.master.write(self.base + offset, data)
         assert done.resp == AxiResp.OKAY
 
+    async def count_requests(self):
+        """Counts the requests of the host, as pcie_clocks does."""
+        dut, count = self.dut, 0
+        while True:
+            dut.rc_cq_count_i.value = count % (1 << 16)
+            await RisingEdge(dut.clk_i)
+            ends = dut.s_axis_cq_tvalid.value & dut.s_axis_cq_tready.value & dut.s_axis_cq_tlast.value
+            count += int(ends and not dut.rst_i.value)
+
     async def settle(self):
         """Waits until posted writes have arrived."""
-        for _ in range(2000):
-            await RisingEdge(self.dut.clk_i)
+        await cycles(self.dut, 2000)
 
 
 def span(page: int) -> tuple[int, int]:
@@ -248,6 +258,27 @@ async def unsupported_requests_complete(dut, stall):
             await bench.device.bar.write(offset, bytes(length))
         assert bytes(await bench.device.bar.read(8, 8)) == expected[8:16]
     assert bytes(bench.registers[0:REJECTED]) == expected
+
+
+@cocotb.test()
+async def lines_do_not_overtake_writes_of_the_host(dut):
+    """Lines that the block transfers after a write wait until it is in force; those before it do not."""
+    bench = Bench(dut)
+    await bench.start(0.0)
+    release_writes = hold(bench.slave.write_if.b_channel)
+    await bench.read()
+    release_lines = hold(bench.device.block.rc_source)
+    read = start_soon(bench.read())
+    await cycles(dut, 200)
+    await bench.device.bar.write(8, bytes(4))
+    while dut.m_axil_wvalid.value == 0:
+        await RisingEdge(dut.clk_i)
+    release_lines()
+    for _ in range(200):
+        await RisingEdge(dut.clk_i)
+        assert dut.s_axi_rvalid.value == 0, "a line has overtaken a write"
+    release_writes()
+    assert await read is False
 
 
 @cocotb.test()

@@ -10,7 +10,7 @@ from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
 from pcie import Device
 from runner import simulate
-from streams import pause
+from streams import cycles, hold, pause
 from test_standard_models import MEMORY_BYTES, Streams
 
 LIDS = 512
@@ -105,6 +105,30 @@ async def the_window_is_copied_to_host_memory(dut):
     assert len(seen) > 5
     assert (bench.window().oldest, bench.window().newest) == (
         await bench.registers.read("window_oldest"), await bench.registers.read("window_newest"))
+
+
+@cocotb.test()
+async def lines_do_not_overtake_mappings(dut):
+    """A line waits for a mapping that the block has transferred before it."""
+    bench = DeviceBench(dut, "default", stall=0.0)
+    await bench.start()
+    await bench.set_up(27)
+    release_lines = hold(bench.device.block.rc_source)
+    bench.send(1)
+    await cycles(dut, 300)
+    release_writes = hold(bench.drams[0].write_if.b_channel)
+    await bench.registers.write("mapped_lid", bench.tree.root)
+    await bench.registers.write("mapped_address", bench.memory.lids[bench.tree.root])
+    accelerator = dut
+    while accelerator.s_axil_wvalid.value == 0:
+        await RisingEdge(dut.clk_i)
+    release_lines()
+    for _ in range(500):
+        await RisingEdge(dut.clk_i)
+        assert accelerator.m_axi_host_rvalid.value == 0, "a line has overtaken a mapping"
+    release_writes()
+    await bench.complete()
+    bench.compare()
 
 
 def test_pcie_top():
