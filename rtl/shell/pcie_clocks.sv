@@ -1,7 +1,8 @@
 // The streams of the integrated block for PCIe between its clock and the clock of the accelerator, each
 // through a queue. A queue forgets what another one has transferred before, so each beat of completions (rc)
-// has the number of requests of the host (cq) before it. The reset comes from the block and should last for a
-// cycle of both clocks; that of the accelerator begins with it and ends later.
+// has the number of requests of the host (cq) before it. Requests (rq) have no gaps within a packet, because
+// the block would discard it. The reset comes from the block and should last for a cycle of both clocks; that
+// of the accelerator begins with it and ends later.
 
 `default_nettype none
 
@@ -83,14 +84,27 @@ module pcie_clocks
 
   // ---- to the block
 
+  pcie_beat_t rq;
+  logic [136:0] rq_user;
+  logic rq_valid, rq_ready;
+
   fifo_async #(
     .T(logic [$bits(pcie_beat_t)+136:0]),
     .Depth(Depth)
   ) u_rq (
     .in_clk_i(clk_i), .in_rst_i(rst_o), .in_valid_i(rq_valid_i), .in_ready_o(rq_ready_o),
     .in_i({rq_user_i, rq_i}),
-    .out_clk_i(pcie_clk_i), .out_rst_i(pcie_rst_i), .out_valid_o(rq_valid_o), .out_ready_i(rq_ready_i),
-    .out_o({rq_user_o, rq_o})
+    .out_clk_i(pcie_clk_i), .out_rst_i(pcie_rst_i), .out_valid_o(rq_valid), .out_ready_i(rq_ready),
+    .out_o({rq_user, rq})
+  );
+
+  packet_fifo #(
+    .T(logic [$bits(pcie_beat_t)+136:0]),
+    .Depth(PciePacketBeats)
+  ) u_rq_packets (
+    .clk_i(pcie_clk_i), .rst_i(pcie_rst_i),
+    .in_valid_i(rq_valid), .in_ready_o(rq_ready), .in_i({rq_user, rq}), .in_last_i(rq.last),
+    .out_valid_o(rq_valid_o), .out_ready_i(rq_ready_i), .out_o({rq_user_o, rq_o}), .out_last_o()
   );
 
   fifo_async #(

@@ -28,6 +28,9 @@ package pcie_pkg;
   localparam logic [3:0] PcieErrorAddress = 4'b0101;
   localparam logic [3:0] PcieErrorTag = 4'b0110;
 
+  // Room for the longest request, of 17 beats, and for the next ones meanwhile.
+  localparam int unsigned PciePacketBeats = 32;
+
   // The bit of s_axis_rc_tuser and of s_axis_cq_tuser that is set in the last beat of a packet if the block
   // has failed to read its payload.
   localparam int unsigned PcieDiscontinue = 96;

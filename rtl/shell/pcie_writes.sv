@@ -1,6 +1,6 @@
 // Writes of whole lines to host memory as requests of PCIe: one for each burst, or several if the host limits
 // their payload to fewer bytes. A write is posted, so its response says only that it was sent; the host sees
-// writes in their order.
+// writes in their order. A request is offered when all of its lines are there, so it has no gaps.
 //
 //   | beat  | bits 511:128                   | bits 127:0                  |
 //   |-------|--------------------------------|-----------------------------|
@@ -112,17 +112,20 @@ module pcie_writes
     if (state_q == Last) beat.data = line_t'(carry_q);
   end
 
-  skid_buffer #(
-    .T(pcie_beat_t)
+  packet_fifo #(
+    .T(pcie_beat_t),
+    .Depth(PciePacketBeats)
   ) u_requests (
     .clk_i,
     .rst_i,
     .in_valid_i(sends),
     .in_ready_o(sends_ready),
     .in_i(beat),
+    .in_last_i(beat.last),
     .out_valid_o(request_valid_o),
     .out_ready_i(request_ready_i),
-    .out_o(request_o)
+    .out_o(request_o),
+    .out_last_o()
   );
 
   `ASSERT(BurstIsWithinAPage,

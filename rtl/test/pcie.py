@@ -77,12 +77,23 @@ class Device:
             **streams,
         )
         self.block.send = self.send
+        start_soon(self.check_gaps(streams["rq_bus"]))
         for source in (self.block.rc_source, self.block.cq_source):
             discontinue_at_end(source)
         Link(self.block, clock, held=0.9)
         self.block.functions[0].configure_bar(0, bar_bytes)
         self.block.functions[0].configure_io_bar(1, IO_BYTES)
         self.root.make_port().connect(self.block)
+
+    async def check_gaps(self, bus):
+        """Fails if a request has a gap between its first and its last beat: the block would discard it."""
+        within = False
+        while True:
+            await RisingEdge(self.clock)
+            valid = self.reset.value == 0 and bus.tvalid.value == 1
+            assert valid or not within, "a request has a gap"
+            if valid and bus.tready.value == 1:
+                within = bus.tlast.value == 0
 
     async def start(self):
         """Ends the reset and enumerates the bus."""

@@ -282,6 +282,19 @@ async def lines_do_not_overtake_writes_of_the_host(dut):
 
 
 @cocotb.test()
+async def requests_have_no_gaps(dut):
+    """Even if the manager sends its lines slowly: see Device.check_gaps."""
+    bench = Bench(dut)
+    await bench.start(0.0)
+    bench.device.limit(5, 3, False)
+    pause([bench.master.write_if.w_channel], 0.8)
+    for page in range(PAGES):
+        await bench.write(page)
+    await bench.settle()
+    assert bytes(bench.memory[0 : PAGES * PAGE]) == bench.content
+
+
+@cocotb.test()
 @cocotb.parametrize(stall=[0.0, 0.3])
 async def damaged_writes_of_the_host_are_ignored(dut, stall):
     bench = Bench(dut)
