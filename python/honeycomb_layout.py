@@ -1224,7 +1224,8 @@ class Shell(_Record):
         "window_address": Field(0, 64, None, 0xffffffffffffffff),
     }
 
-    # Bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none.
+    # Bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none; a
+    # read returns the address in use: the former one until no copy to it is on its way.
     window_address: int = 0
 
 

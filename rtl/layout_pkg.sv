@@ -1156,7 +1156,8 @@ package layout_pkg;
   localparam int unsigned ShellWindowAddressBytes = 8;
 
   typedef struct packed {
-    // bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none
+    // bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none; a
+    // read returns the address in use: the former one until no copy to it is on its way
     logic [63:0] window_address;
   } shell_t;
 

@@ -116,6 +116,11 @@ module pcie_adapter
   input  logic                  s_axis_cq_tlast,
   input  logic [182:0]          s_axis_cq_tuser,
   // verilator lint_on UNUSEDSIGNAL
+  // numbers of requests that the block has sent: see pcie_pkg
+  input  logic [5:0]            pcie_rq_seq_num0,
+  input  logic                  pcie_rq_seq_num_vld0,
+  input  logic [5:0]            pcie_rq_seq_num1,
+  input  logic                  pcie_rq_seq_num_vld1,
   output logic                  m_axis_cc_tvalid,
   input  logic                  m_axis_cc_tready,
   output line_t                 m_axis_cc_tdata,
@@ -138,6 +143,7 @@ module pcie_adapter
   // Packets of s_axis_cq that were executed.
   pcie_count_t executed_q;
   logic executed, is_behind, rc_ready;
+  logic write_ends, ends, sent;
   logic read_request_valid, read_request_ready, write_request_valid, write_request_ready;
 
   always_comb begin
@@ -201,28 +207,32 @@ module pcie_adapter
     .write_o(written),
     .request_valid_o(write_request_valid),
     .request_ready_i(write_request_ready),
-    .request_o(write_request)
+    .request_o(write_request),
+    .request_ends_o(write_ends),
+    .sent_i(sent)
   );
 
   arbiter #(
-    .T(pcie_beat_t),
+    .T(logic [$bits(pcie_beat_t):0]),
     .Count(2)
   ) u_requests (
     .clk_i,
     .rst_i,
     .in_valid_i({write_request_valid, read_request_valid}),
     .in_ready_o({write_request_ready, read_request_ready}),
-    .in_i({write_request, read_request}),
+    .in_i({write_ends, write_request, 1'b0, read_request}),
     .in_last_i({write_request.last, read_request.last}),
     .out_valid_o(m_axis_rq_tvalid),
     .out_ready_i(m_axis_rq_tready),
-    .out_o(request),
+    .out_o({ends, request}),
     .out_last_o(),
     .out_index_o()
   );
 
   assign {m_axis_rq_tdata, m_axis_rq_tkeep, m_axis_rq_tlast} = request;
-  assign m_axis_rq_tuser = PcieWholeLines;
+  assign m_axis_rq_tuser = PcieWholeLines | (ends ? 137'(PcieBurstEnd) << PcieSequence : '0);
+  assign sent = (pcie_rq_seq_num_vld0 && pcie_rq_seq_num0 == PcieBurstEnd)
+      || (pcie_rq_seq_num_vld1 && pcie_rq_seq_num1 == PcieBurstEnd);
 
   pcie_registers #(
     .AddressBits(RegisterBits)

@@ -37,6 +37,9 @@ module pcie_clocks
   input  logic          rq_ready_i,
   output pcie_beat_t    rq_o,
   output logic [136:0]  rq_user_o,
+  // the block has sent a request that ends a burst of writes: one at a time
+  input  logic          sent_i,
+  output logic          sent_o,
 
   input  logic          rc_valid_i,
   output logic          rc_ready_o,
@@ -115,6 +118,21 @@ module pcie_clocks
     .in_i({cc_user_i, cc_i}),
     .out_clk_i(pcie_clk_i), .out_rst_i(pcie_rst_i), .out_valid_o(cc_valid_o), .out_ready_i(cc_ready_i),
     .out_o({cc_user_o, cc_o})
+  );
+
+  // A bit that changes with each burst which the block has sent.
+  logic sent_q, sent_seen, sent_before_q;
+  always_ff @(posedge pcie_clk_i) sent_q <= !pcie_rst_i && (sent_q ^ sent_i);
+  always_ff @(posedge clk_i) sent_before_q <= !rst_o && sent_seen;
+  assign sent_o = sent_seen ^ sent_before_q;
+
+  synchronizer #(
+    .Bits(1)
+  ) u_sent (
+    .clk_i,
+    .rst_i(rst_o),
+    .bits_i(sent_q),
+    .bits_o(sent_seen)
   );
 
   // ---- from the block

@@ -35,6 +35,12 @@ package pcie_pkg;
   // has failed to read its payload.
   localparam int unsigned PcieDiscontinue = 96;
 
+  // In the first beat of a request, m_axis_rq_tuser contains a number, from this bit on. The block returns it
+  // (pcie_rq_seq_num) when no completion that it receives later can pass the request: this number for the
+  // last request of a burst of writes, and 0 for all others.
+  localparam int unsigned PcieSequence = 61;
+  localparam logic [5:0] PcieBurstEnd = 6'd1;
+
   // Byte enables of the first and the last dword, for requests of whole lines.
   localparam logic [136:0] PcieWholeLines = 137'h0f0f;
 

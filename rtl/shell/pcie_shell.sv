@@ -89,6 +89,10 @@ module pcie_shell
   input  logic [LineDwords-1:0] s_axis_cq_tkeep,
   input  logic                  s_axis_cq_tlast,
   input  logic [182:0]          s_axis_cq_tuser,
+  input  logic [5:0]            pcie_rq_seq_num0,
+  input  logic                  pcie_rq_seq_num_vld0,
+  input  logic [5:0]            pcie_rq_seq_num1,
+  input  logic                  pcie_rq_seq_num_vld1,
   output logic                  m_axis_cc_tvalid,
   input  logic                  m_axis_cc_tready,
   output line_t                 m_axis_cc_tdata,
@@ -112,7 +116,7 @@ module pcie_shell
   // verilator lint_on UNUSEDSIGNAL
   axi_write_response_t copied;
   logic [IdBits-1:0] bid;
-  logic [63:0] window_address;
+  logic [63:0] window_address, written_address;
 
   assign written = awaddr[RegisterBits];
   assign read = araddr[RegisterBits];
@@ -150,13 +154,15 @@ module pcie_shell
     .s_axil_rready(rready && read),
     .s_axil_rdata(rdata[1]),
     .s_axil_rresp(rresp[1]),
-    .window_address_o(window_address)
+    .window_address_o(window_address),
+    .window_address_i(written_address)
   );
 
   window_writer u_window_writer (
     .clk_i,
     .rst_i,
     .address_i(window_address),
+    .address_o(written_address),
     .oldest_i(window_oldest_i),
     .newest_i(window_newest_i),
     .write_o(copy),

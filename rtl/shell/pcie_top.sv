@@ -157,7 +157,10 @@ module pcie_top
   input  logic [LineDwords-1:0] s_axis_cq_tkeep,
   input  logic                  s_axis_cq_tlast,
   input  logic [182:0]          s_axis_cq_tuser,
-  // verilator lint_on UNUSEDSIGNAL
+  input  logic [5:0]            pcie_rq_seq_num0,
+  input  logic                  pcie_rq_seq_num_vld0,
+  input  logic [5:0]            pcie_rq_seq_num1,
+  input  logic                  pcie_rq_seq_num_vld1,
   output logic                  m_axis_cc_tvalid,
   input  logic                  m_axis_cc_tready,
   output line_t                 m_axis_cc_tdata,
@@ -175,6 +178,7 @@ module pcie_top
   logic [136:0] rq_user;
   logic [160:0] rc_user;
   pcie_count_t rc_cq_count;
+  logic sent;
   logic [182:0] cq_user;
   logic [80:0] cc_user;
 
@@ -185,6 +189,8 @@ module pcie_top
     .rq_valid_i(rq_valid), .rq_ready_o(rq_ready), .rq_i(rq), .rq_user_i(rq_user),
     .rq_valid_o(m_axis_rq_tvalid), .rq_ready_i(m_axis_rq_tready),
     .rq_o({m_axis_rq_tdata, m_axis_rq_tkeep, m_axis_rq_tlast}), .rq_user_o(m_axis_rq_tuser),
+    .sent_i((pcie_rq_seq_num_vld0 && pcie_rq_seq_num0 == PcieBurstEnd)
+        || (pcie_rq_seq_num_vld1 && pcie_rq_seq_num1 == PcieBurstEnd)), .sent_o(sent),
     .rc_valid_i(s_axis_rc_tvalid), .rc_ready_o(s_axis_rc_tready),
     .rc_i({s_axis_rc_tdata, s_axis_rc_tkeep, s_axis_rc_tlast}), .rc_user_i(s_axis_rc_tuser),
     .rc_valid_o(rc_valid), .rc_ready_i(rc_ready), .rc_o(rc), .rc_user_o(rc_user),
@@ -293,6 +299,8 @@ module pcie_top
     .s_axis_cq_tvalid(cq_valid), .s_axis_cq_tready(cq_ready),
     .s_axis_cq_tdata(cq.data), .s_axis_cq_tkeep(cq.keep), .s_axis_cq_tlast(cq.last),
     .s_axis_cq_tuser(cq_user),
+    .pcie_rq_seq_num0(PcieBurstEnd), .pcie_rq_seq_num_vld0(sent),
+    .pcie_rq_seq_num1('0), .pcie_rq_seq_num_vld1(1'b0),
     .m_axis_cc_tvalid(cc_valid), .m_axis_cc_tready(cc_ready),
     .m_axis_cc_tdata(cc.data), .m_axis_cc_tkeep(cc.keep), .m_axis_cc_tlast(cc.last),
     .m_axis_cc_tuser(cc_user),

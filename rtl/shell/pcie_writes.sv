@@ -1,6 +1,7 @@
 // Writes of whole lines to host memory as requests of PCIe: one for each burst, or several if the host limits
-// their payload to fewer bytes. A write is posted, so its response says only that it was sent; the host sees
-// writes in their order. A request is offered when all of its lines are there, so it has no gaps.
+// their payload to fewer bytes. A write is posted, so its response says only that it was sent: a completion
+// of the device that begins later does not pass it. The host sees writes in their order. A request is offered
+// when all of its lines are there, so it has no gaps.
 //
 //   | beat  | bits 511:128                   | bits 127:0                  |
 //   |-------|--------------------------------|-----------------------------|
@@ -30,12 +31,16 @@ module pcie_writes
 
   output logic       request_valid_o,
   input  logic       request_ready_i,
-  output pcie_beat_t request_o
+  output pcie_beat_t request_o,
+  // in the first beat of a request: it ends its burst
+  output logic       request_ends_o,
+  // the block has sent the request that ends the burst
+  input  logic       sent_i
 );
 
   localparam int unsigned RequestBits = $bits(pcie_request_t);
 
-  typedef enum logic [1:0] {
+  typedef enum logic [2:0] {
     // Accepts a burst.
     Idle,
     // The next line is the first one of a request.
@@ -43,7 +48,9 @@ module pcie_writes
     // The next line is another one of the request.
     Line,
     // Sends the end of its last line.
-    Last
+    Last,
+    // Waits until the block has sent the burst.
+    Sent
   } state_t;
 
   state_t state_q;
@@ -78,10 +85,11 @@ module pcie_writes
     end else begin
       case (state_q)
         Idle: if (accepts) state_q <= First;
-        Last: if (sends_ready) state_q <= left_q == '0 ? Idle : First;
+        Last: if (sends_ready) state_q <= left_q == '0 ? Sent : First;
+        Sent: if (sent_i) state_q <= Idle;
         default: if (takes) state_q <= is_last_line ? Last : Line;
       endcase
-      if (state_q == Last && sends_ready && left_q == '0) response_valid_q <= 1'b1;
+      if (state_q == Sent && sent_i) response_valid_q <= 1'b1;
       else if (write_i.bready) response_valid_q <= 1'b0;
     end
   end
@@ -113,18 +121,18 @@ module pcie_writes
   end
 
   packet_fifo #(
-    .T(pcie_beat_t),
+    .T(logic [$bits(pcie_beat_t):0]),
     .Depth(PciePacketBeats)
   ) u_requests (
     .clk_i,
     .rst_i,
     .in_valid_i(sends),
     .in_ready_o(sends_ready),
-    .in_i(beat),
+    .in_i({state_q == First && lines == left_q, beat}),
     .in_last_i(beat.last),
     .out_valid_o(request_valid_o),
     .out_ready_i(request_ready_i),
-    .out_o(request_o),
+    .out_o({request_ends_o, request_o}),
     .out_last_o()
   );
 
@@ -133,6 +141,7 @@ module pcie_writes
   `ASSERT(BurstIsOfLines, !write_i.awvalid || write_i.awaddr[LineIndexBits-1:0] == '0)
   `ASSERT(LinesAreWhole, !write_i.wvalid || write_i.wstrb == '1)
   `ASSERT(LastLineIsMarked, !takes || write_i.wlast == (left_q == 7'd1))
+  `ASSERT(OnlyBurstsAreSent, !sent_i || state_q == Sent)
   `COVER(BurstContinues, state_q == Last && sends_ready && left_q != '0)
   `COVER(ResponseStalls, response_valid_q && !write_i.bready)
 

@@ -1,5 +1,8 @@
 // The registers of a shell. As in control, a write of the low half of a register waits for the high half,
-// which makes both take effect if it is the next write.
+// which makes both take effect if it is the next write. A read returns the address that the shell writes to,
+// so a host that reads the address which it has written knows that the shell no longer writes to the former
+// one. Neither waits for writes of the shell, because the host may block these until the device accepts its
+// own.
 
 `default_nettype none
 
@@ -33,7 +36,9 @@ module shell_registers
   output logic [31:0]            s_axil_rdata,
   output logic [1:0]             s_axil_rresp,
 
-  output logic [63:0] window_address_o
+  output logic [63:0] window_address_o,
+  // the one that window_writer uses
+  input  logic [63:0] window_address_i
 );
 
   localparam logic [AddressBits-1:0] Low = AddressBits'(ShellWindowAddressOffset);
@@ -70,7 +75,7 @@ module shell_registers
     if (writes && is_written && s_axil_awaddr == Low) low_q <= s_axil_wdata;
     if (writes) b_response_q <= is_written ? AxiRespOkay : AxiRespSlaveError;
     if (reads) begin
-      r_data_q <= s_axil_araddr == High ? window_address_q[63:32] : window_address_q[31:0];
+      r_data_q <= s_axil_araddr == High ? window_address_i[63:32] : window_address_i[31:0];
       r_response_q <= is_read ? AxiRespOkay : AxiRespSlaveError;
     end
   end
@@ -87,6 +92,7 @@ module shell_registers
 
   `ASSERT_OFFER_STAYS(ReadStays, s_axil_rvalid, s_axil_rready, {s_axil_rdata, s_axil_rresp})
   `ASSERT_OFFER_STAYS(WriteStays, s_axil_bvalid, s_axil_bready, s_axil_bresp)
+  `COVER(AddressIsNotInForce, reads && is_read && window_address_i != window_address_q)
   `COVER(WriteIsRejected, writes && !is_written)
   `COVER(ReadIsRejected, reads && !is_read)
 

@@ -16,9 +16,11 @@ module window_writer
   input logic rst_i,
 
   // bus address of the line; 0: none
-  input logic [63:0] address_i,
-  input logic [63:0] oldest_i,
-  input logic [63:0] newest_i,
+  input  logic [63:0] address_i,
+  // the one of the last copy: no copy to another one is in flight
+  output logic [63:0] address_o,
+  input  logic [63:0] oldest_i,
+  input  logic [63:0] newest_i,
 
   output axi_write_request_t  write_o,
   // verilator lint_off UNUSEDSIGNAL
@@ -68,6 +70,7 @@ module window_writer
     {address_sent_q, line_sent_q} <= state_q == Send ? {address_done, line_done} : '0;
   end
 
+  assign address_o = address_q;
   assign copy = '{padding: '0, newest: newest_q, oldest: oldest_q};
 
   always_comb begin

@@ -73,6 +73,8 @@ class Device:
         self.block = UltraScalePlusPcieDevice(
             pcie_generation=3, pcie_link_width=16, user_clk_frequency=250e6, alignment="dword",
             max_payload_size=1024, enable_client_tag=True, enable_extended_tag=True,
+            pcie_rq_seq_num0=dut.pcie_rq_seq_num0, pcie_rq_seq_num_vld0=dut.pcie_rq_seq_num_vld0,
+            pcie_rq_seq_num1=dut.pcie_rq_seq_num1, pcie_rq_seq_num_vld1=dut.pcie_rq_seq_num_vld1,
             user_clk=clock, cfg_max_payload=dut.cfg_max_payload, cfg_max_read_req=dut.cfg_max_read_req,
             **streams,
         )

@@ -17,6 +17,7 @@ LIDS = 512
 HOST_BYTES = 1 << 24
 # Behind the tree.
 WINDOW = HOST_BYTES - 4096
+WINDOW_ADDRESS = layout.SHELL_REGISTERS + layout.Shell.FIELDS["window_address"].offset
 
 
 class Registers:
@@ -58,10 +59,16 @@ class DeviceBench(Bench):
         # Writes are posted; a read waits until they are in force.
         assert await self.registers.read("read_version") == self.tree.version
 
+    async def read_window_address(self) -> int:
+        return int.from_bytes(await self.device.bar.read(WINDOW_ADDRESS, 8), "little")
+
     async def set_window_address(self, address: int):
-        offset = layout.SHELL_REGISTERS + layout.Shell.FIELDS["window_address"].offset
-        await self.device.bar.write(offset, address.to_bytes(8, "little"))
-        assert await self.device.bar.read(offset, 8) == address.to_bytes(8, "little")
+        await self.device.bar.write(WINDOW_ADDRESS, address.to_bytes(8, "little"))
+        while await self.read_window_address() != address:
+            pass
+
+    async def check_shell_registers(self):
+        offset = WINDOW_ADDRESS
         # There is no other register of the shell. A write without a response is ignored.
         await self.device.bar.write(offset + 8, bytes(8))
         with pytest.raises(Exception, match="Unsuccessful completion"):
@@ -90,6 +97,7 @@ async def the_window_is_copied_to_host_memory(dut):
     await bench.check(10)
     assert bench.window() == layout.WindowCopy.unpack(bytes(layout.WindowCopy.SIZE))
     await bench.set_window_address(WINDOW)
+    await bench.check_shell_registers()
     seen = []
     bench.send(60)
     while bench.count_complete() < len(bench.reference) or bench.window().oldest <= bench.window().newest:
@@ -105,6 +113,31 @@ async def the_window_is_copied_to_host_memory(dut):
     assert len(seen) > 5
     assert (bench.window().oldest, bench.window().newest) == (
         await bench.registers.read("window_oldest"), await bench.registers.read("window_newest"))
+
+
+@cocotb.test()
+async def an_address_is_free_once_the_register_returns_another_one(dut):
+    bench = DeviceBench(dut, "default", stall=0.0)
+    await bench.start()
+    await bench.set_up(27)
+    await bench.set_window_address(WINDOW)
+    release = hold(bench.device.block.rq_sink)
+    bench.send(5)
+    await cycles(dut, 100)
+    await bench.device.bar.write(WINDOW_ADDRESS, bytes(8))
+    for _ in range(20):
+        if await bench.read_window_address() == 0:
+            break
+    else:
+        release()
+        while await bench.read_window_address() != 0:
+            pass
+    other = b"\xff" * layout.WindowCopy.SIZE
+    bench.host[WINDOW : WINDOW + layout.WindowCopy.SIZE] = other
+    release()
+    await bench.complete()
+    bench.compare()
+    assert bytes(bench.host[WINDOW : WINDOW + layout.WindowCopy.SIZE]) == other
 
 
 @cocotb.test()

@@ -1392,7 +1392,8 @@ pub mod control {
 pub mod shell {
     /// Bytes of the whole.
     pub const SIZE: usize = 8;
-    /// Bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none.
+    /// Bus address of the line of host memory that receives window_copy, a multiple of 64; 0: none; a
+    /// read returns the address in use: the former one until no copy to it is on its way.
     pub const WINDOW_ADDRESS_OFFSET: usize = 0;
     /// Bytes of `window_address`.
     pub const WINDOW_ADDRESS_BYTES: usize = 8;
