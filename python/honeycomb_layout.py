@@ -1232,7 +1232,7 @@ class Shell(_Record):
 @dataclass(frozen=True)
 class WindowCopy(_Record):
     """Copy of the window in host memory, written when the window has changed; never ahead of the
-    registers.
+    registers, so it tests whether a stamp has passed, but gives none.
 
     +---------------------------------------------------------------------------------------+
     | 0..8                                                                                  |
@@ -1253,9 +1253,9 @@ class WindowCopy(_Record):
         "padding": Field(128, 8, 48, 0x0),
     }
 
-    # Window_oldest.
+    # Window_oldest: all older requests are complete.
     oldest: int = 0
-    # Window_newest.
+    # Window_newest; newer requests may have begun, so a stamp takes the register.
     newest: int = 0
     # Zero.
     padding: tuple[int, ...] = (0,) * 48

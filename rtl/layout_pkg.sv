@@ -1162,7 +1162,7 @@ package layout_pkg;
   } shell_t;
 
   // window_copy: copy of the window in host memory, written when the window has changed; never ahead
-  // of the registers
+  // of the registers, so it tests whether a stamp has passed, but gives none
   //
   // +---------------------------------------------------------------------------------------+
   // | 0..8                                                                                  |
@@ -1186,9 +1186,9 @@ package layout_pkg;
   typedef struct packed {
     // zero
     logic [47:0][7:0] padding;
-    // window_newest
+    // window_newest; newer requests may have begun, so a stamp takes the register
     logic [63:0] newest;
-    // window_oldest
+    // window_oldest: all older requests are complete
     logic [63:0] oldest;
   } window_copy_t;
 

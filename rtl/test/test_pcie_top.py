@@ -116,6 +116,26 @@ async def the_window_is_copied_to_host_memory(dut):
 
 
 @cocotb.test()
+async def the_registers_have_requests_that_the_copy_lacks(dut):
+    """So a stamp takes its newest request from a register, behind the mappings and the version."""
+    bench = DeviceBench(dut, "default", stall=0.0)
+    await bench.start()
+    await bench.set_up(27)
+    await bench.set_window_address(WINDOW)
+    release = hold(bench.device.block.rq_sink)
+    bench.send(5)
+    await cycles(dut, 100)
+    await bench.registers.write("mapped_lid", bench.tree.root)
+    await bench.registers.write("mapped_address", bench.memory.lids[bench.tree.root])
+    await bench.registers.write("read_version", bench.tree.version)
+    stamp = await bench.registers.read("window_newest")
+    assert stamp == int(dut.window_newest_o.value) > bench.window().newest
+    release()
+    await bench.complete()
+    bench.compare()
+
+
+@cocotb.test()
 async def an_address_is_free_once_the_register_returns_another_one(dut):
     bench = DeviceBench(dut, "default", stall=0.0)
     await bench.start()

@@ -1407,7 +1407,7 @@ pub mod shell {
 }
 
 /// Copy of the window in host memory, written when the window has changed; never ahead of the
-/// registers.
+/// registers, so it tests whether a stamp has passed, but gives none.
 ///
 /// ```text
 /// +---------------------------------------------------------------------------------------+
@@ -1424,11 +1424,11 @@ pub mod shell {
 pub mod window_copy {
     /// Bytes of the whole.
     pub const SIZE: usize = 64;
-    /// Window_oldest.
+    /// Window_oldest: all older requests are complete.
     pub const OLDEST_OFFSET: usize = 0;
     /// Bytes of `oldest`.
     pub const OLDEST_BYTES: usize = 8;
-    /// Window_newest.
+    /// Window_newest; newer requests may have begun, so a stamp takes the register.
     pub const NEWEST_OFFSET: usize = 8;
     /// Bytes of `newest`.
     pub const NEWEST_BYTES: usize = 8;
