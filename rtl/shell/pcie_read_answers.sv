@@ -156,7 +156,8 @@ module pcie_read_answers
   logic [TagBits-1:0] clearing_q;
   always_ff @(posedge clk_i) clearing_q <= rst_i ? '0 : clearing_q + 1'b1;
 
-  assign write = state_q == Clear || ends_completion || ends_burst;
+  // At each line, because the end of a completion is known late in the cycle.
+  assign write = state_q == Clear || (emits && emit_ready);
   assign written_tag = state_q == Clear ? clearing_q : tag_q;
   assign written = state_q == Clear || ends_burst ? '0 : count_q + 1'b1;
 
