@@ -2,7 +2,7 @@
 // through a queue. A queue forgets what another one has transferred before, so each beat of completions (rc)
 // has the number of requests of the host (cq) before it. Requests (rq) have no gaps within a packet, because
 // the block would discard it. The reset comes from the block and should last for a cycle of both clocks; that
-// of the accelerator begins with it and ends later.
+// of the accelerator begins with it and ends later, when on-board memory has completed all transactions.
 
 `default_nettype none
 
@@ -18,8 +18,11 @@ module pcie_clocks
   // verilator lint_off SYNCASYNCNET
   input logic pcie_rst_i,
   // verilator lint_on SYNCASYNCNET
-  // of the accelerator
+  // of the accelerator; see drained_reset
   input  logic clk_i,
+  input  logic dram_rst_i,
+  output logic drains_o,
+  input  logic idle_i,
   output logic rst_o,
 
   // the limits that the host has set, which change before the device may read or write host memory
@@ -70,9 +73,20 @@ module pcie_clocks
   output logic [80:0]   cc_user_o
 );
 
+  logic rst;
+
   reset_sync u_reset (
     .clk_i,
     .async_rst_i(pcie_rst_i),
+    .rst_o(rst)
+  );
+
+  drained_reset u_drained_reset (
+    .clk_i,
+    .drain_rst_i(dram_rst_i),
+    .unit_rst_i(rst),
+    .drains_o,
+    .idle_i,
     .rst_o
   );
 

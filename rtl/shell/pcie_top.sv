@@ -2,12 +2,16 @@
 // address register of 8 KiB, and the accelerator reads the memory of the host. Requests and completions
 // remain streams, for a network or a queue of the board. The names of the pins are those of accelerator_top
 // and pcie_adapter. The integrated block has a clock of its own, and gives the reset; all other pins have the
-// clock of the accelerator.
+// clock of the accelerator. On-board memory and its controllers have another reset, so their transactions in
+// flight are completed when the host resets the device: see dram_drain.
 
 `default_nettype none
 
+`include "axi_pins.svh"
+
 module pcie_top
   import accelerator_pkg::*;
+  import axi_pkg::*;
   import pcie_pkg::*;
 #(
   // maximum number of requests in flight: a power of two up to 256
@@ -28,12 +32,17 @@ module pcie_top
   // tags of reads of host memory, and most lines in flight: see pcie_reads
   parameter int unsigned Tags = 256,
   parameter int unsigned HostLines = 256,
+  // channels of on-board memory; each has its own prefix
+  localparam int unsigned Channels = 2,
   localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see memory_pkg; on-board memory needs one bit more
   localparam int unsigned HostIdBits = memory_pkg::reader_bits(ScanUnits, Places) + 1,
   localparam int unsigned DramIdBits = HostIdBits + 1
 ) (
   input logic clk_i,
+  // The reset of on-board memory and its controllers, which ends after at least one cycle, and begins and
+  // ends only while pcie_rst_i is set; none of their transactions is in flight then.
+  input logic dram_rst_i,
   // see pcie_clocks
   input logic pcie_clk_i,
   input logic pcie_rst_i,
@@ -170,7 +179,7 @@ module pcie_top
 );
 
   // the streams of the integrated block, with the clock of the accelerator
-  logic rst;
+  logic rst, drains, idle;
   logic [2:0] max_read_req;
   logic [1:0] max_payload;
   logic rq_valid, rq_ready, rc_valid, rc_ready, cq_valid, cq_ready, cc_valid, cc_ready;
@@ -183,7 +192,7 @@ module pcie_top
   logic [80:0] cc_user;
 
   pcie_clocks u_clocks (
-    .pcie_clk_i, .pcie_rst_i, .clk_i, .rst_o(rst),
+    .pcie_clk_i, .pcie_rst_i, .clk_i, .dram_rst_i, .drains_o(drains), .idle_i(idle), .rst_o(rst),
     .cfg_max_read_req_i(cfg_max_read_req), .cfg_max_payload_i(cfg_max_payload),
     .cfg_max_read_req_o(max_read_req), .cfg_max_payload_o(max_payload),
     .rq_valid_i(rq_valid), .rq_ready_o(rq_ready), .rq_i(rq), .rq_user_i(rq_user),
@@ -203,30 +212,15 @@ module pcie_top
     .cc_o({m_axis_cc_tdata, m_axis_cc_tkeep, m_axis_cc_tlast}), .cc_user_o(m_axis_cc_tuser)
   );
 
-  // the registers of the accelerator
-  localparam int unsigned RegisterBits = $clog2(layout_pkg::ShellRegisters);
-  logic s_axil_awvalid, s_axil_awready, s_axil_wvalid, s_axil_wready, s_axil_bvalid, s_axil_bready;
-  logic s_axil_arvalid, s_axil_arready, s_axil_rvalid, s_axil_rready;
-  logic [RegisterBits-1:0] s_axil_awaddr, s_axil_araddr;
-  logic [2:0] s_axil_awprot, s_axil_arprot;
-  logic [31:0] s_axil_wdata, s_axil_rdata;
-  logic [3:0] s_axil_wstrb;
-  logic [1:0] s_axil_bresp, s_axil_rresp;
+  // The pins do not have all bits of ids and addresses.
+  // verilator lint_off UNUSEDSIGNAL
+  axi_read_request_t dram_read[Channels];
+  axi_write_request_t dram_write[Channels];
+  // verilator lint_on UNUSEDSIGNAL
+  axi_read_response_t dram_lines[Channels];
+  axi_write_response_t dram_written[Channels];
 
-  // host memory
-  logic m_axi_host_arvalid, m_axi_host_arready, m_axi_host_rvalid, m_axi_host_rready, m_axi_host_rlast;
-  logic [HostIdBits-1:0] m_axi_host_arid, m_axi_host_rid;
-  logic [63:0] m_axi_host_araddr;
-  logic [7:0] m_axi_host_arlen;
-  logic [2:0] m_axi_host_arsize, m_axi_host_arprot;
-  logic [1:0] m_axi_host_arburst, m_axi_host_rresp;
-  logic m_axi_host_arlock;
-  logic [3:0] m_axi_host_arcache, m_axi_host_arqos, m_axi_host_arregion;
-  line_t m_axi_host_rdata;
-
-  logic [63:0] window_oldest_o, window_newest_o;
-
-  accelerator_top #(
+  pcie_accelerator #(
     .SlotCount(SlotCount),
     .SearchUnits(SearchUnits),
     .SearchDescents(SearchDescents),
@@ -235,77 +229,27 @@ module pcie_top
     .LidCount(LidCount),
     .KeptLids(KeptLids),
     .DramAddressBits(DramAddressBits),
-    .HostTimeoutBits(HostTimeoutBits)
+    .HostTimeoutBits(HostTimeoutBits),
+    .Tags(Tags),
+    .HostLines(HostLines)
   ) u_accelerator (
-    .rst_i(rst),
-    .events_o(),
-    .*
+    .clk_i, .rst_i(rst), .dram_rst_i, .drains_i(drains), .idle_o(idle),
+    .max_read_req_i(max_read_req), .max_payload_i(max_payload),
+    .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast,
+    .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast,
+    .dram_read_o(dram_read), .dram_read_i(dram_lines),
+    .dram_write_o(dram_write), .dram_write_i(dram_written),
+    .rq_valid_o(rq_valid), .rq_ready_i(rq_ready), .rq_o(rq), .rq_user_o(rq_user), .sent_i(sent),
+    .rc_valid_i(rc_valid), .rc_ready_o(rc_ready), .rc_i(rc), .rc_user_i(rc_user),
+    .rc_cq_count_i(rc_cq_count),
+    .cq_valid_i(cq_valid), .cq_ready_o(cq_ready), .cq_i(cq), .cq_user_i(cq_user),
+    .cc_valid_o(cc_valid), .cc_ready_i(cc_ready), .cc_o(cc), .cc_user_o(cc_user)
   );
 
-  pcie_shell #(
-    .Tags(Tags),
-    .HostLines(HostLines),
-    .IdBits(HostIdBits)
-  ) u_shell (
-    .clk_i,
-    .rst_i(rst),
-    .m_axil_awvalid(s_axil_awvalid),
-    .m_axil_awready(s_axil_awready),
-    .m_axil_awaddr(s_axil_awaddr),
-    .m_axil_awprot(s_axil_awprot),
-    .m_axil_wvalid(s_axil_wvalid),
-    .m_axil_wready(s_axil_wready),
-    .m_axil_wdata(s_axil_wdata),
-    .m_axil_wstrb(s_axil_wstrb),
-    .m_axil_bvalid(s_axil_bvalid),
-    .m_axil_bready(s_axil_bready),
-    .m_axil_bresp(s_axil_bresp),
-    .m_axil_arvalid(s_axil_arvalid),
-    .m_axil_arready(s_axil_arready),
-    .m_axil_araddr(s_axil_araddr),
-    .m_axil_arprot(s_axil_arprot),
-    .m_axil_rvalid(s_axil_rvalid),
-    .m_axil_rready(s_axil_rready),
-    .m_axil_rdata(s_axil_rdata),
-    .m_axil_rresp(s_axil_rresp),
-    .s_axi_arvalid(m_axi_host_arvalid),
-    .s_axi_arready(m_axi_host_arready),
-    .s_axi_arid(m_axi_host_arid),
-    .s_axi_araddr(m_axi_host_araddr),
-    .s_axi_arlen(m_axi_host_arlen),
-    .s_axi_arsize(m_axi_host_arsize),
-    .s_axi_arburst(m_axi_host_arburst),
-    .s_axi_arlock(m_axi_host_arlock),
-    .s_axi_arcache(m_axi_host_arcache),
-    .s_axi_arprot(m_axi_host_arprot),
-    .s_axi_arqos(m_axi_host_arqos),
-    .s_axi_arregion(m_axi_host_arregion),
-    .s_axi_rvalid(m_axi_host_rvalid),
-    .s_axi_rready(m_axi_host_rready),
-    .s_axi_rid(m_axi_host_rid),
-    .s_axi_rdata(m_axi_host_rdata),
-    .s_axi_rresp(m_axi_host_rresp),
-    .s_axi_rlast(m_axi_host_rlast),
-    .window_oldest_i(window_oldest_o),
-    .window_newest_i(window_newest_o),
-    .cfg_max_read_req(max_read_req),
-    .cfg_max_payload(max_payload),
-    .m_axis_rq_tvalid(rq_valid), .m_axis_rq_tready(rq_ready),
-    .m_axis_rq_tdata(rq.data), .m_axis_rq_tkeep(rq.keep), .m_axis_rq_tlast(rq.last),
-    .m_axis_rq_tuser(rq_user),
-    .s_axis_rc_tvalid(rc_valid), .s_axis_rc_tready(rc_ready),
-    .s_axis_rc_tdata(rc.data), .s_axis_rc_tkeep(rc.keep), .s_axis_rc_tlast(rc.last),
-    .s_axis_rc_tuser(rc_user), .rc_cq_count_i(rc_cq_count),
-    .s_axis_cq_tvalid(cq_valid), .s_axis_cq_tready(cq_ready),
-    .s_axis_cq_tdata(cq.data), .s_axis_cq_tkeep(cq.keep), .s_axis_cq_tlast(cq.last),
-    .s_axis_cq_tuser(cq_user),
-    .pcie_rq_seq_num0(PcieBurstEnd), .pcie_rq_seq_num_vld0(sent),
-    .pcie_rq_seq_num1('0), .pcie_rq_seq_num_vld1(1'b0),
-    .m_axis_cc_tvalid(cc_valid), .m_axis_cc_tready(cc_ready),
-    .m_axis_cc_tdata(cc.data), .m_axis_cc_tkeep(cc.keep), .m_axis_cc_tlast(cc.last),
-    .m_axis_cc_tuser(cc_user),
-    .*
-  );
+  `AXI_READ_PINS(m_axi_dram0, dram_read[0], dram_lines[0])
+  `AXI_READ_PINS(m_axi_dram1, dram_read[1], dram_lines[1])
+  `AXI_WRITE_PINS(m_axi_dram0, dram_write[0], dram_written[0])
+  `AXI_WRITE_PINS(m_axi_dram1, dram_write[1], dram_written[1])
 
 endmodule
 

@@ -32,7 +32,7 @@ PARTS = {
     "pcie_adapter": [
         "pcie_read_answers", "pcie_read_requests", "pcie_reads", "pcie_registers", "pcie_writes",
     ],
-    "pcie_top": ["pcie_clocks", "pcie_shell", "shell_registers"],
+    "pcie_top": ["pcie_accelerator", "pcie_clocks", "pcie_shell", "shell_registers"],
 }
 # Modules that report events exist only in simulations. Their test checks the events of a request.
 EVENTS = ["memory_events", "place_events", "read_events", "scan_events", "slot_events"]

@@ -6,6 +6,7 @@ import pytest
 from accelerator_bench import Bench
 from cocotb import start_soon
 from cocotb.clock import Clock
+from cocotb.handle import Immediate
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
 from pcie import Device
@@ -47,10 +48,13 @@ class DeviceBench(Bench):
             self.host[address : address + len(data)] = data
         on_board = [AxiBus.from_prefix(dut, f"m_axi_dram{channel}") for channel in range(2)]
         self.drams = [AxiRam(bus, dut.clk_i, size=MEMORY_BYTES) for bus in on_board]
+        dut.dram_rst_i.set(Immediate(1))
 
     async def start(self):
         # 220 MHz, beside the 250 MHz of the block
         start_soon(Clock(self.dut.clk_i, 4546, "ps").start(start_high=False))
+        await cycles(self.dut, 3)
+        self.dut.dram_rst_i.value = 0
         await self.device.start()
         pause([*self.device.channels(), *self.streams.channels()], self.stall)
 
@@ -105,7 +109,7 @@ async def the_window_is_copied_to_host_memory(dut):
         copy = bench.window()
         if not seen or copy != seen[-1]:
             # A copy never passes the accelerator, and never goes back.
-            now = int(dut.window_oldest_o.value), int(dut.window_newest_o.value)
+            now = window_of(dut)
             assert copy.oldest <= now[0] and copy.newest <= now[1]
             assert not seen or (copy.oldest >= seen[-1].oldest and copy.newest >= seen[-1].newest)
             seen.append(copy)
@@ -113,6 +117,11 @@ async def the_window_is_copied_to_host_memory(dut):
     assert len(seen) > 5
     assert (bench.window().oldest, bench.window().newest) == (
         await bench.registers.read("window_oldest"), await bench.registers.read("window_newest"))
+
+
+def window_of(dut) -> tuple[int, int]:
+    accelerator = dut.u_accelerator
+    return int(accelerator.window_oldest.value), int(accelerator.window_newest.value)
 
 
 @cocotb.test()
@@ -129,7 +138,7 @@ async def the_registers_have_requests_that_the_copy_lacks(dut):
     await bench.registers.write("mapped_address", bench.memory.lids[bench.tree.root])
     await bench.registers.write("read_version", bench.tree.version)
     stamp = await bench.registers.read("window_newest")
-    assert stamp == int(dut.window_newest_o.value) > bench.window().newest
+    assert stamp == window_of(dut)[1] > bench.window().newest
     release()
     await bench.complete()
     bench.compare()
@@ -172,7 +181,7 @@ async def lines_do_not_overtake_mappings(dut):
     release_writes = hold(bench.drams[0].write_if.b_channel)
     await bench.registers.write("mapped_lid", bench.tree.root)
     await bench.registers.write("mapped_address", bench.memory.lids[bench.tree.root])
-    accelerator = dut
+    accelerator = dut.u_accelerator
     while accelerator.s_axil_wvalid.value == 0:
         await RisingEdge(dut.clk_i)
     release_lines()
@@ -182,6 +191,30 @@ async def lines_do_not_overtake_mappings(dut):
     release_writes()
     await bench.complete()
     bench.compare()
+
+
+@cocotb.test()
+@cocotb.parametrize(beats=[0, 10])
+async def a_reset_completes_writes_of_on_board_memory(dut, beats):
+    """A reset during a burst that clears the page table, after some of its beats."""
+    bench = DeviceBench(dut, "default", stall=0.0)
+    channel = bench.drams[0].write_if.w_channel
+    release = hold(channel)
+    await bench.start()
+    assert dut.m_axi_dram0_wvalid.value == 1
+    release()
+    await cycles(dut, beats)
+    release = hold(channel)
+    await cycles(dut, 3)
+    assert dut.m_axi_dram0_wvalid.value == 1
+    dut.pcie_rst_i.value = 1
+    for _ in range(5):
+        await RisingEdge(dut.pcie_clk_i)
+    dut.pcie_rst_i.value = 0
+    await cycles(dut, 100)
+    release()
+    await bench.set_up(27)
+    await bench.check(30)
 
 
 def test_pcie_top():
