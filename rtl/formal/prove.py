@@ -46,6 +46,13 @@ PROOFS = [
         ("(push ? count_q != CountBits'(Depth - 1) : has_room_q)", "count_q != CountBits'(Depth - 1)"),
         ("if (pop) head_q <= next(head_q);", "if (pop && !push) head_q <= next(head_q);"),
     ]),
+    Proof("packet_fifo", 14, 0, [
+        # A packet is offered without its last element; an element leaves before its packet is offered; a packet
+        # leaves with its first element.
+        ("in_ready_o && in_last_i", "in_ready_o && (in_last_i || packets_q == '0)"),
+        ("out_ready_i && packets_q != '0", "out_ready_i"),
+        ("leaves = out_valid_o && out_ready_i && out_last_o", "leaves = out_valid_o && out_ready_i"),
+    ]),
     Proof("fifo_async", 32, 0, [
         # Room that is not there; elements that are not there; a pointer of which several bits change; the
         # index of a side is that of the other one.
