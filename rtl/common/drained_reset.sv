@@ -8,7 +8,8 @@
 
 module drained_reset (
   input logic clk_i,
-  // the reset of those who complete the transactions; only during that of the unit
+  // The reset of those who complete the transactions. It begins only during that of the unit, which lasts
+  // longer.
   input logic drain_rst_i,
 
   // the reset of the unit, of this clock: see reset_sync

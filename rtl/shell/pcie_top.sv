@@ -40,8 +40,8 @@ module pcie_top
   localparam int unsigned DramIdBits = HostIdBits + 1
 ) (
   input logic clk_i,
-  // The reset of on-board memory and its controllers, which ends after at least one cycle, and begins and
-  // ends only while pcie_rst_i is set; none of their transactions is in flight then.
+  // The reset of on-board memory and its controllers, for at least one cycle. It begins only while pcie_rst_i
+  // is set, and the accelerator stays in reset until it has ended.
   input logic dram_rst_i,
   // see pcie_clocks
   input logic pcie_clk_i,

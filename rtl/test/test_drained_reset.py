@@ -15,6 +15,9 @@ async def ends_when_all_is_idle(dut):
     dut.idle_i.value = 1
     cocotb.start_soon(Clock(dut.clk_i, 2, "ns").start())
     await cycles(dut, 3)
+    dut.unit_rst_i.value = 0
+    await cycles(dut, 10)
+    assert dut.rst_o.value == 1, "the transactions cannot be completed yet"
     dut.drain_rst_i.value = 0
     for _ in range(30):
         dut.unit_rst_i.value = 1
