@@ -47,8 +47,8 @@ PROOFS = [
         ("if (pop) head_q <= next(head_q);", "if (pop && !push) head_q <= next(head_q);"),
     ]),
     Proof("packet_fifo", 14, 0, [
-        # A packet is offered without its last element; an element leaves before its packet is offered; a packet
-        # leaves with its first element.
+        # A packet is offered without its last element; an element leaves before its packet is offered; a
+        # packet leaves with its first element.
         ("in_ready_o && in_last_i", "in_ready_o && (in_last_i || packets_q == '0)"),
         ("out_ready_i && packets_q != '0", "out_ready_i"),
         ("leaves = out_valid_o && out_ready_i && out_last_o", "leaves = out_valid_o && out_ready_i"),

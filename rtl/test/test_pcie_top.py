@@ -73,6 +73,11 @@ class DeviceBench(Bench):
 
     async def check_shell_registers(self):
         offset = WINDOW_ADDRESS
+        # A high half does not take effect without its own low half.
+        for where in (offset, offset + 8, offset + 4, offset + 4):
+            await self.device.bar.write(where, bytes([64, 0, 0, 0]))
+        for _ in range(5):
+            assert await self.read_window_address() == WINDOW
         # There is no other register of the shell. A write without a response is ignored.
         await self.device.bar.write(offset + 8, bytes(8))
         with pytest.raises(Exception, match="Unsuccessful completion"):
