@@ -39,6 +39,8 @@ pub struct Replies {
     bytes_max: usize,
     /// Whether bytes of a reply were omitted because of `bytes_max`.
     incomplete: bool,
+    /// Whether all bytes of the chunk that is being written are beyond `bytes_max`.
+    is_beyond: bool,
     /// The source of new chunks, which also receives the unused ones.
     pool: Option<Arc<ChunkPool>>,
 }
@@ -77,6 +79,7 @@ impl Replies {
             version,
             bytes_max: usize::MAX,
             incomplete: false,
+            is_beyond: false,
             pool: None,
         }
     }
@@ -93,8 +96,9 @@ impl Replies {
         Self { pool: self.pool.clone(), ..Self::new(self.version) }
     }
 
-    /// Sets the limit on the bytes. Strings that exceed the limit are omitted: the replies are then
-    /// incomplete, and the caller must remove them.
+    /// Sets the limit on the bytes. Strings that exceed the limit are omitted, and other elements beyond it
+    /// take at most one more chunk of memory: the replies are then incomplete, and the caller must remove
+    /// them.
     pub fn set_bytes_max(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
     }
@@ -165,6 +169,7 @@ impl Replies {
     /// Appends other replies of the same version. Does not copy long replies.
     pub fn append(&mut self, mut others: Self) {
         self.incomplete |= others.incomplete;
+        self.is_beyond = false;
         if self.is_empty() && self.bytes.capacity() <= others.bytes.capacity() {
             std::mem::swap(&mut self.bytes, &mut others.bytes);
             std::mem::swap(&mut self.sent, &mut others.sent);
@@ -220,7 +225,7 @@ impl Replies {
             self.free(last);
         }
         self.bytes.truncate(self.sent + bytes - self.full_bytes);
-        self.incomplete = false;
+        (self.incomplete, self.is_beyond) = (false, false);
     }
 
     /// Appends a simple string, which has no line breaks.
@@ -253,6 +258,12 @@ impl Replies {
             return self.short_bulk(bytes);
         }
         self.length(b'$', bytes.len());
+        self.rest_of_bulk(bytes);
+    }
+
+    /// Appends the bytes of a string and its end, unless they exceed the limit.
+    #[inline]
+    fn rest_of_bulk(&mut self, bytes: &[u8]) {
         if self.len() + bytes.len() + 2 > self.bytes_max {
             self.incomplete = true;
             return;
@@ -323,12 +334,14 @@ impl Replies {
     /// Appends a null.
     pub fn null(&mut self) {
         let null: &[u8] = if self.version == Version::Resp3 { b"_\r\n" } else { b"$-1\r\n" };
+        self.make_room();
         self.bytes.extend_from_slice(null);
     }
 
     /// Appends a null in place of an array.
     pub fn null_array(&mut self) {
         let null: &[u8] = if self.version == Version::Resp3 { b"_\r\n" } else { b"*-1\r\n" };
+        self.make_room();
         self.bytes.extend_from_slice(null);
     }
 
@@ -407,8 +420,7 @@ impl Replies {
             Version::Resp3 => {
                 self.length(b'=', text.len() + 4);
                 self.bytes.extend_from_slice(b"txt:");
-                self.extend(text.as_bytes());
-                self.bytes.extend_from_slice(b"\r\n");
+                self.rest_of_bulk(text.as_bytes());
             }
         }
     }
@@ -454,12 +466,24 @@ impl Replies {
     fn make_room(&mut self) {
         let length = self.bytes.len();
         if length >= PART_BYTES && (length >= CHUNK_BYTES || self.bytes.capacity() < CHUNK_CAPACITY) {
-            self.complete_chunk();
-            self.bytes = match &self.pool {
-                Some(pool) => pool.take(),
-                None => Vec::with_capacity(CHUNK_CAPACITY),
-            };
+            self.begin_chunk();
         }
+    }
+
+    /// Completes the current chunk and begins the next one. If all of the current one is beyond the limit, it
+    /// is written anew: the caller removes these bytes, and until then the memory must not grow.
+    #[cold]
+    fn begin_chunk(&mut self) {
+        if self.is_beyond {
+            return self.bytes.clear();
+        }
+        self.is_beyond = self.exceed_limit();
+        self.incomplete |= self.is_beyond;
+        self.complete_chunk();
+        self.bytes = match &self.pool {
+            Some(pool) => pool.take(),
+            None => Vec::with_capacity(CHUNK_CAPACITY),
+        };
     }
 
     #[cold]
@@ -563,8 +587,39 @@ mod tests {
         assert!(replies.exceed_limit() && replies.front().len() <= 10);
         replies.truncate(0);
         assert!(!replies.exceed_limit());
-        replies.verbatim("eleven bytes");
-        assert!(replies.exceed_limit());
+        for version in [Version::Resp2, Version::Resp3] {
+            replies.truncate(0);
+            replies.set_version(version);
+            replies.verbatim("eleven bytes");
+            assert!(replies.exceed_limit() && replies.len() <= 10, "{version:?}");
+        }
+    }
+
+    #[test]
+    fn elements_beyond_the_limit_take_no_memory() {
+        let elements: [fn(&mut Replies); 7] = [
+            |replies| replies.integer(1),
+            |replies| replies.bulk(&[b'v'; 99]),
+            |replies| replies.simple("text"),
+            |replies| replies.array(1000),
+            Replies::ok,
+            Replies::null,
+            Replies::null_array,
+        ];
+        for limit in [0, 1000, CHUNK_BYTES, 2 * CHUNK_BYTES + 7] {
+            for append in elements {
+                let mut replies = Replies::default();
+                replies.integer(7);
+                replies.set_bytes_max(limit);
+                (0..1_000_000).for_each(|_| append(&mut replies));
+                assert!(replies.exceed_limit());
+                assert!(replies.capacity() <= limit + 3 * CHUNK_CAPACITY, "{}", replies.capacity());
+                replies.truncate(4);
+                assert_eq!((replies.to_vec(), replies.exceed_limit()), (b":7\r\n".to_vec(), limit < 4));
+                append(&mut replies);
+                assert!(replies.len() > 4 && replies.to_vec().starts_with(b":7\r\n"));
+            }
+        }
     }
 
     #[test]
