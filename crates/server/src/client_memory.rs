@@ -9,7 +9,6 @@
 use std::time::{Duration, Instant};
 
 use honeycomb_memory::heap;
-use honeycomb_memory::sync::Ordering;
 
 use crate::clients::STALL;
 use crate::connection::{Buffers, Connection};
@@ -57,7 +56,7 @@ pub(crate) enum Excess {
 impl ClientMemory {
     /// Records the memory that a connection uses now.
     pub(crate) fn account(&mut self, connection: &mut Connection) {
-        let bytes = connection.memory_bytes();
+        let bytes = connection.memory_bytes().saturating_sub(connection.charged_bytes());
         self.grown += bytes.saturating_sub(connection.accounted_bytes);
         self.shrunk += connection.accounted_bytes.saturating_sub(bytes);
         connection.accounted_bytes = bytes;
@@ -88,12 +87,11 @@ impl ClientMemory {
 
     /// Adds the changes to the total.
     pub(crate) fn publish(&mut self, shared: &ServerState) {
-        // Relaxed, because a slightly old total does no harm.
         let total = shared.clients.bytes();
         if self.grown > self.shrunk {
-            total.fetch_add(self.grown - self.shrunk, Ordering::Relaxed);
+            total.add(self.grown - self.shrunk);
         } else if self.shrunk > self.grown {
-            total.fetch_sub(self.shrunk - self.grown, Ordering::Relaxed);
+            total.subtract(self.shrunk - self.grown);
         }
         self.freed += self.shrunk;
         self.taken += self.grown;
@@ -119,8 +117,7 @@ impl ClientMemory {
 
     /// Returns the distance of the published total from its limit.
     pub(crate) fn excess(&self, shared: &ServerState) -> Excess {
-        let (total, max) =
-            (shared.clients.bytes().load(Ordering::Relaxed), shared.config().clients_bytes_max);
+        let (total, max) = (shared.clients.bytes().get(), shared.config().clients_bytes_max);
         match total {
             _ if total > max / 2 * 3 => Excess::FarAbove,
             _ if total > max => Excess::Above,
@@ -173,7 +170,7 @@ impl ClientMemory {
 
     /// Returns whether the total, with the changes of this core, has reached the limit.
     fn is_short(&self, shared: &ServerState) -> bool {
-        let total = shared.clients.bytes().load(Ordering::Relaxed);
+        let total = shared.clients.bytes().get();
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }
 }

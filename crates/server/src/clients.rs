@@ -9,8 +9,9 @@ mod client;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use honeycomb_memory::sync::{AtomicU64, AtomicUsize, Ordering};
+use honeycomb_memory::sync::{AtomicU64, Ordering};
 
+use crate::charge::ByteTotal;
 pub(crate) use client::{Activity, Client, Flag, Origin, STALL};
 
 /// All clients, by identifier.
@@ -19,7 +20,7 @@ pub(crate) struct Clients {
     connected: Mutex<BTreeMap<u64, Arc<Client>>>,
     last: AtomicU64,
     /// Bytes of memory that all clients use.
-    bytes: AtomicUsize,
+    bytes: ByteTotal,
 }
 
 impl Clients {
@@ -41,8 +42,13 @@ impl Clients {
     }
 
     /// Returns the bytes of memory that all clients use. The cores update this number.
-    pub(crate) fn bytes(&self) -> &AtomicUsize {
+    pub(crate) fn bytes(&self) -> &ByteTotal {
         &self.bytes
+    }
+
+    /// Returns whether clients use so much more than their limit that they must not grow at all.
+    pub(crate) fn are_far_above(&self, bytes_max: usize) -> bool {
+        self.bytes.get() > bytes_max / 2 * 3
     }
 
     /// Returns the client to evict. Clients that do not read their replies come first, then clients whose

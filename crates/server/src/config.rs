@@ -253,6 +253,11 @@ impl Config {
         self.request.request_bytes_max.min(self.clients_bytes_max / 4).max(TRANSACTION_BYTES_MIN)
     }
 
+    /// Returns the bytes of memory that the watched pairs and ranges of a client may use.
+    pub(crate) fn watched_bytes_max(&self) -> usize {
+        self.request.request_bytes_max.min(self.clients_bytes_max / 4)
+    }
+
     /// Opens a store of [`Config::memory_bytes`] bytes: an empty one, or that of [`Config::directory`].
     ///
     /// # Errors

@@ -445,6 +445,11 @@ impl Connection {
         buffers + queue + task + spent + pushes + labels + self.session.watched.memory_bytes()
     }
 
+    /// Returns the part of these bytes that is charged, so its core does not count it.
+    pub(crate) fn charged_bytes(&self) -> usize {
+        self.session.watched.memory_bytes() + self.task.as_ref().map_or(0, Running::charged_bytes)
+    }
+
     /// Releases all unused memory.
     pub(crate) fn shrink(&mut self) {
         self.shrinks = self.requests.shrink(0) | free_some(&mut self.spent);

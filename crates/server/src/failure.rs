@@ -102,8 +102,13 @@ pub(crate) enum Failure {
     /// All snapshots are in use. A task waits for a free one.
     #[error("ERR all snapshots are in use")]
     NoSnapshot,
-    #[error("ERR the watched pairs take more than client-query-buffer-limit, which is {0} bytes")]
+    #[error(
+        "ERR the watched pairs take more than a fourth of maxmemory-clients or than \
+             client-query-buffer-limit: {0} bytes"
+    )]
     WatchedTooLong(usize),
+    #[error("ERR all clients together take more than maxmemory-clients, which is {0} bytes")]
+    ClientsTooLong(usize),
     #[error("OOM command not allowed when used memory > 'maxmemory'.")]
     OutOfMemory,
     /// The log refuses writes.

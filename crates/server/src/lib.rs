@@ -24,6 +24,7 @@ mod bits;
 mod budget;
 mod change_messages;
 mod change_streams;
+mod charge;
 mod client_memory;
 mod client_snapshots;
 mod clients;

@@ -1,6 +1,5 @@
 //! The memory that the server uses, for `INFO`, `MEMORY STATS` and `MEMORY DOCTOR`.
 
-use honeycomb_memory::sync::Ordering;
 use honeycomb_store::MemoryStatistics;
 
 use crate::process;
@@ -23,7 +22,7 @@ pub(crate) struct MemoryUsage {
 impl MemoryUsage {
     pub(crate) fn of(shared: &ServerState) -> Self {
         let arena = shared.store.statistics().memory;
-        let of_clients = shared.clients.bytes().load(Ordering::Relaxed);
+        let of_clients = shared.clients.bytes().get();
         let used = arena.arena_bytes - arena.free_bytes + of_clients;
         Self { arena, of_clients, used, peak: shared.pace.peak(used), resident: process::resident_bytes() }
     }

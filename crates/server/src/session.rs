@@ -6,11 +6,13 @@ use std::sync::Arc;
 use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 
 use crate::arguments::Arguments;
+use crate::charge::Charge;
 use crate::clients::{Client, Flag};
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::notifications::Subscriber;
 use crate::push_queue::PushQueue;
+use crate::server_state::ServerState;
 use crate::watches::Watching;
 
 /// The session of a connection.
@@ -65,8 +67,8 @@ pub(crate) struct Queue {
 pub(crate) struct Watched {
     pub(crate) pairs: Vec<WatchedPair>,
     pub(crate) ranges: Vec<WatchedRange>,
-    /// Bytes of memory in use.
-    bytes: usize,
+    /// Their memory: one command may watch many long values.
+    charge: Charge,
 }
 
 /// A watched pair.
@@ -190,17 +192,17 @@ impl Queue {
 }
 
 impl Watched {
-    /// Watches a pair if all watched pairs and ranges use at most `bytes_max` bytes of memory.
-    pub(crate) fn push(&mut self, pair: WatchedPair, bytes_max: usize) -> Result<(), Failure> {
+    /// Watches a pair, within the limit of a client and that of all clients.
+    pub(crate) fn push(&mut self, pair: WatchedPair, shared: &ServerState) -> Result<(), Failure> {
         let bytes = size_of::<WatchedPair>() + pair.key.len() + pair.seen.as_ref().map_or(0, Vec::len);
-        self.take_room(bytes, bytes_max)?;
+        self.take_room(bytes, shared)?;
         self.pairs.push(pair);
         Ok(())
     }
 
-    /// Watches a range, within the same limit.
-    pub(crate) fn push_range(&mut self, range: WatchedRange, bytes_max: usize) -> Result<(), Failure> {
-        self.take_room(range.memory_bytes(), bytes_max)?;
+    /// Watches a range, within the same limits.
+    pub(crate) fn push_range(&mut self, range: WatchedRange, shared: &ServerState) -> Result<(), Failure> {
+        self.take_room(range.memory_bytes(), shared)?;
         self.ranges.push(range);
         Ok(())
     }
@@ -210,16 +212,25 @@ impl Watched {
         self.pairs.len() + self.ranges.len()
     }
 
-    /// Returns the bytes of memory in use.
+    /// Returns the bytes of memory in use, all of which are charged.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.bytes
+        self.charge.bytes()
     }
 
-    fn take_room(&mut self, bytes: usize, bytes_max: usize) -> Result<(), Failure> {
-        if self.bytes + bytes > bytes_max {
-            return Err(Failure::WatchedTooLong(bytes_max));
+    /// Charges some bytes. Returns an error if a limit does not allow them.
+    fn take_room(&mut self, bytes: usize, shared: &ServerState) -> Result<(), Failure> {
+        let (config, before) = (shared.config(), self.charge.bytes());
+        if before + bytes > config.watched_bytes_max() {
+            return Err(Failure::WatchedTooLong(config.watched_bytes_max()));
         }
-        self.bytes += bytes;
+        if before == 0 {
+            self.charge = Charge::new(shared.clients.bytes(), 0);
+        }
+        self.charge.set(before + bytes);
+        if shared.clients.are_far_above(config.clients_bytes_max) {
+            self.charge.set(before);
+            return Err(Failure::ClientsTooLong(config.clients_bytes_max));
+        }
         Ok(())
     }
 }

@@ -225,6 +225,14 @@ impl Work {
             Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
         }
     }
+
+    /// Returns the bytes of its memory that are charged.
+    fn charged_bytes(&self) -> usize {
+        match self {
+            Self::Exec(exec) => exec.charged_bytes(),
+            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
+        }
+    }
 }
 
 impl Alone {
@@ -253,6 +261,14 @@ impl Running {
         match self {
             Self::Here(task) => task.memory_bytes(),
             Self::Away(away) => away.memory_bytes(),
+        }
+    }
+
+    /// Returns the bytes of its memory that are charged.
+    pub(crate) fn charged_bytes(&self) -> usize {
+        match self {
+            Self::Here(task) => task.work.charged_bytes(),
+            Self::Away(away) => away.charged_bytes(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Servers and clients for the integration tests.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -196,4 +197,36 @@ pub fn dialogue(client: &mut Client, lines: &[(&str, &str)]) {
     for (number, (line, expected)) in lines.iter().enumerate() {
         assert_eq!(client.reply_text(line), *expected, "line {number}: {line}");
     }
+}
+
+/// Returns the resident memory of this process in bytes, and its maximum since the last reset.
+pub fn resident() -> [usize; 2] {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    ["VmRSS:", "VmHWM:"].map(|name| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+    })
+}
+
+/// Runs hostile clients and returns the maximum resident memory in bytes.
+pub fn peak_of(hostile: impl FnOnce()) -> usize {
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    hostile();
+    resident()[1]
+}
+
+/// Sends a request without reading replies, until all is sent, the time is over, or the server closes the
+/// connection.
+pub fn send_without_reading(running: &Running, request: &[u8]) -> Client {
+    let mut client = Client::connect(running);
+    client.socket.set_nonblocking(true).unwrap();
+    let (mut sent, until) = (0, Instant::now() + Duration::from_millis(300));
+    while sent < request.len() && Instant::now() < until {
+        match client.socket.write(&request[sent..]) {
+            Ok(bytes) => sent += bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+            Err(_) => break,
+        }
+    }
+    client
 }

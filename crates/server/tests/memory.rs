@@ -4,8 +4,7 @@
 
 mod common;
 
-use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::Read;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,9 @@ use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::Config;
 use honeycomb_testing::number;
 
-use common::{Client, Running, show, start_with, start_with_system_time};
+use common::{
+    Client, Running, peak_of, resident, send_without_reading, show, start_with, start_with_system_time,
+};
 
 const MIB: usize = 1 << 20;
 /// `maxmemory-clients` in this test.
@@ -21,38 +22,6 @@ const CLIENTS: usize = 96 * MIB;
 /// The bound that docs/guide/operations.md states: the memory of the store, twice that of clients (a buffer
 /// exists twice while it grows), and 32 MiB for the work in progress of each core.
 const BOUND: usize = 64 * MIB + 2 * CLIENTS + 2 * 32 * MIB;
-
-/// Returns the resident memory of this process in bytes, and its maximum since the last reset.
-fn resident() -> [usize; 2] {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    ["VmRSS:", "VmHWM:"].map(|name| {
-        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
-    })
-}
-
-/// Runs hostile clients and returns the maximum resident memory in bytes.
-fn peak_of(hostile: impl FnOnce()) -> usize {
-    fs::write("/proc/self/clear_refs", "5").unwrap();
-    hostile();
-    resident()[1]
-}
-
-/// Sends a request without reading replies, until all is sent, the time is over, or the server closes the
-/// connection.
-fn send_without_reading(running: &Running, request: &[u8]) -> Client {
-    let mut client = Client::connect(running);
-    client.socket.set_nonblocking(true).unwrap();
-    let (mut sent, until) = (0, Instant::now() + Duration::from_millis(300));
-    while sent < request.len() && Instant::now() < until {
-        match client.socket.write(&request[sent..]) {
-            Ok(bytes) => sent += bytes,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => sleep(Duration::from_millis(1)),
-            Err(_) => break,
-        }
-    }
-    client
-}
 
 /// Reads and discards a number of replies of `bytes` bytes each.
 fn read_all(client: &mut Client, replies: usize, bytes: usize) {

@@ -133,7 +133,8 @@ fn queued_commands_and_watched_keys_are_bounded() {
     assert!(queued > 20 && replies.iter().all(|reply| reply == error || reply == "QUEUED"));
     assert_eq!(client.reply_text("EXEC"), "!EXECABORT Transaction discarded because of previous errors.");
     assert_eq!(client.reply_text("GET a"), "nil");
-    let error = "!ERR the watched pairs take more than client-query-buffer-limit, which is 10000 bytes";
+    let error = "!ERR the watched pairs take more than a fourth of maxmemory-clients or than \
+                 client-query-buffer-limit: 10000 bytes";
     let watch = |number| format!("WATCH a{number}");
     assert!((0..1000).any(|number| client.reply_text(&watch(number)) == error));
     dialogue(&mut client, &[("SET a0 1", "OK"), ("MULTI", "OK"), ("GET a", "QUEUED"), ("EXEC", "nil")]);

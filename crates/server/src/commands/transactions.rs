@@ -112,14 +112,14 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
     if context.session.queue.is_some() {
         return Err(Failure::other("WATCH inside MULTI is not allowed"));
     }
-    let bytes_max = context.shared.config().request.request_bytes_max;
+    let shared = context.shared;
     for key in arguments.from(1).iter() {
         let (table, database) = (context.table(), context.session.database);
         // A key that the table does not allow stays absent, so it needs no watch.
         if table.allows_key(key) {
             // The server removes an expired pair at some time, which changes nothing that clients see.
             let seen = table.get(key)?.filter(|value| !Envelope::has_expired(value, context.now));
-            context.session.watched.push(WatchedPair { database, key: key.to_vec(), seen }, bytes_max)?;
+            context.session.watched.push(WatchedPair { database, key: key.to_vec(), seen }, shared)?;
         }
     }
     context.replies.ok();

@@ -64,10 +64,9 @@ impl Sink for Watch {
     }
 
     fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
-        let bytes_max = context.shared.config().request.request_bytes_max;
         if let Some(range) = self.range.take() {
             let range = WatchedRange { digest: self.digest.end(), ..range };
-            context.session.watched.push_range(range, bytes_max)?;
+            context.session.watched.push_range(range, context.shared)?;
         }
         context.replies.ok();
         Ok(())

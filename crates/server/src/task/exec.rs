@@ -95,6 +95,11 @@ impl Exec {
         self.queue.memory_bytes() + self.watched.memory_bytes() + self.transaction.memory_bytes()
     }
 
+    /// Returns the bytes of its memory that are charged.
+    pub(super) fn charged_bytes(&self) -> usize {
+        self.watched.memory_bytes()
+    }
+
     /// Frees the memory of a completed transaction.
     pub(super) fn clear(&mut self) {
         (self.queue, self.watched) = (Queue::default(), Watched::default());

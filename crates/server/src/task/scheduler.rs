@@ -93,8 +93,7 @@ impl Tasks {
             (Progress::Done, _) | (_, None) => {}
             (Progress::Background, Some(Running::Here(mut task))) => {
                 task.limit_reply(reply_bytes_max(connection, shared));
-                let away = Arc::new(AwayTask::default());
-                away.record_memory(task.memory_bytes());
+                let away = Arc::new(AwayTask::new(task.memory_bytes(), task.work.charged_bytes()));
                 connection.task = Some(Running::Away(away.clone()));
                 self.away += 1;
                 counts.moved.add(1);
