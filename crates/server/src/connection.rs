@@ -211,7 +211,7 @@ impl Connection {
         }
         let mut requests = vec![self.requests];
         requests.extend(self.spent);
-        requests.extend(self.session.queue.map(|queue| queue.requests));
+        requests.extend(self.session.queue.into_iter().flat_map(Queue::into_requests));
         let task = match self.task {
             Some(Running::Here(task)) => Some(task),
             Some(Running::Away(away)) => background.cancel(&away),
@@ -394,6 +394,13 @@ impl Connection {
     /// Removes the last parsed request from the received ones, for a task.
     pub(crate) fn take_request(&mut self, found: &ParsedRequest) -> (RequestBuffer, ParsedRequest) {
         self.requests.take_last(found)
+    }
+
+    /// Queues the last parsed request for `EXEC`.
+    pub(crate) fn queue_request(&mut self, command: usize, found: &ParsedRequest) {
+        if let Some(queue) = &mut self.session.queue {
+            queue.push(command, (&mut self.requests, found));
+        }
     }
 
     /// Returns the activity that `CLIENT LIST` shows.

@@ -8,6 +8,8 @@ use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 use crate::arguments::Arguments;
 use crate::charge::Charge;
 use crate::clients::{Client, Flag};
+use crate::command::CommandRef;
+use crate::commands;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::notifications::Subscriber;
@@ -38,6 +40,8 @@ pub(crate) struct Session {
     pub(crate) subscriber: Option<Subscriber>,
 }
 
+/// Bytes of a request that `MULTI` copies at most. It moves the buffer of a longer one.
+const COPIED_BYTES_MAX: usize = 64 << 10;
 /// Number of push queues that a client may have.
 pub(crate) const PUSH_QUEUES: usize = 3;
 
@@ -55,11 +59,23 @@ pub(crate) enum Replying {
 /// Commands that wait for `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    pub(crate) requests: RequestBuffer,
-    /// The number of each command and the position of its arguments in the requests.
-    pub(crate) commands: Vec<(usize, ParsedRequest)>,
+    commands: Vec<Queued>,
+    /// Copies of short requests.
+    requests: RequestBuffer,
+    /// Bytes of memory of the buffers of long requests.
+    long_bytes: usize,
     /// The server rejected one of the commands, so `EXEC` will reject all.
     pub(crate) aborted: bool,
+}
+
+/// A command that waits for `EXEC`.
+#[derive(Debug)]
+struct Queued {
+    /// The number of the command.
+    command: usize,
+    found: ParsedRequest,
+    /// The buffer of a long request, which is not copied.
+    own: Option<Box<RequestBuffer>>,
 }
 
 /// Watched pairs and ranges, with their state when the client watched them.
@@ -161,23 +177,30 @@ impl Session {
 }
 
 impl Queue {
-    /// Queues a command if all queued commands use at most `bytes_max` bytes of memory. An aborted queue
-    /// keeps no commands.
-    pub(crate) fn push(
-        &mut self,
-        command: usize,
-        arguments: Arguments<'_>,
-        bytes_max: usize,
-    ) -> Result<(), Failure> {
-        if self.aborted {
-            return Ok(());
-        }
-        self.commands.push((command, self.requests.push_copy(arguments)));
-        if self.memory_bytes() > bytes_max {
+    /// Returns an error, and aborts the transaction, if another request of some bytes would make the queued
+    /// commands use more than `bytes_max` bytes of memory.
+    pub(crate) fn check_room(&mut self, bytes: usize, bytes_max: usize) -> Result<(), Failure> {
+        if self.memory_bytes() + bytes > bytes_max && !self.aborted {
             *self = Self { aborted: true, ..Self::default() };
             return Err(Failure::QueueTooLong(bytes_max));
         }
         Ok(())
+    }
+
+    /// Queues a command: the request that was parsed last, of which it copies at most [`COPIED_BYTES_MAX`]
+    /// bytes. An aborted queue keeps no commands.
+    pub(crate) fn push(&mut self, command: usize, (requests, found): (&mut RequestBuffer, &ParsedRequest)) {
+        if self.aborted {
+            return;
+        }
+        let (found, own) = if found.bytes() <= COPIED_BYTES_MAX {
+            (self.requests.push_copy(requests.arguments(found)), None)
+        } else {
+            let (own, found) = requests.take_last(found);
+            self.long_bytes += own.capacity();
+            (found, Some(Box::new(own)))
+        };
+        self.commands.push(Queued { command, found, own });
     }
 
     /// Returns the number of queued commands.
@@ -185,9 +208,31 @@ impl Queue {
         self.commands.len()
     }
 
+    /// Returns the number of the command at an index, or `None` if there are fewer.
+    pub(crate) fn command(&self, index: usize) -> Option<CommandRef> {
+        self.commands.get(index).map(|queued| commands::by_number(queued.command))
+    }
+
+    /// Returns all commands.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = CommandRef> {
+        self.commands.iter().map(|queued| commands::by_number(queued.command))
+    }
+
+    /// Returns the request at an index, and its arguments.
+    pub(crate) fn request(&self, index: usize) -> (&ParsedRequest, Arguments<'_>) {
+        let Queued { found, own, .. } = &self.commands[index];
+        (found, own.as_deref().unwrap_or(&self.requests).arguments(found))
+    }
+
+    /// Returns the buffers of all requests. They may be long, so the caller frees them in steps.
+    pub(crate) fn into_requests(self) -> impl Iterator<Item = RequestBuffer> {
+        let long = self.commands.into_iter().filter_map(|queued| queued.own.map(|own| *own));
+        std::iter::once(self.requests).chain(long)
+    }
+
     /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.requests.capacity() + size_of_val(&*self.commands)
+        self.requests.capacity() + self.long_bytes + self.commands.capacity() * size_of::<Queued>()
     }
 }
 
@@ -243,5 +288,42 @@ impl WatchedRange {
             Bound::Unbounded => 0,
         };
         size_of::<Self>() + length(&self.lower) + length(&self.upper)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_protocol::resp::{Limits, encode};
+
+    use super::*;
+
+    #[test]
+    fn a_long_request_is_not_copied() {
+        let (mut requests, mut queue) = (RequestBuffer::default(), Queue::default());
+        let values = [&b"short"[..], &[b'v'; 1 << 20], &[b'w'; 2 << 20]];
+        for value in values {
+            let mut bytes = Vec::new();
+            encode(&[b"ECHO", value], &mut bytes);
+            requests.receive(&bytes);
+            let found = requests.parse_next(&Limits::default()).unwrap().unwrap();
+            queue.push(0, (&mut requests, &found));
+            requests.discard_parsed(None);
+            assert!(requests.capacity() <= COPIED_BYTES_MAX, "{}", requests.capacity());
+        }
+        assert!(queue.memory_bytes() <= (3 << 20) + 4096, "{}", queue.memory_bytes());
+        for (at, value) in values.into_iter().enumerate() {
+            assert!(queue.request(at).1.iter().eq([b"ECHO", value]));
+        }
+        let buffers: usize = queue.into_requests().map(|buffer| buffer.capacity()).sum();
+        assert!(buffers >= 3 << 20);
+    }
+
+    #[test]
+    fn a_queue_that_is_too_long_keeps_nothing() {
+        let mut queue = Queue::default();
+        assert_eq!(queue.check_room(1000, 1000), Ok(()));
+        assert_eq!(queue.check_room(1001, 1000), Err(Failure::QueueTooLong(1000)));
+        assert!(queue.aborted && queue.memory_bytes() == 0);
+        assert_eq!(queue.check_room(1001, 1000), Ok(()));
     }
 }

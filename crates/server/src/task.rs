@@ -211,11 +211,11 @@ impl Work {
         true
     }
 
-    /// Removes and returns the buffer of queued commands.
-    fn take_requests(&mut self) -> RequestBuffer {
+    /// Removes and returns the buffers of queued commands.
+    fn take_requests(&mut self) -> Vec<RequestBuffer> {
         match self {
             Self::Exec(exec) => exec.take_requests(),
-            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => RequestBuffer::default(),
+            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => Vec::new(),
         }
     }
 
@@ -326,7 +326,8 @@ impl Task {
 
     /// Removes and returns the reply so far, and the buffers of requests.
     pub(crate) fn take_buffers(&mut self) -> (Replies, Vec<RequestBuffer>) {
-        let requests = vec![std::mem::take(&mut self.requests), self.work.take_requests()];
+        let mut requests = self.work.take_requests();
+        requests.push(std::mem::take(&mut self.requests));
         (std::mem::take(&mut self.replies), requests)
     }
 

@@ -19,7 +19,7 @@ use crate::session::{Queue, Session};
 use crate::stopwatch::{ExecutedCommand, Stopwatch};
 use crate::task::scheduler::Tasks;
 use crate::task::{Task, Work, start};
-use crate::{commands, cross_protocol, memory_limit};
+use crate::{cross_protocol, memory_limit};
 
 /// Commands that execute at once between `MULTI` and `EXEC`. All others enter the queue.
 const NEVER_QUEUED: [&str; 7] = ["exec", "discard", "multi", "watch", "ri.watchrange", "reset", "quit"];
@@ -84,15 +84,14 @@ pub(super) fn execute(
     let number = allowed.as_ref().ok().map(|command| command.number);
     let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
     let served = match serve(context, allowed, (&found, &arguments)) {
-        Ok(Some((named, work))) => {
+        Ok(Served::Begun(named, work)) => {
             let task = Task::new(named, connection.take_request(&found), work, &connection.replies);
             tasks.begin((index, connection), task, round.shared, stopwatch);
             return true;
         }
-        Ok(None) => Ok(()),
-        Err(failure) => Err(failure),
+        served => served,
     };
-    let needed = needed(round, &connection.session, number, (&arguments, &served));
+    let needed = needed(round, &connection.session, number, (&arguments, served.as_ref().err()));
     let mut lap = stopwatch.lap(1);
     match number {
         Some(number) => {
@@ -103,8 +102,10 @@ pub(super) fn execute(
         }
         None => round.counts.commands_rejected.add(1),
     }
-    if let Err(failure) = served {
-        failure.reply_after(before, &mut connection.replies);
+    match served {
+        Ok(Served::Queued(command)) => connection.queue_request(command, &found),
+        Ok(_) => {}
+        Err(failure) => failure.reply_after(before, &mut connection.replies),
     }
     if connection.session.end_command() {
         connection.replies.truncate(before);
@@ -139,19 +140,28 @@ fn needed(
     round: &Round<'_>,
     session: &Session,
     number: Option<usize>,
-    (arguments, served): (&Arguments<'_>, &Result<(), Failure>),
+    (arguments, failure): (&Arguments<'_>, Option<&Failure>),
 ) -> Option<Version> {
     let Some(number) = number else { return Some(0) };
-    let (databases, failure) = (&round.shared.databases, served.as_ref().err());
-    needed_by_reply(databases, session.database, (&by_number(number), arguments), failure)
+    let command = (&*by_number(number), arguments);
+    needed_by_reply(&round.shared.databases, session.database, command, failure)
 }
 
-/// Queues a command, executes it, or begins it. Returns the remaining work of a long command.
+/// The outcome of a request without an error.
+enum Served {
+    Executed,
+    /// The reply says that the command with this number waits for `EXEC`.
+    Queued(usize),
+    /// A long command has begun. This is the remaining work.
+    Begun(CommandRef, Work),
+}
+
+/// Accepts a command for the queue, executes it, or begins it.
 fn serve(
     context: &mut Context<'_>,
     allowed: Result<CommandRef, Failure>,
     (found, arguments): (&ParsedRequest, &Arguments<'_>),
-) -> Result<Option<(CommandRef, Work)>, Failure> {
+) -> Result<Served, Failure> {
     let command = match allowed {
         Ok(command) => command,
         Err(failure) => {
@@ -160,14 +170,15 @@ fn serve(
         }
     };
     if let Some(queue) = context.session.queue.as_mut().filter(|_| !NEVER_QUEUED.contains(&command.name)) {
-        queue.push(command.number, *arguments, context.shared.config().request.request_bytes_max)?;
+        queue.check_room(found.bytes(), context.shared.config().request.request_bytes_max)?;
         context.replies.simple("QUEUED");
-        return Ok(None);
+        return Ok(Served::Queued(command.number));
     }
     if command.name == "ping" && is_subscriber(context.session, context.replies.version()) {
-        return subscribe::pong(arguments, context.replies).map(|()| None);
+        return subscribe::pong(arguments, context.replies).map(|()| Served::Executed);
     }
-    Ok(start(context, command, (found, arguments), Budget::CORE)?.map(|work| (command, work)))
+    let work = start(context, command, (found, arguments), Budget::CORE)?;
+    Ok(work.map_or(Served::Executed, |work| Served::Begun(command, work)))
 }
 
 /// Returns the error message for a malformed request. Clients that have not authenticated have lower limits.
@@ -236,5 +247,5 @@ fn allowed_for_subscriber(
 
 /// Returns whether a queued command may allocate memory of the store.
 fn may_allocate_memory(queue: &Queue) -> bool {
-    queue.commands.iter().any(|(number, _)| allocates_memory(&commands::by_number(*number)))
+    queue.commands().any(|command| allocates_memory(&command))
 }

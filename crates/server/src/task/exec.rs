@@ -13,7 +13,6 @@ use honeycomb_protocol::resp::RequestBuffer;
 
 use crate::budget::Budget;
 use crate::command::CommandForm;
-use crate::commands;
 use crate::commands::range::{Origin, Walk};
 use crate::commands::watch;
 use crate::context::Context;
@@ -106,9 +105,9 @@ impl Exec {
         self.transaction = OptimisticTransaction::default();
     }
 
-    /// Removes the buffer of the queued commands.
-    pub(super) fn take_requests(&mut self) -> RequestBuffer {
-        std::mem::take(&mut self.queue.requests)
+    /// Removes the buffers of the queued commands.
+    pub(super) fn take_requests(&mut self) -> Vec<RequestBuffer> {
+        std::mem::take(&mut self.queue).into_requests().collect()
     }
 
     /// Executes the transaction on the background thread, until it completes, has a conflict, or needs its
@@ -146,14 +145,13 @@ impl Exec {
 
     /// Returns whether all commands have executed.
     fn is_at_commit(&self) -> bool {
-        matches!(self.stage, Stage::Execute { next, .. } if next == self.queue.commands.len())
+        matches!(self.stage, Stage::Execute { next, .. } if next == self.queue.len())
     }
 
     /// Returns whether the next command may change state that only the core may access.
     fn needs_core(&self) -> bool {
         let Stage::Execute { next, .. } = &self.stage else { return false };
-        let command = self.queue.commands.get(*next).map(|(number, _)| commands::by_number(*number));
-        command.is_some_and(|command| matches!(command.form, CommandForm::Serve(_)))
+        self.queue.command(*next).is_some_and(|command| matches!(command.form, CommandForm::Serve(_)))
     }
 
     /// Executes a slice on the core.
@@ -208,17 +206,16 @@ impl Exec {
         match &self.stage {
             Stage::Begin => self.compare_pairs(context),
             Stage::Watch { .. } => self.compare_range(context),
-            Stage::Execute { next, .. } if *next < self.queue.commands.len() => self.execute_next(context),
+            Stage::Execute { next, .. } if *next < self.queue.len() => self.execute_next(context),
             Stage::Execute { .. } => self.commit(context),
         }
     }
 
     /// Starts the transaction, or aborts it if a watched pair has changed.
     fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let mut commands = self.queue.commands.iter().map(|(number, _)| commands::by_number(*number));
         // A snapshot does not have the pairs of unordered tables.
-        let reads_snapshot =
-            !context.shared.databases.has_unordered() && commands.all(|command| command.only_reads());
+        let reads_snapshot = !context.shared.databases.has_unordered()
+            && self.queue.commands().all(|command| command.only_reads());
         self.transaction = match reads_snapshot {
             true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
             false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
@@ -246,7 +243,7 @@ impl Exec {
                 Stage::Watch { range, walk, digest }
             }
             None => {
-                context.replies.array(self.queue.commands.len());
+                context.replies.array(self.queue.len());
                 Stage::Execute { next: 0, begun: None }
             }
         };
@@ -270,9 +267,8 @@ impl Exec {
     /// execute.
     fn execute_next(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
-        let (number, found) = &self.queue.commands[*next];
-        let named = commands::by_number(*number);
-        let arguments = self.queue.requests.arguments(found);
+        let Some(named) = self.queue.command(*next) else { return Ok(Progress::More) };
+        let (found, arguments) = self.queue.request(*next);
         let is_serve = matches!(named.form, CommandForm::Serve(_));
         let budget = if is_serve { Budget::UNLIMITED } else { self.budget };
         self.transaction.begin_command(budget);

@@ -229,7 +229,7 @@ fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, sto
     let (databases, number) = (&stopwatch.shared().databases, connection.session.database);
     let command = (&*named, &requests.arguments(&found));
     let needed = needed_by_reply(databases, number, command, failure.as_ref());
-    connection.spent.extend([requests, work.take_requests()]);
+    connection.spent.extend(std::iter::once(requests).chain(work.take_requests()));
     if connection.session.end_command() {
         connection.replies.truncate(before);
     }
