@@ -47,6 +47,9 @@ pub(crate) struct BatchExecutor {
 
 /// Bytes of replies after which an iteration ends, so that the core sends them and receives more.
 const ITERATION_BYTES: usize = 256 << 10;
+/// Bytes of replies of commands that execute alone after which an iteration ends: the core counts their memory
+/// at its end.
+const ALONE_BYTES: usize = 4 << 20;
 /// Maximum number of rounds of an iteration. A round executes one command of each connection alone, for
 /// example one that enters a transaction.
 const ROUNDS_MAX: usize = 256;
@@ -119,8 +122,9 @@ impl BatchExecutor {
         let (paused, lost) = (shared.pause.at(now), LostWrites::of(&shared.store));
         // `CLIENT PAUSE` does not delay datagrams.
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
+        let mut alone_bytes = 0;
         for _ in 0..ROUNDS_MAX {
-            if self.reads.replied() >= ITERATION_BYTES {
+            if self.reads.replied() >= ITERATION_BYTES || alone_bytes >= ALONE_BYTES {
                 break;
             }
             let config = shared.config();
@@ -140,8 +144,13 @@ impl BatchExecutor {
             }
             done += self.updates.execute(&round, connections, &mut stopwatch);
             for &index in ready {
+                if alone_bytes >= ALONE_BYTES {
+                    break;
+                }
+                let before = connections[index].unsent();
                 let place = (index, &mut connections[index]);
                 done += usize::from(single::execute(&round, &mut self.tasks, place, &mut stopwatch));
+                alone_bytes += connections[index].unsent().saturating_sub(before);
             }
             if done == 0 {
                 break;

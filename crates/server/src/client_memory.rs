@@ -1,14 +1,15 @@
 //! The memory of the clients of a core, and its part of the total that `maxmemory-clients` limits.
 //!
-//! A core records the changes of its own connections and adds their sum to the total once per iteration, so
-//! the cores rarely contend. Near the limit a client gets one reply at a time. Above the limit the server
-//! does not serve clients that use more than [`LITTLE`], and waits [`GRACE`] for them to read their replies.
-//! After that, or at once if the total exceeds 1.5 times the limit, it disconnects the client that uses the
-//! most memory.
+//! A core records the changes of its own connections and adds their sum to the total once per iteration, and
+//! whenever it is large, so the cores rarely contend. Near the limit a client gets one reply at a time. Above
+//! the limit the server does not serve clients that use more than their share ([`share`]), and waits [`GRACE`]
+//! for them to read their replies. After that, or at once if the total exceeds 1.5 times the limit, it
+//! disconnects the client that uses the most memory, and until then it serves no client.
 
 use std::time::{Duration, Instant};
 
 use honeycomb_memory::heap;
+use honeycomb_memory::sync::Ordering;
 
 use crate::clients::STALL;
 use crate::connection::{Buffers, Connection};
@@ -19,9 +20,13 @@ use crate::server_state::ServerState;
 /// reuse the memory.
 const FREED: usize = 16 << 20;
 const GIVE_BACK_INTERVAL: Duration = Duration::from_secs(1);
-/// The server continues to serve clients that use at most this number of bytes while the total is above the
-/// limit.
-const LITTLE: usize = 64 << 10;
+/// Maximum bytes of the share of a client. The server continues to serve clients that use at most their share
+/// while the total is above the limit.
+const SHARE_MAX: usize = 64 << 10;
+/// All shares together are at most the limit divided by this number.
+const SHARED_PART: usize = 4;
+/// A core adds the changes of its connections to the total when they have reached this number of bytes.
+const UNPUBLISHED_MAX: usize = 256 << 10;
 /// Parts of buffers of closed connections that one iteration frees. It takes about 100 microseconds.
 const FREED_PARTS: usize = 4;
 /// Milliseconds above the limit after which the server disconnects a client. By then it knows which clients
@@ -55,11 +60,14 @@ pub(crate) enum Excess {
 
 impl ClientMemory {
     /// Records the memory that a connection uses now.
-    pub(crate) fn account(&mut self, connection: &mut Connection) {
+    pub(crate) fn account(&mut self, shared: &ServerState, connection: &mut Connection) {
         let bytes = connection.memory_bytes().saturating_sub(connection.charged_bytes());
         self.grown += bytes.saturating_sub(connection.accounted_bytes);
         self.shrunk += connection.accounted_bytes.saturating_sub(bytes);
         connection.accounted_bytes = bytes;
+        if self.grown.abs_diff(self.shrunk) >= UNPUBLISHED_MAX {
+            self.publish(shared);
+        }
     }
 
     /// Removes a closed connection.
@@ -152,20 +160,24 @@ impl ClientMemory {
     ) -> usize {
         match excess {
             Excess::None => shared.config().unsent_bytes_max,
-            _ if self.holds(excess, client) => 0,
+            _ if self.holds(shared, excess, client) => 0,
             _ => 1,
         }
     }
 
     /// Returns whether a client gets no further replies until other clients have released memory.
-    pub(crate) fn holds(&self, excess: Excess, client: &Connection) -> bool {
-        excess >= Excess::Above && client.accounted_bytes > LITTLE
+    pub(crate) fn holds(&self, shared: &ServerState, excess: Excess, client: &Connection) -> bool {
+        match excess {
+            Excess::None | Excess::Near => false,
+            Excess::Above => client.accounted_bytes > share(shared),
+            Excess::FarAbove => true,
+        }
     }
 
-    /// Returns whether the server receives nothing more from a client until other clients have released
-    /// memory.
-    pub(crate) fn delays(&self, shared: &ServerState, client: &Connection) -> bool {
-        client.accounted_bytes > LITTLE && self.is_short(shared)
+    /// Returns the number of bytes that the server may receive from a client until other clients have
+    /// released memory.
+    pub(crate) fn receivable_bytes(&self, shared: &ServerState, client: &Connection) -> usize {
+        if self.is_short(shared) { share(shared).saturating_sub(client.accounted_bytes) } else { usize::MAX }
     }
 
     /// Returns whether the total, with the changes of this core, has reached the limit.
@@ -173,4 +185,11 @@ impl ClientMemory {
         let total = shared.clients.bytes().get();
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }
+}
+
+/// Returns the bytes that a client may use while the total is above the limit. The buffers of many clients,
+/// each with little memory, would exceed the limit together.
+fn share(shared: &ServerState) -> usize {
+    let clients = shared.connections.load(Ordering::Relaxed).max(1);
+    (shared.config().clients_bytes_max / SHARED_PART / clients).min(SHARE_MAX)
 }

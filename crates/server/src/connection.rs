@@ -10,7 +10,7 @@ use honeycomb_protocol::resp::{
 use mio::net::TcpStream;
 
 use crate::background::Background;
-use crate::clients::Activity;
+use crate::clients::{Activity, Client};
 use crate::command::CommandRef;
 use crate::commands::LastLookup;
 use crate::config::Config;
@@ -22,7 +22,7 @@ use crate::session::{PUSH_QUEUES, Queue, Session};
 use crate::task::Running;
 
 /// Maximum number of bytes that one call receives.
-const RECEIVE_BYTES_MAX: usize = 64 << 10;
+pub(crate) const RECEIVE_BYTES_MAX: usize = 64 << 10;
 /// Bytes of waiting requests above which the server receives no more.
 const WAITING_BYTES_MAX: usize = 4 * RECEIVE_BYTES_MAX;
 /// Maximum number of bytes that one iteration of the event loop sends to one client.
@@ -31,6 +31,8 @@ const SEND_BYTES_MAX: usize = 64 << 10;
 const LIGHT_BYTES: usize = 16 << 10;
 /// Bytes of memory that an idle connection keeps for requests, and for replies.
 const KEPT_BYTES: usize = RECEIVE_BYTES_MAX;
+/// Bytes of memory of a connection without buffers, and of its entry in the list of clients.
+const OWN_BYTES: usize = size_of::<Connection>() + size_of::<Client>() + 256;
 /// Limits of requests from a client that has not authenticated.
 const BEFORE_AUTHENTICATION: Limits = Limits {
     arguments_max: 10,
@@ -445,7 +447,7 @@ impl Connection {
         let task = self.task.as_ref().map_or(0, Running::memory_bytes);
         let spent = self.spent.iter().map(RequestBuffer::capacity).sum::<usize>();
         let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
-        let buffers = self.requests.capacity() + self.replies.capacity() + discarded + size_of::<Self>();
+        let buffers = self.requests.capacity() + self.replies.capacity() + discarded + OWN_BYTES;
         let pushes =
             self.session.push_queues().into_iter().flatten().map(PushQueue::memory_bytes).sum::<usize>();
         let labels = self.session.client.label_bytes();

@@ -15,7 +15,7 @@ use crate::background::Background;
 use crate::batch::BatchExecutor;
 use crate::client_memory::{ClientMemory, Excess};
 use crate::clients::{Flag, Origin};
-use crate::connection::{Connection, Quota};
+use crate::connection::{Connection, Quota, RECEIVE_BYTES_MAX};
 use crate::counts::Counts;
 use crate::datagrams::{Datagrams, Protocol};
 use crate::held::Hold;
@@ -231,7 +231,7 @@ impl Core {
         for (index, is_done) in self.executor.take_returned(&self.shared, self.number, &mut self.connections)
         {
             let connection = &mut self.connections[index];
-            self.memory.account(connection);
+            self.memory.account(&self.shared, connection);
             connection.session.client.note(connection.activity());
             if is_done && !self.ready.contains(&index) {
                 self.ready.push(index);
@@ -243,13 +243,13 @@ impl Core {
     fn step_task(&mut self) {
         let (memory, shared) = (&self.memory, &self.shared);
         let excess = memory.excess(shared);
-        let waits = |connection: &Connection| memory.holds(excess, connection);
+        let waits = |connection: &Connection| memory.holds(shared, excess, connection);
         let Some((index, progress)) = self.executor.step_task(shared, &mut self.connections, waits) else {
             return;
         };
         self.task_waits = progress == Progress::Wait;
         let connection = &mut self.connections[index];
-        self.memory.account(connection);
+        self.memory.account(&self.shared, connection);
         connection.session.client.note(connection.activity());
         if progress == Progress::Done && !self.ready.contains(&index) {
             self.ready.push(index);
@@ -270,12 +270,13 @@ impl Core {
             self.shrink_at = now + SHRINK_INTERVAL;
             for (_, connection) in &mut self.connections {
                 connection.shrink();
-                self.memory.account(connection);
+                self.memory.account(&self.shared, connection);
             }
             self.memory.publish(&self.shared);
         }
-        let has_hung_up =
-            |(_, one): &(usize, &Connection)| one.hung_up && self.memory.holds(Excess::Above, one);
+        let has_hung_up = |(_, one): &(usize, &Connection)| {
+            one.hung_up && self.memory.holds(&self.shared, Excess::Above, one)
+        };
         if let Some(gone) = self.connections.iter().find(has_hung_up).map(|(index, _)| index) {
             return self.evict(gone);
         }
@@ -424,13 +425,15 @@ impl Core {
                 return false;
             }
             connection.unsent_bytes_max = self.memory.unsent_bytes_max(&self.shared, excess, connection);
-            let full = !connection.has_room() || self.memory.delays(&self.shared, connection);
-            let received = if full { Ok(0) } else { connection.receive(&mut self.buffer, &mut receiving) };
+            let has_room = connection.has_room();
+            let bytes = if has_room { self.memory.receivable_bytes(&self.shared, connection) } else { 0 };
+            let buffer = &mut self.buffer[..bytes.min(RECEIVE_BYTES_MAX)];
+            let received = if bytes == 0 { Ok(0) } else { connection.receive(buffer, &mut receiving) };
             if let Ok(bytes @ 1..) = received {
                 self.counts.received_bytes.add(bytes as u64);
                 connection.session.client.record_received(now, bytes);
                 connection.session.client.note(connection.activity());
-                self.memory.account(connection);
+                self.memory.account(&self.shared, connection);
             }
             self.keep(index, received)
         });
@@ -458,7 +461,7 @@ impl Core {
             self.counts.sent_bytes.add(bytes as u64);
             connection.session.client.record_sent(bytes);
             connection.note_sent(bytes, now);
-            self.memory.account(connection);
+            self.memory.account(&self.shared, connection);
             connection.session.client.note(connection.activity());
             self.keep(index, sent)
         });

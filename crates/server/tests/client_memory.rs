@@ -20,8 +20,15 @@ const BOUND: usize = 2 * CLIENTS + 2 * 32 * MIB;
 /// Runs hostile clients of one kind against a server.
 type Hostile = fn(&Running) -> Vec<Client>;
 
-const HOSTILE: [(&str, Hostile); 1] =
-    [("watched values", |running| send_at_once(running, b"WATCH watched\r\n"))];
+const HOSTILE: [(&str, Hostile); 3] = [
+    ("watched values", |running| send_at_once(running, b"WATCH watched\r\n")),
+    ("many requests that never end", |running| {
+        let mut request = b"*2\r\n$3\r\nGET\r\n$500000000\r\n".to_vec();
+        request.resize(64 << 10, b'k');
+        send_at_once(running, &request)
+    }),
+    ("many replies that nobody reads", |running| send_at_once(running, b"COMMAND DOCS\r\n")),
+];
 
 /// Connects many clients, and then sends a request of each.
 fn send_at_once(running: &Running, request: &[u8]) -> Vec<Client> {
