@@ -83,6 +83,12 @@ impl LogReader {
         }
     }
 
+    /// Returns the bytes of memory in use.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.capacity()
+    }
+
     fn next_in_buffer<T>(&mut self, last: u64, use_record: impl FnOnce(Record<'_>) -> T) -> Found<T> {
         let found = decode_at(&self.bytes[self.used..], self.seed, self.offset, 0);
         let Some(record) = found.filter(|record| record.version <= last) else { return Found::Nothing };

@@ -12,6 +12,8 @@ use crate::failure::Failure;
 
 /// Maximum number of streams that are kept.
 const STREAMS_MAX: usize = 64;
+/// Maximum number of bytes of memory of a stream that is kept.
+const STREAM_BYTES_MAX: usize = 512 << 10;
 /// Milliseconds after which an unused stream is closed.
 const UNUSED_TIME: u64 = 10_000;
 
@@ -53,8 +55,11 @@ impl ChangeStreams {
         Ok(store.changes::<[u8]>(table, bounds, after)?)
     }
 
-    /// Keeps a stream for the next poll.
+    /// Keeps a stream for the next poll, unless it takes much memory.
     pub(crate) fn keep(&self, subject: Subject, stream: ChangeStream, now: u64) {
+        if stream.memory_bytes() > STREAM_BYTES_MAX {
+            return;
+        }
         let mut kept = self.lock();
         if kept.len() >= STREAMS_MAX {
             kept.remove(0);

@@ -181,7 +181,7 @@ impl ClientMemory {
     }
 
     /// Returns whether the total, with the changes of this core, has reached the limit.
-    fn is_short(&self, shared: &ServerState) -> bool {
+    pub(crate) fn is_short(&self, shared: &ServerState) -> bool {
         let total = shared.clients.bytes().get();
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }

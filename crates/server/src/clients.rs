@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
-use crate::charge::ByteTotal;
+use crate::charge::{ByteTotal, Charge};
 pub(crate) use client::{Activity, Client, Flag, Origin, STALL};
 
 /// All clients, by identifier.
@@ -21,6 +21,13 @@ pub(crate) struct Clients {
     last: AtomicU64,
     /// Bytes of memory that all clients use.
     bytes: ByteTotal,
+}
+
+/// The memory of all clients, and its limit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientLimit<'c> {
+    clients: &'c Clients,
+    bytes_max: usize,
 }
 
 impl Clients {
@@ -51,6 +58,11 @@ impl Clients {
         self.bytes.get() > bytes_max / 2 * 3
     }
 
+    /// Returns the total together with its limit.
+    pub(crate) fn limited(&self, bytes_max: usize) -> ClientLimit<'_> {
+        ClientLimit { clients: self, bytes_max }
+    }
+
     /// Returns the client to evict. Clients that do not read their replies come first, then clients whose
     /// request is still arriving, because the others can complete without more memory; among equals the
     /// largest comes first. Skips clients marked no-evict, unless these use more than half of the limit
@@ -73,5 +85,22 @@ impl Clients {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
         self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ClientLimit<'_> {
+    /// Returns a charge for some bytes of clients.
+    pub(crate) fn charge(&self, bytes: usize) -> Charge {
+        Charge::new(&self.clients.bytes, bytes)
+    }
+
+    /// Returns whether clients use more than the limit.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.clients.bytes.get() > self.bytes_max
+    }
+
+    /// Returns whether clients use so much more that they must not grow at all.
+    pub(crate) fn is_far_exceeded(&self) -> bool {
+        self.clients.are_far_above(self.bytes_max)
     }
 }

@@ -29,6 +29,8 @@ const WAITING_BYTES_MAX: usize = 4 * RECEIVE_BYTES_MAX;
 const SEND_BYTES_MAX: usize = 64 << 10;
 /// Up to this number of received bytes, or of unsent bytes, a client does not count towards the quota.
 const LIGHT_BYTES: usize = 16 << 10;
+/// Bytes of unsent replies up to which the core moves messages from the push queues.
+const PUSHED_BYTES: usize = 64 << 10;
 /// Bytes of memory that an idle connection keeps for requests, and for replies.
 const KEPT_BYTES: usize = RECEIVE_BYTES_MAX;
 /// Bytes of memory of a connection without buffers, and of its entry in the list of clients.
@@ -424,20 +426,23 @@ impl Connection {
         }
     }
 
-    /// Moves the contents of the push queues to the replies, as far as there is space.
-    pub(crate) fn take_pushes(&mut self) {
+    /// Moves a part of the push queues to the replies, as far as there is space.
+    pub(crate) fn take_pushes(&mut self, reply_bytes_max: usize) {
+        let bytes_max = self.unsent_bytes_max.min(PUSHED_BYTES);
         for index in 0..PUSH_QUEUES {
-            if self.task.is_some() || !self.has_room() {
+            if self.session.closing || self.task.is_some() || self.unsent() >= bytes_max {
                 return;
             }
+            let before = self.unsent();
             if let Some(queue) = self.session.push_queues()[index].filter(|queue| !queue.is_empty()) {
-                queue.take(&mut self.replies);
+                queue.take(&mut self.replies, bytes_max);
             }
+            self.bound_replies(before, reply_bytes_max);
         }
     }
 
     /// Returns whether a push queue has something.
-    fn has_pushes(&self) -> bool {
+    pub(crate) fn has_pushes(&self) -> bool {
         self.session.push_queues().into_iter().flatten().any(|queue| !queue.is_empty())
     }
 
@@ -448,15 +453,18 @@ impl Connection {
         let spent = self.spent.iter().map(RequestBuffer::capacity).sum::<usize>();
         let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + OWN_BYTES;
-        let pushes =
-            self.session.push_queues().into_iter().flatten().map(PushQueue::memory_bytes).sum::<usize>();
         let labels = self.session.client.label_bytes();
-        buffers + queue + task + spent + pushes + labels + self.session.watched.memory_bytes()
+        buffers + queue + task + spent + self.push_bytes() + labels + self.session.watched.memory_bytes()
     }
 
     /// Returns the part of these bytes that is charged, so its core does not count it.
     pub(crate) fn charged_bytes(&self) -> usize {
-        self.session.watched.memory_bytes() + self.task.as_ref().map_or(0, Running::charged_bytes)
+        let task = self.task.as_ref().map_or(0, Running::charged_bytes);
+        self.push_bytes() + task + self.session.watched.memory_bytes()
+    }
+
+    fn push_bytes(&self) -> usize {
+        self.session.push_queues().into_iter().flatten().map(PushQueue::memory_bytes).sum()
     }
 
     /// Releases all unused memory.

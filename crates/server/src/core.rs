@@ -441,7 +441,7 @@ impl Core {
         self.executor.run(&self.shared, now, &mut self.connections, &ready, &mut self.datagrams);
         // Other cores push messages about their writes. One that came after the versions below were read
         // might be about a later write, which is not durable yet.
-        ready.iter().for_each(|&index| self.connections[index].take_pushes());
+        self.take_pushes(&ready);
         let hold = Hold::now(&self.shared.store);
         self.datagrams.release(hold.as_ref());
         ready.retain(|&index| {
@@ -473,6 +473,17 @@ impl Core {
         ready.sort_unstable();
         ready.dedup();
         self.ready = ready;
+    }
+
+    /// Moves messages to the replies of some connections while clients take no more memory than their limit.
+    fn take_pushes(&mut self, ready: &[usize]) {
+        for &index in ready {
+            let connection = &mut self.connections[index];
+            if connection.has_pushes() && !self.memory.is_short(&self.shared) {
+                connection.take_pushes(self.shared.config().reply_bytes_max);
+                self.memory.account(&self.shared, connection);
+            }
+        }
     }
 
     /// Requests that held replies become durable. The log then wakes this core.

@@ -1,17 +1,20 @@
 //! `MONITOR`: clients that see every executed command.
 //!
 //! 1. A core that has executed commands appends a line for each to the queue of each monitor, and wakes the
-//!    cores of the monitors.
+//!    cores of the monitors. All monitors share the text of the lines.
 //! 2. The core of a monitor moves lines from the queue to the replies as far as these have space. The server
-//!    disconnects a monitor whose queue is full, so no client waits for monitors.
+//!    disconnects a monitor whose queue is full, so no client waits for monitors. It also does so if lines find
+//!    the memory of all clients far above its limit.
 
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use honeycomb_protocol::resp::{Arguments, Replies};
 
 use crate::arguments::is;
-use crate::clients::{Client, Flag};
+use crate::charge::Charge;
+use crate::clients::{Client, ClientLimit, Flag};
 use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
 
@@ -21,6 +24,9 @@ pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
 /// Maximum number of bytes of an argument that a line shows.
 const ARGUMENT_BYTES_SHOWN: usize = 1 << 10;
 
+/// Bytes of memory of a monitor without its queue.
+const FEED_BYTES: usize = size_of::<Feed>() + 64;
+
 /// All monitors.
 #[derive(Debug, Default)]
 pub(crate) struct Monitors(Arc<Registry<Feed>>);
@@ -29,7 +35,25 @@ pub(crate) struct Monitors(Arc<Registry<Feed>>);
 #[derive(Debug)]
 struct Feed {
     client: Arc<Client>,
-    lines: Mutex<String>,
+    waiting: Mutex<Waiting>,
+}
+
+/// The lines that wait for a monitor.
+#[derive(Debug)]
+struct Waiting {
+    lines: VecDeque<Arc<Lines>>,
+    /// Bytes of the first lines that the monitor has received.
+    taken: usize,
+    /// Bytes of all the others.
+    bytes: usize,
+    charge: Charge,
+}
+
+/// Lines for all monitors.
+#[derive(Debug)]
+struct Lines {
+    text: String,
+    _charge: Charge,
 }
 
 /// The registration of a client as a monitor. Dropping it ends the registration.
@@ -44,31 +68,41 @@ impl Monitors {
     }
 
     /// Makes a client a monitor.
-    pub(crate) fn add(&self, client: Arc<Client>) -> Monitoring {
+    pub(crate) fn add(&self, client: Arc<Client>, limit: ClientLimit<'_>) -> Monitoring {
         client.set(Flag::Monitor, true);
-        Monitoring(self.0.add(Feed { client, lines: Mutex::default() }))
+        let waiting =
+            Waiting { lines: VecDeque::new(), taken: 0, bytes: 0, charge: limit.charge(FEED_BYTES) };
+        Monitoring(self.0.add(Feed { client, waiting: Mutex::new(waiting) }))
     }
 
     /// Appends lines to the queues of all monitors. Returns the cores to wake.
-    pub(crate) fn show(&self, lines: &str) -> Vec<usize> {
+    pub(crate) fn show(&self, lines: String, limit: ClientLimit<'_>) -> Vec<usize> {
+        let charge = limit.charge(size_of::<Lines>() + lines.capacity());
+        let lines = Arc::new(Lines { text: lines, _charge: charge });
         let feeds = self.0.members();
-        feeds.iter().for_each(|feed| feed.append(lines));
+        feeds.iter().for_each(|feed| feed.append(&lines, limit));
         feeds.iter().map(|feed| feed.client.core).collect()
     }
 }
 
 impl PushQueue for Monitoring {
-    fn take(&self, replies: &mut Replies) {
-        let lines = std::mem::take(&mut *self.0.lock());
-        lines.lines().for_each(|line| replies.simple(line));
+    fn take(&self, replies: &mut Replies, bytes_max: usize) {
+        let mut waiting = self.0.lock();
+        while replies.len() < bytes_max
+            && let Some(first) = waiting.lines.front().cloned()
+        {
+            let line = first.text[waiting.taken..].lines().next().unwrap_or_default();
+            replies.simple(line);
+            waiting.advance(line.len() + 1, first.text.len());
+        }
     }
 
     fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        self.0.lock().lines.is_empty()
     }
 
     fn memory_bytes(&self) -> usize {
-        self.0.lock().capacity()
+        self.0.lock().charge.bytes()
     }
 }
 
@@ -79,18 +113,40 @@ impl Drop for Monitoring {
 }
 
 impl Feed {
-    fn append(&self, lines: &str) {
+    fn append(&self, lines: &Arc<Lines>, limit: ClientLimit<'_>) {
         let mut waiting = self.lock();
-        if waiting.len() + lines.len() > QUEUE_BYTES_MAX {
-            *waiting = String::new();
+        if waiting.bytes + lines.text.len() > QUEUE_BYTES_MAX || limit.is_far_exceeded() {
+            (waiting.lines, waiting.taken, waiting.bytes) = (VecDeque::new(), 0, 0);
             self.client.set(Flag::Killed, true);
         } else if !self.client.is(Flag::Killed) {
-            waiting.push_str(lines);
+            waiting.bytes += lines.text.len();
+            waiting.lines.push_back(lines.clone());
+        }
+        waiting.update_charge();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Removes bytes at the beginning. `first` is the number of bytes of the first lines.
+    fn advance(&mut self, bytes: usize, first: usize) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.taken += bytes;
+        if self.taken >= first {
+            self.lines.pop_front();
+            self.taken = 0;
+            self.update_charge();
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn update_charge(&mut self) {
+        if self.lines.is_empty() {
+            self.lines = VecDeque::new();
+        }
+        self.charge.set(FEED_BYTES + self.lines.capacity() * size_of::<Arc<Lines>>());
     }
 }
 

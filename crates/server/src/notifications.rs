@@ -3,16 +3,19 @@
 //! 1. The thread that publishes a message, or has changed pairs, appends messages to the queue of each client
 //!    with a channel or a pattern that matches, and wakes the core of the client.
 //! 2. The core of a client moves messages from the queue to the replies as far as these have space. The
-//!    server disconnects a client whose queue is full, so no client waits for another.
+//!    server disconnects a client whose queue is full, so no client waits for another. It also does so if a
+//!    message finds the memory of all clients far above its limit.
 
 pub(crate) mod events;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_protocol::resp::{Replies, Version};
 
-use crate::clients::{Client, Flag};
+use crate::charge::Charge;
+use crate::clients::{Client, ClientLimit, Flag};
 use crate::failure::Failure;
 use crate::glob;
 use crate::notifications::events::{Event, Notify};
@@ -24,8 +27,13 @@ const QUEUE_BYTES_MAX: usize = 8 << 20;
 /// Maximum bytes of a message of a client and its channel: far less than a queue, so that a message alone
 /// disconnects nobody.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 1 << 20;
-/// Bytes of memory of a message in addition to its texts.
+/// Bytes of memory of a message in the queue of a client, and of its text in addition to channel and content.
 const MESSAGE_BYTES: usize = size_of::<Message>();
+const TEXT_BYTES: usize = size_of::<Text>() + 64;
+/// Bytes of memory of a client with subscriptions, and of a subscription in addition to its name: its place in
+/// a tree that is half full, and the counts of references.
+const FEED_BYTES: usize = size_of::<Feed>() + 64;
+const SUBSCRIPTION_BYTES: usize = 96;
 /// Maximum number of channels and patterns of a client: every event is compared with each of them.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 1000;
 
@@ -40,20 +48,44 @@ struct Feed {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    channels: BTreeSet<Vec<u8>>,
-    patterns: BTreeSet<Vec<u8>>,
+    channels: BTreeSet<Name>,
+    patterns: BTreeSet<Name>,
+    /// Bytes of memory of channels and patterns.
+    name_bytes: usize,
     messages: VecDeque<Message>,
+    /// Bytes of the messages as if no other client received them.
     message_bytes: usize,
+    charge: Charge,
 }
+
+/// The name of a channel, or a pattern.
+type Name = Arc<[u8]>;
 
 #[derive(Debug)]
 struct Message {
     /// The pattern that has matched, if it was a pattern.
-    pattern: Option<Vec<u8>>,
+    pattern: Option<Name>,
+    text: Arc<Text>,
+}
+
+/// The channel and the content of a message. All its receivers share them: a message to many clients would
+/// otherwise take much memory at once.
+#[derive(Debug)]
+struct Text {
     channel: Vec<u8>,
     content: Vec<u8>,
+    _charge: Charge,
+}
+
+/// A message for all clients with a subscription that matches its channel.
+struct Offer<'o> {
+    channel: &'o [u8],
+    content: &'o [u8],
+    limit: ClientLimit<'o>,
+    /// Allocated for the first receiver.
+    text: OnceCell<Arc<Text>>,
 }
 
 /// The registration of a client with subscriptions. Dropping it ends the registration.
@@ -75,13 +107,21 @@ impl Notifications {
     }
 
     /// Adds a client without subscriptions.
-    pub(crate) fn add(&self, client: Arc<Client>) -> Subscriber {
-        Subscriber(self.0.add(Feed { client, state: Mutex::default() }))
+    pub(crate) fn add(&self, client: Arc<Client>, limit: ClientLimit<'_>) -> Subscriber {
+        let (charge, message_bytes, name_bytes) = (limit.charge(FEED_BYTES), 0, 0);
+        let (channels, patterns, messages) = (BTreeSet::new(), BTreeSet::new(), VecDeque::new());
+        let state = State { channels, patterns, name_bytes, messages, message_bytes, charge };
+        Subscriber(self.0.add(Feed { client, state: Mutex::new(state) }))
     }
 
     /// Appends messages about events to the queues of all clients that they concern. Returns the cores to
     /// wake.
-    pub(crate) fn publish(&self, notify: Notify, events: &[Event]) -> BTreeSet<usize> {
+    pub(crate) fn publish(
+        &self,
+        notify: Notify,
+        events: &[Event],
+        limit: ClientLimit<'_>,
+    ) -> BTreeSet<usize> {
         let feeds = self.0.members();
         let mut cores = BTreeSet::new();
         for event in events.iter().filter(|event| notify.has(event.class)) {
@@ -92,7 +132,8 @@ impl Notifications {
             {
                 if notify.has(choice) {
                     let channel = [format!("__key{kind}@{database}__:").as_bytes(), after].concat();
-                    let reached = feeds.iter().filter(|feed| feed.offer(&channel, content) > 0);
+                    let offer = Offer { channel: &channel, content, limit, text: OnceCell::new() };
+                    let reached = feeds.iter().filter(|feed| feed.accept(&offer) > 0);
                     cores.extend(reached.map(|feed| feed.client.core));
                 }
             }
@@ -102,11 +143,16 @@ impl Notifications {
 
     /// Appends a message to the queues of all clients with a subscription that matches its channel. Returns
     /// the number of these subscriptions, and the cores to wake.
-    pub(crate) fn send(&self, channel: &[u8], content: &[u8]) -> (usize, BTreeSet<usize>) {
-        let feeds = self.0.members();
+    pub(crate) fn send(
+        &self,
+        channel: &[u8],
+        content: &[u8],
+        limit: ClientLimit<'_>,
+    ) -> (usize, BTreeSet<usize>) {
+        let (feeds, offer) = (self.0.members(), Offer { channel, content, limit, text: OnceCell::new() });
         let (mut receivers, mut cores) = (0, BTreeSet::new());
         for feed in feeds.iter() {
-            let matching = feed.offer(channel, content);
+            let matching = feed.accept(&offer);
             if matching > 0 {
                 receivers += matching;
                 cores.insert(feed.client.core);
@@ -127,9 +173,11 @@ impl Notifications {
         self.0.members().iter().filter(|feed| feed.lock().channels.contains(channel)).count()
     }
 
-    /// Returns all subscriptions of a kind, each once.
-    pub(crate) fn all(&self, kind: Kind) -> BTreeSet<Vec<u8>> {
-        self.0.members().iter().flat_map(|feed| feed.lock().of(kind).clone()).collect()
+    /// Passes all subscriptions of a kind, each once, to `use_them`. Others wait meanwhile, so that there is
+    /// only one such set at a time.
+    pub(crate) fn with_all<T>(&self, kind: Kind, use_them: impl FnOnce(&BTreeSet<Name>) -> T) -> T {
+        let feeds = self.0.members();
+        use_them(&feeds.iter().flat_map(|feed| feed.lock().of(kind).clone()).collect())
     }
 }
 
@@ -139,17 +187,17 @@ impl Feed {
     }
 
     /// Appends a message for each subscription that matches. Returns their number.
-    fn offer(&self, channel: &[u8], content: &[u8]) -> usize {
+    fn accept(&self, offer: &Offer<'_>) -> usize {
         let mut state = self.lock();
         if self.client.is(Flag::Killed) {
             return 0;
         }
-        let found: Vec<_> = state.matching(channel).map(|pattern| pattern.cloned()).collect();
+        let found: Vec<_> = state.matching(offer.channel).map(|pattern| pattern.cloned()).collect();
         let matching = found.len();
         for pattern in found {
-            state.push(Message { pattern, channel: channel.to_vec(), content: content.to_vec() });
-            if state.message_bytes > QUEUE_BYTES_MAX {
-                (state.messages, state.message_bytes) = (VecDeque::new(), 0);
+            state.push(Message { pattern, text: offer.text().clone() });
+            if state.message_bytes > QUEUE_BYTES_MAX || offer.limit.is_far_exceeded() {
+                state.take(usize::MAX);
                 self.client.set(Flag::Killed, true);
                 break;
             }
@@ -158,9 +206,19 @@ impl Feed {
     }
 }
 
+impl Offer<'_> {
+    fn text(&self) -> &Arc<Text> {
+        self.text.get_or_init(|| {
+            let (channel, content) = (self.channel.to_vec(), self.content.to_vec());
+            let charge = self.limit.charge(TEXT_BYTES + channel.len() + content.len());
+            Arc::new(Text { channel, content, _charge: charge })
+        })
+    }
+}
+
 impl State {
     /// Returns the subscriptions that match a channel: a pattern, or `None` for the channel itself.
-    fn matching<'s>(&'s self, channel: &'s [u8]) -> impl Iterator<Item = Option<&'s Vec<u8>>> {
+    fn matching<'s>(&'s self, channel: &'s [u8]) -> impl Iterator<Item = Option<&'s Name>> {
         let exact = self.channels.contains(channel).then_some(None);
         let patterns = self.patterns.iter().filter(|pattern| glob::matches(pattern, channel));
         exact.into_iter().chain(patterns.map(Some))
@@ -169,9 +227,35 @@ impl State {
     fn push(&mut self, message: Message) {
         self.message_bytes += message.bytes();
         self.messages.push_back(message);
+        self.update_charge();
     }
 
-    fn of(&mut self, kind: Kind) -> &mut BTreeSet<Vec<u8>> {
+    /// Removes and returns the first messages, which have about `bytes_max` bytes.
+    fn take(&mut self, bytes_max: usize) -> Vec<Message> {
+        let (mut taken, mut bytes) = (Vec::new(), 0);
+        while bytes < bytes_max
+            && let Some(message) = self.messages.pop_front()
+        {
+            bytes += message.bytes();
+            taken.push(message);
+        }
+        self.message_bytes -= bytes;
+        if self.messages.is_empty() {
+            self.messages = VecDeque::new();
+        }
+        self.update_charge();
+        taken
+    }
+
+    fn memory_bytes(&self) -> usize {
+        FEED_BYTES + self.name_bytes + self.messages.capacity() * MESSAGE_BYTES
+    }
+
+    fn update_charge(&mut self) {
+        self.charge.set(self.memory_bytes());
+    }
+
+    fn of(&mut self, kind: Kind) -> &mut BTreeSet<Name> {
         match kind {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
@@ -185,16 +269,16 @@ impl State {
 
 impl Message {
     fn bytes(&self) -> usize {
-        let pattern = self.pattern.as_ref().map_or(0, Vec::len);
-        MESSAGE_BYTES + pattern + self.channel.len() + self.content.len()
+        let pattern = self.pattern.as_ref().map_or(0, |pattern| pattern.len());
+        MESSAGE_BYTES + pattern + self.text.channel.len() + self.text.content.len()
     }
 
     fn write(&self, replies: &mut Replies) {
         begin(replies, if self.pattern.is_some() { 4 } else { 3 });
         replies.bulk(if self.pattern.is_some() { b"pmessage" } else { b"message" });
         self.pattern.iter().for_each(|pattern| replies.bulk(pattern));
-        replies.bulk(&self.channel);
-        replies.bulk(&self.content);
+        replies.bulk(&self.text.channel);
+        replies.bulk(&self.text.content);
     }
 }
 
@@ -206,14 +290,20 @@ impl Subscriber {
             let message = format!("too many channels and patterns: at most {SUBSCRIPTIONS_MAX} are allowed");
             return Err(Failure::other(message));
         }
-        state.of(kind).insert(name.to_vec());
+        if state.of(kind).insert(name.into()) {
+            state.name_bytes += SUBSCRIPTION_BYTES + name.len();
+            state.update_charge();
+        }
         Ok(state.count())
     }
 
     /// Removes a subscription, if there is one, and returns the number of those that are left.
     pub(crate) fn unsubscribe(&self, kind: Kind, name: &[u8]) -> usize {
         let mut state = self.0.lock();
-        state.of(kind).remove(name);
+        if state.of(kind).remove(name) {
+            state.name_bytes -= SUBSCRIPTION_BYTES + name.len();
+            state.update_charge();
+        }
         state.count()
     }
 
@@ -228,18 +318,14 @@ impl Subscriber {
     }
 
     /// Returns all subscriptions of a kind.
-    pub(crate) fn all(&self, kind: Kind) -> Vec<Vec<u8>> {
+    pub(crate) fn all(&self, kind: Kind) -> Vec<Name> {
         self.0.lock().of(kind).iter().cloned().collect()
     }
 }
 
 impl PushQueue for Subscriber {
-    fn take(&self, replies: &mut Replies) {
-        let messages = {
-            let mut state = self.0.lock();
-            state.message_bytes = 0;
-            std::mem::take(&mut state.messages)
-        };
+    fn take(&self, replies: &mut Replies, bytes_max: usize) {
+        let messages = self.0.lock().take(bytes_max.saturating_sub(replies.len()));
         messages.iter().for_each(|message| message.write(replies));
     }
 
@@ -248,9 +334,7 @@ impl PushQueue for Subscriber {
     }
 
     fn memory_bytes(&self) -> usize {
-        let state = self.0.lock();
-        let names = state.channels.iter().chain(&state.patterns);
-        names.map(|name| size_of::<Vec<u8>>() + name.len()).sum::<usize>() + state.message_bytes
+        self.0.lock().charge.bytes()
     }
 }
 

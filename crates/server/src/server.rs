@@ -193,7 +193,7 @@ impl Server {
             Ok(())
         };
         let run = move || {
-            shared.watches.run(|| shared.is_stopping(), |core| shared.wake(core));
+            shared.watches.run(&shared);
             Ok(())
         };
         self.spawn("watches".to_owned(), Box::new(wake), run)

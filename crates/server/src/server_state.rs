@@ -13,7 +13,7 @@ use mio::Waker;
 use crate::backups::Backups;
 use crate::change_streams::ChangeStreams;
 use crate::client_snapshots::ClientSnapshots;
-use crate::clients::Clients;
+use crate::clients::{ClientLimit, Clients};
 use crate::config::Config;
 use crate::counts::Counts;
 use crate::cursors::Cursors;
@@ -252,16 +252,21 @@ impl ServerState {
         self.notifications.are_wanted(self.config().notify)
     }
 
+    /// Returns the memory of all clients, and its limit.
+    pub(crate) fn client_limit(&self) -> ClientLimit<'_> {
+        self.clients.limited(self.config().clients_bytes_max)
+    }
+
     /// Reports changes of keys to the clients that have subscribed to them.
     pub(crate) fn notify(&self, events: &[Event]) {
-        let cores = self.notifications.publish(self.config().notify, events);
+        let cores = self.notifications.publish(self.config().notify, events, self.client_limit());
         cores.into_iter().for_each(|core| self.wake(core));
     }
 
     /// Sends a message to the clients that have subscribed to its channel. Returns the number of their
     /// subscriptions that match.
     pub(crate) fn send_message(&self, channel: &[u8], content: &[u8]) -> usize {
-        let (receivers, cores) = self.notifications.send(channel, content);
+        let (receivers, cores) = self.notifications.send(channel, content, self.client_limit());
         cores.into_iter().for_each(|core| self.wake(core));
         receivers
     }

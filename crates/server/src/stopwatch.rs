@@ -142,7 +142,7 @@ impl Lap<'_, '_> {
         if !self.stopwatch.lines.is_empty() {
             let lines = std::mem::take(&mut self.stopwatch.lines);
             let shared = self.stopwatch.shared;
-            shared.monitors.show(&lines).into_iter().for_each(|core| shared.wake(core));
+            shared.monitors.show(lines, shared.client_limit()).into_iter().for_each(|core| shared.wake(core));
         }
         if let Some(entry) = self.entry {
             let Stopwatch { shared, slow, touched, .. } = self.stopwatch;

@@ -1,8 +1,8 @@
 //! `RI.WATCH`: clients that receive changes as push messages.
 //!
 //! 1. One thread polls the streams. It appends messages to the queue of a watch while that has room, and
-//!    wakes the core of the client. A stream waits at its version while the queue is full, so a slow client
-//!    delays nobody and takes no further memory.
+//!    wakes the core of the client. A stream waits at its version while the queue is full, or the memory of all
+//!    clients exceeds its limit, so a slow client delays nobody and takes no further memory.
 //! 2. The core of a client moves messages from the queue to the replies as far as these have space. A client
 //!    with a watch uses RESP3: the choice of RESP2 ends the watch.
 
@@ -13,13 +13,17 @@ use honeycomb_protocol::resp::{Replies, Version};
 use honeycomb_store::{ChangeStream, Store};
 
 use crate::change_messages::Shown;
-use crate::clients::Client;
+use crate::charge::Charge;
+use crate::clients::{Client, ClientLimit};
 use crate::failure::Failure;
 use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
+use crate::server_state::ServerState;
 
 /// Bytes of messages in a queue at which its stream waits.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of memory of a watch without stream and messages.
+const WATCH_BYTES: usize = size_of::<Watch>() + 64;
 /// How long the thread waits before it looks again, in case that nobody wakes it.
 const WAIT: Duration = Duration::from_millis(100);
 
@@ -39,7 +43,16 @@ struct Watch {
     stream: Mutex<Option<ChangeStream>>,
     /// Whether the client has requested the values before changes.
     has_old: bool,
-    messages: Mutex<Replies>,
+    waiting: Mutex<Waiting>,
+}
+
+/// The messages that wait for a client.
+#[derive(Debug)]
+struct Waiting {
+    messages: Replies,
+    /// Bytes of memory of the stream.
+    stream_bytes: usize,
+    charge: Charge,
 }
 
 /// The watch of a client. Dropping it ends the watch.
@@ -54,11 +67,14 @@ impl Watches {
     pub(crate) fn add(
         self: &Arc<Self>,
         client: Arc<Client>,
-        stream: ChangeStream,
-        has_old: bool,
+        (stream, has_old): (ChangeStream, bool),
+        limit: ClientLimit<'_>,
     ) -> Watching {
-        let messages = Mutex::new(Replies::new(Version::Resp3));
-        let watch = self.all.add(Watch { client, stream: Mutex::new(Some(stream)), has_old, messages });
+        let messages = Replies::new(Version::Resp3);
+        let mut waiting = Waiting { messages, stream_bytes: stream.memory_bytes(), charge: limit.charge(0) };
+        waiting.update_charge();
+        let (stream, waiting) = (Mutex::new(Some(stream)), Mutex::new(waiting));
+        let watch = self.all.add(Watch { client, stream, has_old, waiting });
         self.notify();
         Watching { watches: self.clone(), watch }
     }
@@ -77,10 +93,13 @@ impl Watches {
     }
 
     /// Polls the streams until the server stops, and wakes the cores that have messages to send.
-    pub(crate) fn run(&self, is_stopping: impl Fn() -> bool, wake_core: impl Fn(usize)) {
-        while !is_stopping() {
+    pub(crate) fn run(&self, shared: &ServerState) {
+        let advances = |watch: &&Arc<Watch>| {
+            !shared.client_limit().is_exceeded() && watch.advance(|core| shared.wake(core))
+        };
+        while !shared.is_stopping() {
             let all = self.all.members().clone();
-            let advanced = all.iter().filter(|watch| watch.advance(&wake_core)).count();
+            let advanced = all.iter().filter(advances).count();
             if advanced == 0 {
                 let has_news = lock(&self.has_news);
                 let waited = self.arrived.wait_timeout_while(has_news, WAIT, |has_news| !*has_news);
@@ -94,12 +113,14 @@ impl Watch {
     /// Appends the next changes to the queue if it has room. Returns whether there were any.
     fn advance(&self, wake_core: impl Fn(usize)) -> bool {
         let mut stream = lock(&self.stream);
-        let Some(polled) = stream.as_mut().filter(|_| lock(&self.messages).len() < QUEUE_BYTES_MAX) else {
+        let Some(polled) = stream.as_mut().filter(|_| lock(&self.waiting).messages.len() < QUEUE_BYTES_MAX)
+        else {
             return false;
         };
         let before = polled.version();
         let changes = polled.poll();
         let version = polled.version();
+        lock(&self.waiting).set_stream_bytes(polled.memory_bytes());
         let failure = match changes {
             Ok(changes) if changes.is_empty() => return version > before,
             Ok(changes) => self.add_changes(&Shown::of(&changes, version, self.has_old)),
@@ -116,37 +137,62 @@ impl Watch {
     /// Adds a message with changes. Returns the error after them.
     fn add_changes(&self, shown: &Shown<'_>) -> Option<Failure> {
         if !shown.is_empty() {
-            let mut messages = lock(&self.messages);
-            messages.push(3);
-            messages.bulk(b"ri.watch");
-            shown.write(&mut messages);
+            lock(&self.waiting).add(|messages| {
+                messages.push(3);
+                messages.bulk(b"ri.watch");
+                shown.write(messages);
+            });
         }
         shown.failure()
     }
 
     /// Adds the last message, an error.
     fn add_failure(&self, failure: &Failure) {
-        let mut messages = lock(&self.messages);
-        messages.push(2);
-        messages.bulk(b"ri.watch");
-        messages.error(&failure.to_string());
+        lock(&self.waiting).add(|messages| {
+            messages.push(2);
+            messages.bulk(b"ri.watch");
+            messages.error(&failure.to_string());
+        });
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, write: impl FnOnce(&mut Replies)) {
+        write(&mut self.messages);
+        self.update_charge();
+    }
+
+    fn take(&mut self) -> Replies {
+        let messages = std::mem::replace(&mut self.messages, Replies::new(Version::Resp3));
+        self.update_charge();
+        messages
+    }
+
+    fn set_stream_bytes(&mut self, bytes: usize) {
+        self.stream_bytes = bytes;
+        self.update_charge();
+    }
+
+    fn update_charge(&mut self) {
+        self.charge.set(WATCH_BYTES + self.stream_bytes + self.messages.capacity());
     }
 }
 
 impl PushQueue for Watching {
-    fn take(&self, replies: &mut Replies) {
+    /// Moves all messages, which it need not copy.
+    fn take(&self, replies: &mut Replies, _: usize) {
         if replies.version() == Version::Resp3 {
-            replies.append(std::mem::replace(&mut lock(&self.watch.messages), Replies::new(Version::Resp3)));
+            replies.append(lock(&self.watch.waiting).take());
             self.watches.notify();
         }
     }
 
     fn is_empty(&self) -> bool {
-        lock(&self.watch.messages).is_empty()
+        lock(&self.watch.waiting).messages.is_empty()
     }
 
     fn memory_bytes(&self) -> usize {
-        lock(&self.watch.messages).capacity()
+        lock(&self.watch.waiting).charge.bytes()
     }
 }
 

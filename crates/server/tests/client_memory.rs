@@ -4,12 +4,15 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use honeycomb_server::Config;
+use honeycomb_protocol::resp::encode;
+use honeycomb_server::{Config, Server, SystemTime, Time};
 
-use common::{Client, Running, peak_of, resident, show, start_with, start_with_system_time};
+use common::{Client, Running, number, peak_of, resident, show, start_with};
 
 const MIB: usize = 1 << 20;
 /// `maxmemory-clients` in this test.
@@ -17,53 +20,142 @@ const CLIENTS: usize = 16 * MIB;
 /// The bound that docs/guide/operations.md states, without the memory of the store, which is filled before.
 const BOUND: usize = 2 * CLIENTS + 2 * 32 * MIB;
 
-/// Runs hostile clients of one kind against a server.
-type Hostile = fn(&Running) -> Vec<Client>;
+/// A clock that stops the threads with a name, as if they were slow, while their gate is closed.
+#[derive(Debug, Clone, Default)]
+struct GatedTime(Arc<(Mutex<&'static str>, Condvar)>);
 
-const HOSTILE: [(&str, Hostile); 3] = [
-    ("watched values", |running| send_at_once(running, b"WATCH watched\r\n")),
-    ("many requests that never end", |running| {
+impl GatedTime {
+    fn close(&self, name: &'static str) {
+        *self.0.0.lock().unwrap() = name;
+    }
+
+    fn open(&self) {
+        self.close("");
+        self.0.1.notify_all();
+    }
+}
+
+impl Time for GatedTime {
+    fn milliseconds(&self) -> u64 {
+        SystemTime.milliseconds()
+    }
+
+    fn instant(&self) -> Instant {
+        let own = thread::current().name().unwrap_or_default().to_owned();
+        let is_stopped = |name: &mut &str| !name.is_empty() && own.starts_with(*name);
+        drop(self.0.1.wait_while(self.0.0.lock().unwrap(), is_stopped).unwrap());
+        Instant::now()
+    }
+}
+
+/// Starts a server with a clock that can stop it.
+fn start_gated() -> (Running, GatedTime) {
+    let (gate, config) =
+        (GatedTime::default(), Config { cores: 2, clients_bytes_max: CLIENTS, ..Config::default() });
+    let config = Config { address: ([127, 0, 0, 1], 0).into(), memory_bytes: 64 << 20, ..config };
+    let store = config.open_store().unwrap();
+    let server = Server::start(config, store.clone(), Box::new(gate.clone())).unwrap();
+    let time = common::start_with(Config { cores: 1, ..Config::default() }).time;
+    (Running { server, store, time }, gate)
+}
+
+/// Runs hostile clients of one kind against a server.
+type Hostile = fn(&Running, &GatedTime) -> Vec<Client>;
+
+const HOSTILE: [(&str, Hostile); 5] = [
+    ("watched values", |running, gate| send_at_once((running, gate), b"WATCH watched\r\n")),
+    ("many requests that never end", |running, gate| {
         let mut request = b"*2\r\n$3\r\nGET\r\n$500000000\r\n".to_vec();
         request.resize(64 << 10, b'k');
-        send_at_once(running, &request)
+        send_at_once((running, gate), &request)
     }),
-    ("many replies that nobody reads", |running| send_at_once(running, b"COMMAND DOCS\r\n")),
+    ("many replies that nobody reads", |running, gate| {
+        send_at_once((running, gate), &b"COMMAND DOCS\r\n".repeat(64))
+    }),
+    ("messages to many subscribers", |running, _| {
+        let subscribers = receivers(running, "SUBSCRIBE news");
+        send(running, &[b"PUBLISH", b"news", &vec![b'm'; MIB / 2]], 4);
+        subscribers
+    }),
+    ("lines for many monitors", |running, _| {
+        let monitors = receivers(running, "MONITOR");
+        let mut words = vec![&b"DEL"[..]];
+        words.resize(1024, &[b'a'; 1024]);
+        send(running, &words, 4);
+        monitors
+    }),
 ];
 
-/// Connects many clients, and then sends a request of each.
-fn send_at_once(running: &Running, request: &[u8]) -> Vec<Client> {
-    let clients: Vec<_> = (0..3000).map(|_| Client::connect(running)).collect();
-    thread::scope(|scope| {
-        for part in clients.chunks(750) {
-            scope.spawn(move || {
-                for client in part {
-                    client.socket.set_nonblocking(true).unwrap();
-                    // The server may have closed the connection.
-                    let _ = (&client.socket).write(request);
-                }
-            });
-        }
-    });
+/// Connects many clients, which all send a request before the server executes any.
+fn send_at_once((running, gate): (&Running, &GatedTime), request: &[u8]) -> Vec<Client> {
+    let clients: Vec<_> = (0..2000).map(|_| Client::connect(running)).collect();
+    gate.close("core");
+    for client in &clients {
+        client.socket.set_nonblocking(true).unwrap();
+        let _ = (&client.socket).write(request);
+    }
+    gate.open();
+    // The server executes what has arrived before it accepts another client and executes its command.
+    Client::connect(running).reply_text("PING");
     clients
 }
 
-#[test]
-fn memory_of_clients_is_counted() {
-    let config = Config { cores: 2, clients_bytes_max: CLIENTS, ..Config::default() };
-    let running = start_with_system_time(config);
-    let mut client = Client::connect(&running);
+/// Connects clients that receive messages after a command, and do not read them.
+fn receivers(running: &Running, line: &str) -> Vec<Client> {
+    let mut clients: Vec<_> = (0..400).map(|_| Client::connect(running)).collect();
+    clients.iter_mut().for_each(|client| drop(client.reply_to(line)));
+    clients
+}
+
+/// Sends a command some times, and reads its replies.
+fn send(running: &Running, words: &[&[u8]], times: usize) {
+    let (mut client, mut request) = (Client::connect(running), Vec::new());
+    encode(words, &mut request);
+    for _ in 0..times {
+        // The server may have closed the connection.
+        let _ = client.socket.write_all(&request).and_then(|()| client.socket.read(&mut [0; 64]));
+    }
+}
+
+/// Fills the store with a long value.
+fn fill(running: &Running) {
+    let mut client = Client::connect(running);
     for part in 0..7 {
         let (offset, bytes) = ((part * MIB / 2).to_string(), vec![b'v'; MIB / 2]);
         client.send(&[b"SETRANGE", b"watched", offset.as_bytes(), &bytes]);
         client.receive();
     }
+}
+
+#[test]
+fn memory_of_clients_is_counted() {
+    let (running, gate) = start_gated();
+    fill(&running);
     for (name, hostile) in HOSTILE {
         let before = resident()[0];
-        let grown = peak_of(|| drop(hostile(&running))).saturating_sub(before);
+        let grown = peak_of(|| drop(hostile(&running, &gate))).saturating_sub(before);
         println!("{name}: {} MiB", grown / MIB);
         assert!(grown <= BOUND, "{name}: {} MiB", grown / MIB);
         let mut other = Client::connect(&running);
         assert_eq!(other.reply_text("STRLEN watched"), (7 * MIB / 2).to_string(), "{name}");
+        wait_for(&mut other, |bytes| bytes < MIB);
+    }
+}
+
+/// Returns the bytes of memory of all clients.
+fn memory_of_clients(client: &mut Client) -> usize {
+    let stats = client.reply_to("MEMORY STATS");
+    let honeycomb_protocol::resp::Reply::Array(fields) = stats else { panic!("{stats:?}") };
+    let at = fields.iter().position(|field| show(field) == "'clients.normal'").unwrap();
+    number(&fields[at + 1]) as usize
+}
+
+/// Waits until the memory of all clients satisfies a condition.
+fn wait_for(client: &mut Client, is_so: impl Fn(usize) -> bool) {
+    let began = Instant::now();
+    while !is_so(memory_of_clients(client)) {
+        assert!(began.elapsed().as_secs() < 60, "{} bytes", memory_of_clients(client));
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -90,6 +90,22 @@ fn names_count_as_memory_of_the_client() {
 }
 
 #[test]
+fn subscriptions_count_as_memory_of_the_client() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    client.reply_to("HELLO 3");
+    let before = memory_of(&mut client);
+    for number in 0..500 {
+        assert!(!client.reply_text(&format!("SUBSCRIBE {number}")).starts_with('!'));
+        assert!(!client.reply_text(&format!("PSUBSCRIBE {number}")).starts_with('!'));
+    }
+    let (full, bytes) = (memory_of(&mut client), 1000 * 90);
+    assert!(full >= before + bytes, "{before} {full}");
+    client.reply_to("RESET");
+    assert!(memory_of(&mut client) < before + bytes / 2);
+}
+
+#[test]
 fn patterns_have_a_limit() {
     let running = start();
     let mut client = Client::connect(&running);

@@ -60,7 +60,8 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
         return Err(Failure::other("this client has a watch: RESET ends it"));
     }
     let stream = shared.change_streams.take((&shared.store, &table), &subject, after)?;
-    session.watching = Some(shared.watches.add(session.client.clone(), stream, has_old));
+    session.watching =
+        Some(shared.watches.add(session.client.clone(), (stream, has_old), shared.client_limit()));
     replies.ok();
     Ok(())
 }

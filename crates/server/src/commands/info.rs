@@ -218,7 +218,7 @@ fn stats(context: &Context<'_>, lines: &mut Lines) {
     lines.field("evicted_keys", totals.evicted_pairs);
     lines.field("keyspace_hits", totals.keyspace_hits);
     lines.field("keyspace_misses", totals.keyspace_misses);
-    let subscriptions = |kind| context.shared.notifications.all(kind).len();
+    let subscriptions = |kind| context.shared.notifications.with_all(kind, |names| names.len());
     lines.field("pubsub_channels", subscriptions(Kind::Channel));
     lines.field("pubsub_patterns", subscriptions(Kind::Pattern));
     lines.field("latest_fork_usec", 0);

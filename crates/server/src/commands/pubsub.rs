@@ -43,7 +43,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Returns the number of patterns with subscribers.",
         run: |context, _| {
-            let patterns = context.shared.notifications.all(Kind::Pattern).len();
+            let patterns = context.shared.notifications.with_all(Kind::Pattern, |names| names.len());
             context.replies.integer(patterns as i64);
             Ok(())
         },
@@ -86,10 +86,13 @@ fn channels(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
         return Err(Failure::Arity("pubsub|channels"));
     }
     let pattern = arguments.get(2).map(glob::checked).transpose()?;
-    let mut channels = context.shared.notifications.all(Kind::Channel);
-    channels.retain(|channel| pattern.is_none_or(|pattern| glob::matches(pattern, channel)));
-    context.replies.array(channels.len());
-    channels.iter().for_each(|channel| context.replies.bulk(channel));
+    let Context { shared, replies, .. } = context;
+    shared.notifications.with_all(Kind::Channel, |channels| {
+        let array = replies.begin_array();
+        let found = channels.iter().filter(|name| pattern.is_none_or(|pattern| glob::matches(pattern, name)));
+        let count = found.map(|name| replies.bulk(name)).count();
+        replies.end_array(array, count);
+    });
     Ok(())
 }
 

@@ -20,10 +20,9 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: 1,
         keys: Keys::None,
         form: CommandForm::Serve(|context, _| {
-            context
-                .session
-                .monitoring
-                .get_or_insert_with(|| context.shared.monitors.add(context.session.client.clone()));
+            context.session.monitoring.get_or_insert_with(|| {
+                context.shared.monitors.add(context.session.client.clone(), context.shared.client_limit())
+            });
             context.replies.ok();
             Ok(())
         }),

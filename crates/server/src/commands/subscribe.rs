@@ -63,7 +63,8 @@ fn subscribe(
     }
     let Context { shared, session, replies, .. } = context;
     let client = session.client.clone();
-    let subscriber = session.subscriber.get_or_insert_with(|| shared.notifications.add(client));
+    let subscriber =
+        session.subscriber.get_or_insert_with(|| shared.notifications.add(client, shared.client_limit()));
     for name in arguments.from(1).iter() {
         let count = subscriber.subscribe(kind, name)?;
         confirm(replies, verb, Some(name), count);
@@ -85,16 +86,16 @@ fn unsubscribe(
         return Ok(());
     };
     // Those that came before.
-    subscriber.take(replies);
-    let names: Vec<Vec<u8>> = match arguments.len() {
-        1 => subscriber.all(kind),
-        _ => arguments.from(1).iter().map(<[u8]>::to_vec).collect(),
-    };
-    for name in &names {
-        confirm(replies, verb, Some(name), subscriber.unsubscribe(kind, name));
-    }
-    if names.is_empty() {
-        confirm(replies, verb, None, subscriber.count());
+    subscriber.take(replies, usize::MAX);
+    let mut end = |name: &[u8]| confirm(replies, verb, Some(name), subscriber.unsubscribe(kind, name));
+    if arguments.len() > 1 {
+        arguments.from(1).iter().for_each(end);
+    } else {
+        let names = subscriber.all(kind);
+        names.iter().for_each(|name| end(name));
+        if names.is_empty() {
+            confirm(replies, verb, None, subscriber.count());
+        }
     }
     if subscriber.count() == 0 {
         session.subscriber = None;

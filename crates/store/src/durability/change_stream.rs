@@ -202,6 +202,18 @@ impl ChangeStream {
         self.version
     }
 
+    /// Returns the bytes of memory in use. A stream that is behind has read a part of a log file: 256 KiB, or
+    /// one longer record.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let length = |bound: &Bound<Vec<u8>>| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => key.len(),
+            Bound::Unbounded => 0,
+        };
+        let bounds = length(&self.filter.lower) + length(&self.filter.upper);
+        size_of::<Self>() + bounds + self.reader.as_ref().map_or(0, LogReader::memory_bytes)
+    }
+
     fn find_table(&mut self, log: &LogState) -> Result<(), Error> {
         if self.filter.tree.is_none() {
             self.filter.tree = Some(log.table_ids.at(&self.filter.name, self.version)?);
