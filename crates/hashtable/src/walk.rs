@@ -28,6 +28,12 @@ pub struct WalkedPairs {
 }
 
 impl WalkedPairs {
+    /// Returns the bytes of memory in use.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<(usize, usize)>()
+    }
+
     /// Returns the keys and values.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut start = 0;

@@ -75,9 +75,8 @@ impl ClientMemory {
         self.shrunk += connection.accounted_bytes;
     }
 
-    /// Accepts the buffers of a closed connection, to free them in steps. The total does not include them, so
-    /// that no core closes another connection in the meantime. They are freed faster than the buffers of any
-    /// client can grow.
+    /// Accepts the buffers of a closed connection, to free them in steps. Their memory is that of a departed
+    /// client, so that no core closes another connection in the meantime.
     pub(crate) fn take(&mut self, buffers: Buffers) {
         self.closed.push(buffers);
     }
@@ -123,11 +122,13 @@ impl ClientMemory {
         (self.taken, self.taken_since) = (0, None);
     }
 
-    /// Returns the distance of the published total from its limit.
+    /// Returns the distance of the published total from its limit. The memory of departed clients counts, but
+    /// only that of connected ones can be far above the limit: for the other, nothing can be done but wait.
     pub(crate) fn excess(&self, shared: &ServerState) -> Excess {
-        let (total, max) = (shared.clients.bytes().get(), shared.config().clients_bytes_max);
+        let (clients, total) = (shared.clients.bytes().get(), shared.clients.all_bytes());
+        let max = shared.config().clients_bytes_max;
         match total {
-            _ if total > max / 2 * 3 => Excess::FarAbove,
+            _ if clients > max / 2 * 3 => Excess::FarAbove,
             _ if total > max => Excess::Above,
             _ if total > max / 4 * 3 => Excess::Near,
             _ => Excess::None,
@@ -141,13 +142,13 @@ impl ClientMemory {
 
     /// Returns whether the server must disconnect a client.
     pub(crate) fn must_evict(&mut self, shared: &ServerState, now: u64) -> bool {
-        let excess = self.excess(shared);
-        if excess < Excess::Above {
+        let (clients, max) = (shared.clients.bytes().get(), shared.config().clients_bytes_max);
+        if clients <= max {
             self.is_within();
             return false;
         }
         let since = *self.above_since.get_or_insert(now);
-        excess == Excess::FarAbove || now.saturating_sub(since) >= GRACE
+        shared.clients.are_far_above(max) || now.saturating_sub(since) >= GRACE
     }
 
     /// Returns the bytes of unsent replies at which the commands of a client wait. A client that uses little
@@ -182,7 +183,7 @@ impl ClientMemory {
 
     /// Returns whether the total, with the changes of this core, has reached the limit.
     pub(crate) fn is_short(&self, shared: &ServerState) -> bool {
-        let total = shared.clients.bytes().get();
+        let total = shared.clients.all_bytes();
         (total + self.grown).saturating_sub(self.shrunk) > shared.config().clients_bytes_max
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Clients {
     last: AtomicU64,
     /// Bytes of memory that all clients use.
     bytes: ByteTotal,
+    /// Bytes of memory of disconnected clients that the server has not freed yet.
+    departed: ByteTotal,
 }
 
 /// The memory of all clients, and its limit.
@@ -51,6 +53,17 @@ impl Clients {
     /// Returns the bytes of memory that all clients use. The cores update this number.
     pub(crate) fn bytes(&self) -> &ByteTotal {
         &self.bytes
+    }
+
+    /// Returns the bytes of memory of disconnected clients. Other clients must wait for this memory, but none
+    /// is disconnected because of it.
+    pub(crate) fn departed(&self) -> &ByteTotal {
+        &self.departed
+    }
+
+    /// Returns the bytes of memory that clients use or have used.
+    pub(crate) fn all_bytes(&self) -> usize {
+        self.bytes.get() + self.departed.get()
     }
 
     /// Returns whether clients use so much more than their limit that they must not grow at all.
@@ -94,9 +107,9 @@ impl ClientLimit<'_> {
         Charge::new(&self.clients.bytes, bytes)
     }
 
-    /// Returns whether clients use more than the limit.
+    /// Returns whether clients use more than the limit, or have used it.
     pub(crate) fn is_exceeded(&self) -> bool {
-        self.clients.bytes.get() > self.bytes_max
+        self.clients.all_bytes() > self.bytes_max
     }
 
     /// Returns whether clients use so much more that they must not grow at all.

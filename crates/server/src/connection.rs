@@ -10,6 +10,7 @@ use honeycomb_protocol::resp::{
 use mio::net::TcpStream;
 
 use crate::background::Background;
+use crate::charge::{ByteTotal, Charge};
 use crate::clients::{Activity, Client};
 use crate::command::CommandRef;
 use crate::commands::LastLookup;
@@ -125,6 +126,8 @@ pub(crate) struct Buffers {
     replies: Replies,
     discarded: Option<Replies>,
     requests: Vec<RequestBuffer>,
+    /// Their memory as that of a departed client.
+    _charge: Charge,
 }
 
 impl Buffers {
@@ -206,28 +209,38 @@ impl Connection {
 
     /// Closes the socket. Returns the buffers, which may be large, for the caller to free in steps. First
     /// receives the bytes that have arrived, because otherwise the system would discard replies in transit.
-    pub(crate) fn close(mut self, buffer: &mut [u8], background: &Background) -> Buffers {
+    pub(crate) fn close(
+        mut self,
+        buffer: &mut [u8],
+        background: &Background,
+        departed: &ByteTotal,
+    ) -> Buffers {
         let _ = self.socket.shutdown(Shutdown::Write);
         for _ in 0..WAITING_BYTES_MAX / RECEIVE_BYTES_MAX {
             if !matches!(self.socket.read(buffer), Ok(1..)) {
                 break;
             }
         }
+        let charge = Charge::new(departed, self.accounted_bytes);
         let mut requests = vec![self.requests];
         requests.extend(self.spent);
         requests.extend(self.session.queue.into_iter().flat_map(Queue::into_requests));
         let task = match self.task {
             Some(Running::Here(task)) => Some(task),
-            Some(Running::Away(away)) => background.cancel(&away),
+            Some(Running::Away(away)) => {
+                away.depart(departed);
+                background.cancel(&away)
+            }
             None => None,
         };
         if let Some(mut task) = task {
             let (replies, more) = task.take_buffers();
             self.replies.append(replies);
             requests.extend(more);
+            task.depart(departed);
             background.drop_task(task);
         }
-        Buffers { replies: self.replies, discarded: self.discarded, requests }
+        Buffers { replies: self.replies, discarded: self.discarded, requests, _charge: charge }
     }
 
     /// Returns a buffer for [`Connection::receive`].

@@ -530,7 +530,8 @@ impl Core {
         self.shared.clients.leave(&connection.session.client);
         self.shared.connections.fetch_sub(1, Ordering::Relaxed);
         tracing::debug!(client = connection.session.client.id, "a client disconnected");
-        self.memory.take(connection.close(&mut self.buffer, &self.background));
+        let departed = self.shared.clients.departed();
+        self.memory.take(connection.close(&mut self.buffer, &self.background, departed));
     }
 
     /// Closes the connections of clients that have been idle for too long.

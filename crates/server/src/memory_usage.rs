@@ -22,7 +22,7 @@ pub(crate) struct MemoryUsage {
 impl MemoryUsage {
     pub(crate) fn of(shared: &ServerState) -> Self {
         let arena = shared.store.statistics().memory;
-        let of_clients = shared.clients.bytes().get();
+        let of_clients = shared.clients.all_bytes();
         let used = arena.arena_bytes - arena.free_bytes + of_clients;
         Self { arena, of_clients, used, peak: shared.pace.peak(used), resident: process::resident_bytes() }
     }

@@ -40,7 +40,7 @@ impl Collector for All {
         let totals = self.0.totals();
         commands(&mut writer, &totals)?;
         connections(&mut writer, &totals, self.0.connections.load(Ordering::Relaxed) as u64)?;
-        let bytes = self.0.clients.bytes().get() as f64;
+        let bytes = self.0.clients.all_bytes() as f64;
         writer.gauge("client_memory_bytes", "Bytes of requests, replies and queues of all clients", bytes)?;
         let statistics = self.0.store.statistics();
         let now = self.0.time.milliseconds();

@@ -10,6 +10,7 @@ use crate::charge::Charge;
 use crate::clients::{Client, Flag};
 use crate::command::CommandRef;
 use crate::commands;
+use crate::commands::range::bound_bytes;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
 use crate::notifications::Subscriber;
@@ -282,12 +283,8 @@ impl Watched {
 
 impl WatchedRange {
     /// Returns the bytes of memory that it uses.
-    fn memory_bytes(&self) -> usize {
-        let length = |bound: &Bound<Vec<u8>>| match bound {
-            Bound::Included(key) | Bound::Excluded(key) => key.len(),
-            Bound::Unbounded => 0,
-        };
-        size_of::<Self>() + length(&self.lower) + length(&self.upper)
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + bound_bytes(&self.lower) + bound_bytes(&self.upper)
     }
 }
 

@@ -27,6 +27,7 @@ use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 
 use crate::arguments::Arguments;
 use crate::budget::Budget;
+use crate::charge::{ByteTotal, Charge};
 use crate::command::{CommandForm, CommandRef, OnKeys};
 use crate::commands::transactions::{attempt, run_alone};
 use crate::context::Context;
@@ -65,6 +66,8 @@ pub(crate) struct Task {
     replies: Replies,
     /// The total duration of its slices.
     took: Duration,
+    /// Its memory after its client has disconnected, until it is dropped.
+    departed: Charge,
 }
 
 /// The remaining work.
@@ -219,10 +222,13 @@ impl Work {
         }
     }
 
+    /// Returns the bytes of memory in use. Those of errands are few, apart from the result of the one that
+    /// executes.
     fn memory_bytes(&self) -> usize {
         match self {
+            Self::Walk(walking) => walking.memory_bytes(),
             Self::Exec(exec) => exec.memory_bytes(),
-            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
+            Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
         }
     }
 
@@ -289,7 +295,15 @@ impl Task {
         work: Work,
         replies: &Replies,
     ) -> Self {
-        Self { requests, found, named, work, replies: replies.new_alike(), took: Duration::ZERO }
+        Self {
+            requests,
+            found,
+            named,
+            work,
+            replies: replies.new_alike(),
+            took: Duration::ZERO,
+            departed: Charge::default(),
+        }
     }
 
     /// Executes the task on a background thread until it completes, has a conflict, or needs its core.
@@ -305,6 +319,11 @@ impl Task {
         let mut context = Context { shared, session, replies, transaction: None, now };
         let goes_on = |bytes| goes_on(bytes + requests.capacity());
         work.run(&mut context, &requests.arguments(found), goes_on)
+    }
+
+    /// Counts its memory as that of a departed client until it is dropped.
+    pub(crate) fn depart(&mut self, departed: &ByteTotal) {
+        self.departed = Charge::new(departed, self.memory_bytes() - self.work.charged_bytes());
     }
 
     /// Limits the bytes of its reply.
@@ -333,7 +352,7 @@ impl Task {
 
     /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.requests.capacity() + self.replies.capacity() + self.work.memory_bytes()
+        size_of::<Self>() + self.requests.capacity() + self.replies.capacity() + self.work.memory_bytes()
     }
 }
 

@@ -62,7 +62,7 @@ fn start_gated() -> (Running, GatedTime) {
 /// Runs hostile clients of one kind against a server.
 type Hostile = fn(&Running, &GatedTime) -> Vec<Client>;
 
-const HOSTILE: [(&str, Hostile); 5] = [
+const HOSTILE: [(&str, Hostile); 6] = [
     ("watched values", |running, gate| send_at_once((running, gate), b"WATCH watched\r\n")),
     ("many requests that never end", |running, gate| {
         let mut request = b"*2\r\n$3\r\nGET\r\n$500000000\r\n".to_vec();
@@ -72,6 +72,7 @@ const HOSTILE: [(&str, Hostile); 5] = [
     ("many replies that nobody reads", |running, gate| {
         send_at_once((running, gate), &b"COMMAND DOCS\r\n".repeat(64))
     }),
+    ("keys that walks have found", |running, gate| send_at_once((running, gate), b"SCAN 0 COUNT 65536\r\n")),
     ("messages to many subscribers", |running, _| {
         let subscribers = receivers(running, "SUBSCRIBE news");
         send(running, &[b"PUBLISH", b"news", &vec![b'm'; MIB / 2]], 4);
@@ -117,13 +118,19 @@ fn send(running: &Running, words: &[&[u8]], times: usize) {
     }
 }
 
-/// Fills the store with a long value.
+/// Fills the store with a long value and many long keys.
 fn fill(running: &Running) {
     let mut client = Client::connect(running);
     for part in 0..7 {
         let (offset, bytes) = ((part * MIB / 2).to_string(), vec![b'v'; MIB / 2]);
         client.send(&[b"SETRANGE", b"watched", offset.as_bytes(), &bytes]);
         client.receive();
+    }
+    for batch in 0..64 {
+        let keys: Vec<_> = (0..500).map(|at| format!("{:0>440}", batch * 500 + at)).collect();
+        let words: Vec<_> = keys.iter().flat_map(|key| [key.as_bytes(), b"v"]).collect();
+        client.send(&[&[&b"MSET"[..]], &words[..]].concat());
+        assert_eq!(show(&client.receive()), "OK");
     }
 }
 
@@ -140,6 +147,31 @@ fn memory_of_clients_is_counted() {
         assert_eq!(other.reply_text("STRLEN watched"), (7 * MIB / 2).to_string(), "{name}");
         wait_for(&mut other, |bytes| bytes < MIB);
     }
+    departed_tasks_count(&running, &gate);
+}
+
+/// A command executes on although its client has disconnected.
+fn departed_tasks_count(running: &Running, gate: &GatedTime) {
+    let mut other = Client::connect(running);
+    gate.close("background");
+    let mut client = Client::connect(running);
+    client.send_bytes(b"PING\r\n");
+    client.send(&[b"SET", b"key", &vec![b'v'; 4 * MIB]]);
+    wait_for(&mut other, |bytes| bytes > 4 * MIB);
+    // The connection is reset, because the reply to PING was not read.
+    client.socket.peek(&mut [0]).unwrap();
+    drop(client);
+    let lists_one = |other: &mut Client| other.reply_text("INFO clients").contains("connected_clients:1\\r");
+    let began = Instant::now();
+    while !lists_one(&mut other) {
+        assert!(began.elapsed().as_secs() < 60);
+        thread::sleep(Duration::from_millis(1));
+    }
+    // Nothing else can happen: the buffers of the connection are free, and the task waits.
+    thread::sleep(Duration::from_millis(50));
+    assert!(memory_of_clients(&mut other) > 4 * MIB, "the task of the disconnected client counts");
+    gate.open();
+    wait_for(&mut other, |bytes| bytes < MIB);
 }
 
 /// Returns the bytes of memory of all clients.

@@ -49,6 +49,12 @@ impl Pairs {
         self.offsets.len()
     }
 
+    /// Returns the bytes of memory in use.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.completions.memory_bytes() + self.offsets.capacity() * size_of::<PairOffsets>()
+    }
+
     /// Returns whether there are no pairs.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -367,9 +367,14 @@ impl Replies {
     }
 
     /// Ends an array and inserts its length.
-    pub fn end_array(&mut self, OpenArray(start): OpenArray, length: usize) {
+    pub fn end_array(&mut self, array: OpenArray, length: usize) {
         let mut header = Self::new(self.version);
         header.array(length);
+        self.insert(array, &header);
+    }
+
+    /// Inserts a few bytes of other replies where an array began.
+    pub fn insert(&mut self, OpenArray(start): OpenArray, others: &Self) {
         let mut start = self.sent + start;
         let within = self.full.iter_mut().find(|chunk| {
             let is_within = start <= chunk.len();
@@ -377,12 +382,12 @@ impl Replies {
             is_within
         });
         let Some(chunk) = within else {
-            self.bytes.splice(start..start, header.bytes);
+            drop(self.bytes.splice(start..start, others.bytes.iter().copied()));
             return;
         };
         let capacity = chunk.capacity();
-        self.full_bytes += header.bytes.len();
-        chunk.splice(start..start, header.bytes);
+        self.full_bytes += others.bytes.len();
+        drop(chunk.splice(start..start, others.bytes.iter().copied()));
         self.full_capacity += chunk.capacity() - capacity;
     }
 

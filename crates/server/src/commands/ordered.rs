@@ -101,6 +101,10 @@ impl Sink for Count {
         ControlFlow::Continue(())
     }
 
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+
     fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         context.replies.integer(self.0);
         Ok(())

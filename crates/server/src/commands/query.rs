@@ -103,6 +103,10 @@ impl Sink for PairsReply {
         ControlFlow::Continue(())
     }
 
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+    }
+
     fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         let array = self.array.take();
         array.into_iter().for_each(|array| context.replies.end_array(array, self.page.length(self.count)));

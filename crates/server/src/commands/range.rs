@@ -103,6 +103,11 @@ impl Walk {
         Self::new(&self.table, &self.range())
     }
 
+    /// Returns the bytes of memory in use: bounds, and the last page.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        bound_bytes(&self.lower) + bound_bytes(&self.upper) + self.pairs.memory_bytes()
+    }
+
     /// Passes all pairs to `visit` if one scan of the present version reads them all and none has expired.
     /// Returns whether more pairs follow the limit, or `None` when it passed no pairs.
     pub(crate) fn single_page(
@@ -206,6 +211,14 @@ impl Walk {
             floor_start: self.floor_start,
             limit: self.remaining,
         }
+    }
+}
+
+/// Returns the bytes of the key of a bound.
+pub(crate) fn bound_bytes(bound: &Bound<Vec<u8>>) -> usize {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key.capacity(),
+        Bound::Unbounded => 0,
     }
 }
 

@@ -152,6 +152,10 @@ impl Sink for KeysReply {
         ControlFlow::Continue(())
     }
 
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.pattern.capacity()
+    }
+
     fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         let array = self.array.take();
         array.into_iter().for_each(|array| context.replies.end_array(array, self.count));
@@ -176,7 +180,8 @@ fn scan(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking,
         }
     }
     let limit = if count > 0 { count.min(COUNT_MAX) } else { return Err(Failure::Syntax) };
-    let sink = ScanReply { pattern: pattern.to_vec(), strings, keys: Vec::new(), last: None, cursor: None };
+    let (pattern_of_reply, array) = (pattern.to_vec(), None);
+    let sink = ScanReply { pattern: pattern_of_reply, strings, array, count: 0, last: None, cursor: None };
     let table = match context.table() {
         TableHandle::Ordered(table) => table,
         TableHandle::Unordered(table) => {
@@ -200,7 +205,9 @@ struct ScanReply {
     pattern: Vec<u8>,
     /// Whether `TYPE` includes strings. All values are strings.
     strings: bool,
-    keys: Vec<Vec<u8>>,
+    /// The place of cursor and length in front of the keys.
+    array: Option<OpenArray>,
+    count: usize,
     /// The last key examined.
     last: Option<Vec<u8>>,
     /// The next cursor of an unordered table.
@@ -208,19 +215,23 @@ struct ScanReply {
 }
 
 impl Sink for ScanReply {
-    fn begin(&mut self, _: &mut Replies) {
-        self.keys.clear();
-        self.last = None;
+    fn begin(&mut self, replies: &mut Replies) {
+        (self.array, self.count, self.last) = (Some(replies.begin_array()), 0, None);
     }
 
-    fn visit(&mut self, key: &[u8], _: &[u8], _: &mut Replies) -> ControlFlow<()> {
+    fn visit(&mut self, key: &[u8], _: &[u8], replies: &mut Replies) -> ControlFlow<()> {
         let last = self.last.get_or_insert_default();
         last.clear();
         last.extend_from_slice(key);
         if self.strings && glob::matches(&self.pattern, key) {
-            self.keys.push(key.to_vec());
+            replies.bulk(key);
+            self.count += 1;
         }
         ControlFlow::Continue(())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.pattern.capacity() + self.last.as_ref().map_or(0, Vec::capacity)
     }
 
     fn end_at(&mut self, cursor: u64) {
@@ -231,10 +242,11 @@ impl Sink for ScanReply {
         let last = self.last.as_ref().filter(|_| more);
         let issue = || last.map_or(0, |last| context.shared.cursors.issue(last));
         let next = self.cursor.unwrap_or_else(issue);
-        context.replies.array(2);
-        context.replies.bulk(next.to_string().as_bytes());
-        context.replies.array(self.keys.len());
-        self.keys.iter().for_each(|key| context.replies.bulk(key));
+        let mut before = Replies::new(context.replies.version());
+        before.array(2);
+        before.bulk(next.to_string().as_bytes());
+        before.array(self.count);
+        self.array.take().into_iter().for_each(|array| context.replies.insert(array, &before));
         Ok(())
     }
 }

@@ -63,6 +63,10 @@ impl Sink for Watch {
         self.digest.add(key, data)
     }
 
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.range.as_ref().map_or(0, WatchedRange::memory_bytes)
+    }
+
     fn end(&mut self, _: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         if let Some(range) = self.range.take() {
             let range = WatchedRange { digest: self.digest.end(), ..range };

@@ -128,12 +128,13 @@ impl Tasks {
         connections: &mut Slab<Connection>,
         stopwatch: &mut Stopwatch<'_>,
     ) -> Option<(usize, bool)> {
-        let Job { connection: index, task, session, away, tally } = *job;
+        let Job { connection: index, mut task, session, away, tally } = *job;
         tally::give(&tally);
         let is_its = |task: &Running| matches!(task, Running::Away(known) if Arc::ptr_eq(known, &away));
         let connection =
             connections.get_mut(index).filter(|connection| connection.task.as_ref().is_some_and(is_its));
         let Some(connection) = connection else {
+            task.depart(stopwatch.shared().clients.departed());
             self.background.drop_task(task);
             return None;
         };
@@ -212,7 +213,7 @@ fn reply_bytes_max(connection: &Connection, shared: &ServerState) -> usize {
 }
 
 fn finish(connection: &mut Connection, task: Task, failure: Option<Failure>, stopwatch: &mut Stopwatch<'_>) {
-    let Task { requests, found, named, mut work, replies, took } = task;
+    let Task { requests, found, named, mut work, replies, took, .. } = task;
     let before = connection.unsent();
     let reply_bytes_max = stopwatch.shared().config().reply_bytes_max;
     connection.replies.set_version(replies.version());

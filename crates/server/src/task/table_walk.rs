@@ -32,6 +32,11 @@ impl TableWalk {
         Self::new(&self.table, self.cursor, self.remaining)
     }
 
+    /// Returns the bytes of memory in use.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.pairs.memory_bytes()
+    }
+
     /// Returns the cursor of the next page; 0 at the end.
     pub(super) fn cursor(&self) -> u64 {
         self.cursor

@@ -39,6 +39,9 @@ pub(crate) trait Sink: Send {
     /// Receives the next pair. Breaks to stop the walk. A walk through an unordered table passes no data.
     fn visit(&mut self, key: &[u8], data: &[u8], replies: &mut Replies) -> ControlFlow<()>;
 
+    /// Returns the bytes of memory in use.
+    fn memory_bytes(&self) -> usize;
+
     /// Receives the cursor at which a walk through an unordered table ends, before the end of the reply.
     fn end_at(&mut self, _cursor: u64) {}
 
@@ -74,6 +77,12 @@ impl Walking {
         self.snapshot = None;
         self.began = false;
         !self.is_named
+    }
+
+    /// Returns the bytes of memory in use.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let courses = self.walk.memory_bytes() + self.start.memory_bytes();
+        size_of::<Self>() + courses + self.sink.memory_bytes()
     }
 
     pub(super) fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
@@ -138,6 +147,13 @@ impl Course {
         match self {
             Self::Range(walk) => Self::Range(walk.rest()),
             Self::Table(walk) => Self::Table(walk.rest()),
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Range(walk) => walk.memory_bytes(),
+            Self::Table(walk) => walk.memory_bytes(),
         }
     }
 }
