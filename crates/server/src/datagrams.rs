@@ -29,6 +29,10 @@ use crate::server_state::ServerState;
 pub(crate) use port::Protocol;
 pub(crate) use requests::PacketRequests;
 
+/// Bytes of memory of held replies at which the core receives no more datagrams. The system then drops those
+/// that its buffers do not hold, and clients repeat them.
+const HELD_BYTES_MAX: usize = 4 << 20;
+
 /// The ports of a core.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
@@ -38,8 +42,9 @@ pub(crate) struct Datagrams {
     /// The number of received datagrams that were processed.
     processed: usize,
     replier: Replier,
-    /// Replies that wait until everything that they depend on is durable.
+    /// Replies that wait until everything that they depend on is durable, and the bytes of their memory.
     held: VecDeque<(Version, Outbox)>,
+    held_bytes: usize,
     /// More may be durable than in the last iteration.
     looks_again: bool,
 }
@@ -62,6 +67,7 @@ impl Datagrams {
             processed: 0,
             replier: Replier::new(shared),
             held: VecDeque::new(),
+            held_bytes: 0,
             looks_again: false,
         })
     }
@@ -75,13 +81,19 @@ impl Datagrams {
 
     /// Returns whether there may be datagrams to receive or to process.
     pub(crate) fn is_ready(&self) -> bool {
-        self.looks_again || self.has_received() || self.ports.iter().any(|port| port.receivable)
+        let has_more = self.has_received() || self.ports.iter().any(|port| port.receivable);
+        self.looks_again || has_more && !self.holds_much()
+    }
+
+    /// Returns whether no datagram may be received or processed before held replies have left.
+    fn holds_much(&self) -> bool {
+        self.held_bytes >= HELD_BYTES_MAX
     }
 
     /// Receives datagrams, limited by the buffers. Keeps the buffers while earlier ones remain to be
     /// processed: an iteration ends early if the replies to connections are long.
     pub(crate) fn receive(&mut self) {
-        if self.has_received() {
+        if self.has_received() || self.holds_much() {
             return;
         }
         self.processed = 0;
@@ -99,10 +111,11 @@ impl Datagrams {
         (shared, now, lost): (&'a ServerState, u64, Option<LostWrites>),
         reads: &mut Reads,
     ) -> (PacketRequests<'a>, &'a mut Replier) {
+        let is_paused = self.holds_much();
         let Self { ports, processed, replier, .. } = self;
         let mut requests = PacketRequests::new(shared, now, lost);
         for arrived in arrived(ports).skip(*processed) {
-            if requests.is_full() {
+            if is_paused || requests.is_full() {
                 break;
             }
             *processed += 1;
@@ -118,6 +131,7 @@ impl Datagrams {
             Some(hold) if !hold.releases(needed) || !self.held.is_empty() => {
                 let outbox = std::mem::take(&mut self.replier.outbox);
                 if !outbox.is_empty() {
+                    self.held_bytes += outbox.memory_bytes();
                     self.held.push_back((needed.unwrap_or(hold.needed()), outbox));
                 }
             }
@@ -132,11 +146,13 @@ impl Datagrams {
         let Some(hold) = hold else { return };
         if hold.has_failed {
             self.held.clear();
+            self.held_bytes = 0;
         }
         while let Some((version, outbox)) = self.held.front_mut() {
             if !hold.has(*version) {
                 break;
             }
+            self.held_bytes -= outbox.memory_bytes();
             outbox.send(&self.ports);
             self.held.pop_front();
         }
@@ -162,4 +178,55 @@ impl Datagrams {
 /// Returns the datagrams of the last receipt at all ports.
 fn arrived(ports: &[Port]) -> impl Iterator<Item = Arrived<'_>> {
     ports.iter().enumerate().flat_map(|(index, port)| port.arrived(index))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use honeycomb_store::DurabilityConfig;
+    use honeycomb_testing::{DiskCall, Gate, ObservedDisk, SimulatedDisk};
+
+    use super::*;
+    use crate::datagrams::port::Route;
+    use crate::server_state::tests::state;
+
+    /// Returns a store under the policy `always` on a disk that waits while the gate is closed.
+    fn open_gated() -> (Store, Gate) {
+        let gate = Gate::default();
+        let pass = gate.passage();
+        let before = move |call: DiskCall<'_>| {
+            if matches!(call, DiskCall::MakeDurable) {
+                pass();
+            }
+        };
+        let disk = ObservedDisk::new(&SimulatedDisk::default(), before);
+        let durability =
+            DurabilityConfig { writes_wait: false, ..DurabilityConfig::with_storage(Arc::new(disk)) };
+        let config = honeycomb_store::Config { memory_bytes: 16 << 20, ..honeycomb_store::Config::default() };
+        (Store::open(honeycomb_store::Config { durability: Some(durability), ..config }).unwrap(), gate)
+    }
+
+    #[test]
+    fn a_core_with_many_held_replies_processes_no_datagrams() {
+        let (store, gate) = open_gated();
+        let poll = mio::Poll::new().unwrap();
+        let mut datagrams = Datagrams::new(Vec::new(), &state(), poll.registry(), Token(9)).unwrap();
+        let table = store.table("t").unwrap();
+        gate.close();
+        table.put(b"key", b"value").unwrap();
+        let route = Route { port: 0, client: ([127, 0, 0, 1], 1).into(), server: None };
+        for sent in 0..8 {
+            assert_eq!(datagrams.holds_much(), sent >= 4, "{sent} MiB");
+            datagrams.replier.outbox.bytes = vec![0; 1 << 20];
+            datagrams.replier.outbox.end(route, [1 << 20]);
+            datagrams.send(&store, None);
+        }
+        datagrams.release(Hold::now(&store).as_ref());
+        assert!(datagrams.holds_much(), "nothing is durable");
+        gate.open();
+        store.wait_durable(store.read_version()).unwrap();
+        datagrams.release(Hold::now(&store).as_ref());
+        assert_eq!((datagrams.held_bytes, datagrams.holds()), (0, false));
+    }
 }

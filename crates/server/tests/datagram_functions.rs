@@ -401,3 +401,17 @@ fn ranges_of_long_values_end_with_no_room() {
     assert_eq!(outcomes_with(1 << 20), ["TooLarge", "TooLarge", "TooLarge", "NoRoom"]);
     assert_eq!(outcomes_with((1 << 20) + 1), ["TooLarge", "TooLarge", "NoRoom", "NoRoom"]);
 }
+
+/// Each function would copy a long value, which its reply has no room for.
+#[test]
+fn long_answers_of_functions_of_ranges_end_with_no_room() {
+    let running = start();
+    let (mut client, mut redis) = (client_of(&running, 0), RedisClient::connect(&running));
+    redis.send(&[b"SET", b"long", &vec![7; 1 << 20]]);
+    redis.receive();
+    let function = RangeFunction { form: RangeForm::Filter, conditions: Vec::new() }.bytes();
+    let filter = Operation::RangeFunction { from: b"", to: b"", function: &function };
+    let mut texts = Vec::new();
+    client.call(&[filter; 3], |_, it| texts.push(format!("{it:?}"))).unwrap();
+    assert_eq!(texts, ["TooLarge", "NoRoom", "NoRoom"]);
+}

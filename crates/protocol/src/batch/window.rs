@@ -23,7 +23,12 @@ pub struct Window {
     newest: u64,
     /// Request `i` is at index `i` modulo the length of the window. The vector grows on demand.
     requests: Vec<Option<Writes>>,
+    /// Bytes of all stored outcomes.
+    outcome_bytes: usize,
 }
+
+/// Bytes of memory of an allocation in addition to its contents.
+const ALLOCATION_BYTES: usize = 16;
 
 /// A request with its outcomes, once they are stored.
 #[derive(Debug)]
@@ -45,6 +50,7 @@ impl Window {
         }
         let is_stored = self.requests[index].as_ref().is_some_and(|stored| stored.identifier == identifier);
         if !is_stored {
+            self.outcome_bytes -= self.requests[index].as_ref().map_or(0, Writes::bytes);
             self.requests[index] = Some(Writes { identifier, outcomes: None });
             return RequestState::New;
         }
@@ -56,8 +62,21 @@ impl Window {
     pub fn finish(&mut self, identifier: u64, outcomes: &[u8]) {
         let stored = self.requests.get_mut(index(identifier)).and_then(Option::as_mut);
         if let Some(stored) = stored.filter(|stored| stored.identifier == identifier) {
+            self.outcome_bytes = self.outcome_bytes - stored.bytes() + outcomes.len();
             stored.outcomes = Some(outcomes.into());
         }
+    }
+
+    /// Returns the bytes of memory in use.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.requests.capacity() * (size_of::<Option<Writes>>() + ALLOCATION_BYTES) + self.outcome_bytes
+    }
+}
+
+impl Writes {
+    fn bytes(&self) -> usize {
+        self.outcomes.as_ref().map_or(0, |outcomes| outcomes.len())
     }
 }
 
@@ -88,6 +107,21 @@ mod tests {
         assert_eq!(window.begin(0), RequestState::TooOld);
         window.finish(5, b"another request");
         assert_eq!(window.begin(69), RequestState::Executing);
+    }
+
+    #[test]
+    fn stored_outcomes_count_as_memory() {
+        let mut window = Window::default();
+        window.begin(1);
+        let empty = window.memory_bytes();
+        for bytes in [1000, 10] {
+            window.finish(1, &vec![0; bytes]);
+            assert_eq!(window.memory_bytes(), empty + bytes);
+        }
+        (2..65).for_each(|identifier| drop((window.begin(identifier), window.finish(identifier, &[0; 100]))));
+        let full = window.memory_bytes();
+        window.begin(65);
+        assert_eq!(window.memory_bytes(), full - 10);
     }
 
     proptest! {

@@ -16,6 +16,11 @@ impl Outbox {
         self.datagrams.extend(ends.into_iter().map(|end| (end, route)));
     }
 
+    /// Returns the bytes of memory in use.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.datagrams.capacity() * size_of::<(usize, Route)>()
+    }
+
     /// Returns whether there are no datagrams.
     pub(super) fn is_empty(&self) -> bool {
         self.datagrams.is_empty()

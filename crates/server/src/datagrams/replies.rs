@@ -98,9 +98,9 @@ impl Replier {
         let writes = found.steps().iter().filter(|step| step.operation.writes());
         let mut outcomes = Vec::new();
         writes.filter_map(|step| step.outcome).for_each(|outcome| outcome.encode(&mut outcomes));
-        let window = self.sessions.window(header.session, found.request.route.client);
-        if let Some(window) = window.filter(|_| !outcomes.is_empty()) {
-            window.finish(header.identifier, &outcomes);
+        if !outcomes.is_empty() {
+            let session = (header.session, found.request.route.client);
+            self.sessions.finish(session, header.identifier, &outcomes);
         }
     }
 

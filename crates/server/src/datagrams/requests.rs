@@ -20,6 +20,12 @@ use crate::server_state::ServerState;
 /// stay in memory until the replies are written.
 const OPERATIONS_MAX: usize = 1024;
 
+/// Maximum bytes of the replies to these packets, except for the last one.
+const REPLIES_BYTES_MAX: usize = 4 << 20;
+/// Bytes of answers of functions over ranges after which no more of them execute together: each may have one
+/// pair with a long value.
+const ANSWERS_BYTES_MAX: usize = 1 << 20;
+
 /// Packets that execute together.
 pub(crate) struct PacketRequests<'a> {
     pub(super) shared: &'a ServerState,
@@ -27,6 +33,8 @@ pub(crate) struct PacketRequests<'a> {
     pub(super) steps: Vec<Step<'a>>,
     requests: Vec<PacketRequest<'a>>,
     lost: Option<LostWrites>,
+    /// Maximum bytes of a reply.
+    reply_bytes_max: usize,
 }
 
 /// A packet.
@@ -101,7 +109,8 @@ impl<'a> Step<'a> {
 
 impl<'a> PacketRequests<'a> {
     pub(super) fn new(shared: &'a ServerState, now: u64, lost: Option<LostWrites>) -> Self {
-        Self { shared, now, steps: Vec::new(), requests: Vec::new(), lost }
+        let reply_bytes_max = shared.config().datagrams.reply_bytes_max();
+        Self { shared, now, steps: Vec::new(), requests: Vec::new(), lost, reply_bytes_max }
     }
 
     /// Returns whether there are no packets.
@@ -111,7 +120,8 @@ impl<'a> PacketRequests<'a> {
 
     /// Returns whether the batch has enough operations.
     pub(super) fn is_full(&self) -> bool {
-        self.steps.len() + self.requests.len() >= OPERATIONS_MAX
+        let is_long = self.requests.len() * self.reply_bytes_max >= REPLIES_BYTES_MAX;
+        is_long || self.steps.len() + self.requests.len() >= OPERATIONS_MAX
     }
 
     /// Adds a datagram. Ignores a malformed one, and replies at once to one that needs no pairs.
@@ -288,7 +298,7 @@ impl<'a> PacketRequests<'a> {
 
     /// Applies functions to ranges, as all reads before the writes.
     fn apply_to_ranges(&mut self) {
-        let bytes_max = self.shared.config().datagrams.reply_bytes_max();
+        let (bytes_max, mut bytes) = (self.reply_bytes_max, 0);
         for request in &self.requests {
             let Some(table) = request.table.and_then(TableHandle::ordered) else { continue };
             let steps = self.steps[request.steps.clone()].iter_mut();
@@ -298,8 +308,13 @@ impl<'a> PacketRequests<'a> {
             for (index, step) in steps.into_iter().enumerate() {
                 let limits = (self.now, pages, bytes_max);
                 let apply = || range_functions::apply(&step.operation, table, limits);
-                match if index < PAGES_MAX { apply() } else { Err(Outcome::NoRoom) } {
-                    Ok(answer) => step.answer = Some(answer),
+                let has_room = index < PAGES_MAX && bytes < ANSWERS_BYTES_MAX;
+                match if has_room { apply() } else { Err(Outcome::NoRoom) } {
+                    Ok(answer) => {
+                        bytes +=
+                            answer.result.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+                        step.answer = Some(answer);
+                    }
                     Err(outcome) => step.outcome = Some(outcome),
                 }
             }
