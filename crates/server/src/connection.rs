@@ -466,8 +466,8 @@ impl Connection {
         let spent = self.spent.iter().map(RequestBuffer::capacity).sum::<usize>();
         let discarded = self.discarded.as_ref().map_or(0, Replies::capacity);
         let buffers = self.requests.capacity() + self.replies.capacity() + discarded + OWN_BYTES;
-        let labels = self.session.client.label_bytes();
-        buffers + queue + task + spent + self.push_bytes() + labels + self.session.watched.memory_bytes()
+        let state = self.session.client.label_bytes() + self.session.watched.memory_bytes();
+        buffers + queue + task + spent + self.push_bytes() + state + self.held.memory_bytes()
     }
 
     /// Returns the part of these bytes that is charged, so its core does not count it.

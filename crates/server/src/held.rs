@@ -127,6 +127,11 @@ impl Held {
         self.marks.back().map_or(self.released, |(last, _)| *last)
     }
 
+    /// Returns the bytes of memory in use.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.marks.capacity() * size_of::<(u64, Version)>()
+    }
+
     /// Whether replies wait.
     pub(crate) fn waits(&self) -> bool {
         !self.marks.is_empty()
@@ -228,6 +233,13 @@ mod tests {
         assert!(hold.has_failed && !hold.releases(None));
         held.update(Some(&hold), 5);
         assert_eq!((held.released(), held.waits()), (0, true));
+    }
+
+    #[test]
+    fn marks_count_as_memory() {
+        let mut held = Held::default();
+        (1..=1000).for_each(|reply| held.update(Some(&hold(5, 4)), 5 * reply));
+        assert!(held.memory_bytes() >= 1000 * 16);
     }
 
     #[test]

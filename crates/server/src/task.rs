@@ -222,8 +222,7 @@ impl Work {
         }
     }
 
-    /// Returns the bytes of memory in use. Those of errands are few, apart from the result of the one that
-    /// executes.
+    /// Returns the bytes of memory in use, apart from the arguments of errands.
     fn memory_bytes(&self) -> usize {
         match self {
             Self::Walk(walking) => walking.memory_bytes(),
@@ -352,7 +351,10 @@ impl Task {
 
     /// Returns the bytes of memory in use.
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.requests.capacity() + self.replies.capacity() + self.work.memory_bytes()
+        // An errand has copies of its arguments.
+        let copies = if matches!(self.work, Work::Errand(_)) { self.found.bytes() } else { 0 };
+        let buffers = self.requests.capacity() + self.replies.capacity();
+        size_of::<Self>() + buffers + copies + self.work.memory_bytes()
     }
 }
 

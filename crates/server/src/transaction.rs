@@ -14,6 +14,7 @@ mod pages;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, TableHandle, TableRef};
 
 use crate::budget::{BYTES_MAX, Budget, PAIRS_MAX};
@@ -57,6 +58,8 @@ pub(crate) struct OptimisticTransaction {
     names: Option<EventNames>,
     /// The events that the commit reports.
     events: Vec<Event>,
+    /// Bytes of memory of events, and of messages without their texts.
+    noted_bytes: usize,
     /// Channels and contents of the messages that the commit sends.
     messages: Vec<(Vec<u8>, Vec<u8>)>,
     /// Numbers of tables that the commit swaps.
@@ -114,6 +117,7 @@ impl OptimisticTransaction {
             budget: Budget::UNLIMITED,
             names: None,
             events: Vec::new(),
+            noted_bytes: 0,
             messages: Vec::new(),
             swaps: Swaps::default(),
         }
@@ -142,13 +146,14 @@ impl OptimisticTransaction {
     /// Sends a message at the commit. Its bytes count as those of a change.
     pub(crate) fn send_message(&mut self, channel: &[u8], content: &[u8]) {
         self.changed_bytes += channel.len() + content.len();
+        self.noted_bytes += size_of::<(Vec<u8>, Vec<u8>)>();
         self.messages.push((channel.to_vec(), content.to_vec()));
     }
 
     /// Notes the events of a put to a key of a numbered table.
     pub(crate) fn note_put(&mut self, number: usize, key: &[u8], has_deadline: bool) {
         if let Some(names) = self.names {
-            self.events.extend(names.put(number, key, has_deadline));
+            names.put(number, key, has_deadline).for_each(|event| self.add_event(event));
         }
     }
 
@@ -161,8 +166,13 @@ impl OptimisticTransaction {
             _ => true,
         };
         if exists {
-            self.events.push(names.delete(number, key));
+            self.add_event(names.delete(number, key));
         }
+    }
+
+    fn add_event(&mut self, event: Event) {
+        self.noted_bytes += size_of::<Event>() + event.key.len();
+        self.events.push(event);
     }
 
     /// Returns an error if the budget of the command does not suffice to build a value.
@@ -188,7 +198,9 @@ impl OptimisticTransaction {
     /// copies of all values.
     pub(crate) fn memory_bytes(&self) -> usize {
         let pair = size_of::<(usize, Vec<u8>)>() + size_of::<Pair>() + BATCH_ENTRY_BYTES;
-        self.pairs.len() * pair + 2 * (self.kept_bytes + self.changed_bytes) + self.scratch.capacity()
+        let ranges = (self.ranges.len() + self.deleted.len()) * (size_of::<TableRange>() + 2 * KEY_BYTES_MAX);
+        let values = 2 * (self.kept_bytes + self.changed_bytes) + self.scratch.capacity();
+        self.pairs.len() * pair + ranges + values + self.noted_bytes
     }
 
     /// Returns the stored value of a key, with its envelope. Includes the writes of the transaction.

@@ -3,6 +3,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Table;
 
@@ -68,7 +69,7 @@ pub(super) const COMMANDS: &[Command] = &[
 const COUNT_DEFAULT: usize = 10;
 
 fn scan<'a>(arguments: &Arguments<'a>) -> Result<Query<'a>, Failure> {
-    let start = Bound::Included(arguments.get(1).unwrap_or_default());
+    let start = Bound::Included(shortened(arguments.get(1).unwrap_or_default()));
     let mut query = Query::parse(Range { limit: COUNT_DEFAULT, ..Range::all() }, arguments, 2)?;
     let range = &mut query.range;
     *(if range.backward { &mut range.upper } else { &mut range.lower }) = start;
@@ -177,8 +178,48 @@ pub(super) fn between<'a>(arguments: &Arguments<'a>) -> Result<Range<'a>, Failur
 fn bound<'a>(argument: &'a [u8], unbounded: &[u8]) -> Result<Bound<&'a [u8]>, Failure> {
     match argument {
         _ if argument == unbounded => Ok(Bound::Unbounded),
-        [b'[', key @ ..] => Ok(Bound::Included(key)),
-        [b'(', key @ ..] => Ok(Bound::Excluded(key)),
+        [b'[', key @ ..] => Ok(Bound::Included(shortened(key))),
+        [b'(', key @ ..] => Ok(Bound::Excluded(shortened(key))),
         _ => Err(Failure::other(BOUNDS)),
+    }
+}
+
+/// Returns the beginning of the key of a bound. If it is longer than any key of a pair, its beginning separates
+/// the same keys, and walks, watches and streams of changes keep copies of it.
+#[inline(always)]
+fn shortened(key: &[u8]) -> &[u8] {
+    &key[..key.len().min(KEY_BYTES_MAX + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use honeycomb_store::{Config, Store};
+
+    use super::*;
+
+    /// Keys around the longest bound that is not shortened, and bounds around the longest key.
+    #[test]
+    fn a_shortened_bound_separates_the_same_keys() {
+        let store = Store::open(Config { memory_bytes: 16 << 20, ..Config::default() }).unwrap();
+        let table = store.table("pairs").unwrap();
+        let longest = [b'b'; KEY_BYTES_MAX];
+        let keys = [&longest[..KEY_BYTES_MAX - 1], &longest, b"a", b"c"];
+        keys.iter().for_each(|key| table.put(key, b"v").unwrap());
+        let bounds = [0, 1, KEY_BYTES_MAX, 10_000].map(|more| [&longest[..], &vec![b'b'; more]].concat());
+        for bound in &bounds {
+            for (first, expected) in [(b'[', *bound == longest), (b'(', false)] {
+                let argument = [&[first], &bound[..]].concat();
+                let (Bound::Included(key) | Bound::Excluded(key)) = super::bound(&argument, b"-").unwrap()
+                else {
+                    panic!("the bound has a key")
+                };
+                assert!(key.len() <= KEY_BYTES_MAX + 1);
+                let lower = super::bound(&argument, b"-").unwrap();
+                let found = table.scan(&Range { lower, ..Range::all() }.page()).unwrap();
+                let found: Vec<_> = found.iter().map(|(key, _)| key).collect();
+                assert_eq!(found.contains(&&longest[..]), expected, "{} bytes", bound.len());
+                assert!(found.ends_with(&[b"c"]) && !found.contains(&&longest[1..]));
+            }
+        }
     }
 }
