@@ -341,6 +341,27 @@ fn writes_of_one_key_are_executed_in_order() {
     assert_eq!(client.get(key).unwrap().as_deref(), Some(&b"3"[..]));
 }
 
+/// The server retries a put that found no room in its batch, after it has freed memory.
+#[test]
+fn puts_that_find_no_room_evict_pairs_or_are_rejected() {
+    let config = Config { cores: 1, memory_bytes: 4 << 20, ..config(None) };
+    let store = config.open_store().unwrap();
+    let running = start_with_store(config, store);
+    let (mut redis, batch) = (RedisClient::connect(&running), running.server.batch_address().unwrap());
+    let mut client = Client::connect(batch, ClientConfig::default()).unwrap();
+    let mut put = |first: u32| {
+        let keys: Vec<[u8; 4]> = (first..first + 500).map(u32::to_be_bytes).collect();
+        let puts: Vec<_> = keys.iter().map(|key| Operation::Put { key, value: &[7; 1000] }).collect();
+        outcomes(&mut client, &puts)
+    };
+    let full = (0..20).flat_map(|part| put(500 * part)).find(|outcome| outcome != "Done");
+    assert_eq!(full.as_deref(), Some("OutOfMemory"));
+    assert_eq!(redis.reply_text("CONFIG SET maxmemory-policy allkeys-random"), "OK");
+    for part in 20..30 {
+        assert_eq!(put(500 * part), vec!["Done"; 500]);
+    }
+}
+
 #[test]
 fn values_that_do_not_fit_are_reported() {
     let running = running();

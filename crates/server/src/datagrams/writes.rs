@@ -161,6 +161,8 @@ fn add(
     let value = match (write.operation, alive) {
         (Operation::Insert { .. }, Some(_)) => return Err(Outcome::Exists),
         (Operation::Insert { value, .. }, None) => Some(sealed(value)),
+        // One for which the batch had no room.
+        (Operation::Put { value, .. }, _) => Some(sealed(value)),
         (_, None) => return Err(Outcome::Absent),
         (Operation::CompareAndSwap { expected, .. }, Some(found)) if found.data != expected => {
             return Err(Outcome::Differs);
@@ -175,13 +177,9 @@ fn add(
             // As with `KV.UPDATE`, the pair keeps its deadline.
             Some(Envelope { data: &results.updated, expires_at }.seal())
         }
-        (
-            Operation::Put { .. }
-            | Operation::Get(_)
-            | Operation::Range { .. }
-            | Operation::RangeFunction { .. },
-            _,
-        ) => return Err(Outcome::NotAllowed),
+        (Operation::Get(_) | Operation::Range { .. } | Operation::RangeFunction { .. }, _) => {
+            return Err(Outcome::NotAllowed);
+        }
     };
     match (seen, value) {
         (None, value) => batch.insert(table, key, &value.unwrap_or_default()),
