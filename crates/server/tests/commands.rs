@@ -90,14 +90,8 @@ fn encoding_and_memory_usage_of_pairs() {
             ("OBJECT REFCOUNT a", "1"),
             ("OBJECT IDLETIME a", "0"),
             ("OBJECT FREQ nothing", "nil"),
-            (
-                "OBJECT ENCODING",
-                "!ERR unknown subcommand or wrong number of arguments for 'ENCODING'. Try OBJECT HELP.",
-            ),
-            (
-                "OBJECT LOOKS a",
-                "!ERR unknown subcommand or wrong number of arguments for 'LOOKS'. Try OBJECT HELP.",
-            ),
+            ("OBJECT ENCODING", "!ERR wrong number of arguments for 'object|encoding' command"),
+            ("OBJECT LOOKS a", "!ERR unknown subcommand 'LOOKS'. Try OBJECT HELP."),
             ("MEMORY USAGE a", "9"),
             ("MEMORY USAGE b SAMPLES 0", "10"),
             ("MEMORY USAGE b SAMPLES -1", "!ERR syntax error"),

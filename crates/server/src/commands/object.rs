@@ -2,8 +2,9 @@
 
 use honeycomb_protocol::resp::{Replies, parse_decimal};
 
-use crate::arguments::{Arguments, is, shown};
+use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm, Keys};
+use crate::commands::subcommands::unknown;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 use crate::recency;
@@ -40,26 +41,44 @@ const FREQUENCY_UNKNOWN: &str = "An LFU maxmemory policy is not selected, access
 /// Length of the longest value that Redis encodes as `embstr`: in one allocation with its object header.
 const EMBEDDED_BYTES_MAX: usize = 44;
 
+/// The subcommands, and the number of arguments of each, including both names.
+const SUBCOMMANDS: [(&str, usize); 5] = [
+    ("object|encoding", 3),
+    ("object|refcount", 3),
+    ("object|idletime", 3),
+    ("object|freq", 3),
+    ("object|help", 2),
+];
+
+/// Returns the name of the subcommand. It exists, and has this number of arguments.
+pub(super) fn subcommand(arguments: &Arguments<'_>) -> Result<&'static str, Failure> {
+    let own_name = |name: &'static str| &name["object|".len()..];
+    match SUBCOMMANDS.iter().find(|(name, _)| is(&arguments[1], own_name(name))) {
+        None => Err(unknown("object", &arguments[1])),
+        Some((name, count)) if arguments.len() != *count => Err(Failure::Arity(name)),
+        Some((name, _)) => Ok(own_name(name)),
+    }
+}
+
 fn object(
     keyspace: &mut Keyspace<'_>,
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let subcommand = &arguments[1];
-    let Some(key) = arguments.get(2).filter(|_| arguments.len() == 3) else {
-        return help(arguments, replies);
-    };
-    let requested = ["encoding", "refcount", "idletime", "freq"].map(|name| is(subcommand, name));
-    if !requested.contains(&true) {
-        return Err(unknown(subcommand));
+    let subcommand = subcommand(arguments)?;
+    if subcommand == "help" {
+        replies.array(HELP.len());
+        HELP.iter().for_each(|line| replies.simple(line));
+        return Ok(());
     }
+    let key = &arguments[2];
     let table = keyspace.table();
-    match (keyspace.peek(key)?, requested) {
+    match (keyspace.peek(key)?, subcommand) {
         (None, _) => replies.null(),
-        (Some(envelope), [true, ..]) => replies.bulk(encoding(envelope.data).as_bytes()),
-        (Some(_), [_, true, ..]) => replies.integer(1),
-        (Some(_), [.., idle, _]) => {
-            let tracked = match (recency::frequency(table, key), idle) {
+        (Some(envelope), "encoding") => replies.bulk(encoding(envelope.data).as_bytes()),
+        (Some(_), "refcount") => replies.integer(1),
+        (Some(_), idle_or_frequency) => {
+            let tracked = match (recency::frequency(table, key), idle_or_frequency == "idletime") {
                 (None, true) => recency::idle_seconds(table, key),
                 (Some(frequency), false) => u64::from(frequency),
                 (Some(_), true) => return Err(Failure::other(IDLE_TIME_UNKNOWN)),
@@ -69,23 +88,6 @@ fn object(
         }
     }
     Ok(())
-}
-
-/// Writes the help text for `OBJECT HELP`. Any other subcommand is an error.
-fn help(arguments: &Arguments<'_>, replies: &mut Replies) -> Result<(), Failure> {
-    if !is(&arguments[1], "help") || arguments.len() != 2 {
-        return Err(unknown(&arguments[1]));
-    }
-    replies.array(HELP.len());
-    HELP.iter().for_each(|line| replies.simple(line));
-    Ok(())
-}
-
-fn unknown(subcommand: &[u8]) -> Failure {
-    let subcommand = shown(subcommand);
-    Failure::other(format!(
-        "unknown subcommand or wrong number of arguments for '{subcommand}'. Try OBJECT HELP."
-    ))
 }
 
 /// Returns the encoding that Redis would choose for a value that was just set.
