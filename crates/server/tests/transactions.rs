@@ -163,6 +163,27 @@ fn watch_is_an_error_within_a_transaction() {
     );
 }
 
+/// As in Redis, a command without a valid subcommand aborts the transaction when it is queued.
+#[test]
+fn a_wrong_subcommand_aborts_the_transaction() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    let aborted = "!EXECABORT Transaction discarded because of previous errors.";
+    for (wrong, error) in [
+        ("CONFIG FOO", "!ERR unknown subcommand 'FOO'. Try CONFIG HELP."),
+        ("CLIENT SETNAME", "!ERR wrong number of arguments for 'client|setname' command"),
+        ("OBJECT FOO a", "!ERR unknown subcommand 'FOO'. Try OBJECT HELP."),
+        ("OBJECT FREQ", "!ERR wrong number of arguments for 'object|freq' command"),
+    ] {
+        dialogue(&mut client, &[("MULTI", "OK"), (wrong, error), ("SET a 1", "QUEUED")]);
+        dialogue(&mut client, &[("EXEC", aborted), ("GET a", "nil")]);
+    }
+    let valid = ["COMMAND", "COMMAND COUNT", "CONFIG HELP", "OBJECT HELP", "OBJECT FREQ a", "MEMORY USAGE a"];
+    dialogue(&mut client, &[("MULTI", "OK")]);
+    valid.iter().for_each(|line| assert_eq!(client.reply_text(line), "QUEUED", "{line}"));
+    assert!(matches!(client.reply_to("EXEC"), Reply::Array(replies) if replies.len() == valid.len()));
+}
+
 /// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.
 #[test]
 fn the_removal_of_an_expired_pair_aborts_no_transaction() {

@@ -7,9 +7,10 @@ use crate::arguments::{Arguments, shown};
 use crate::batch::limits::check_served;
 use crate::batch::round::Round;
 use crate::budget::Budget;
-use crate::command::CommandRef;
+use crate::command::{Command, CommandRef};
 use crate::commands::by_number;
 use crate::commands::categories::allocates_memory;
+use crate::commands::containers::check_subcommand;
 use crate::commands::subscribe;
 use crate::connection::{Connection, PendingRequest};
 use crate::context::Context;
@@ -212,8 +213,8 @@ fn allowed(
     command.check_arity(arguments.len())?;
     check_served(&command, found, arguments)?;
     round.check_lost(session, (&command, arguments))?;
-    if session.queue.is_some() && NOT_IN_TRANSACTIONS.contains(&command.name) {
-        return Err(Failure::other("Command not allowed inside a transaction"));
+    if session.queue.is_some() {
+        check_queueable(&command, arguments)?;
     }
     let queued = session.queue.as_ref().filter(|_| command.name == "exec");
     if allocates_memory(&command) && memory_limit::is_full(round.shared, round.config) {
@@ -223,6 +224,14 @@ fn allowed(
         return Err(Failure::AbortedByMemory);
     }
     Ok(command)
+}
+
+/// Returns an error if a command cannot enter a transaction. The error aborts the transaction, as in Redis.
+fn check_queueable(command: &Command, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    if NOT_IN_TRANSACTIONS.contains(&command.name) {
+        return Err(Failure::other("Command not allowed inside a transaction"));
+    }
+    check_subcommand(command, arguments)
 }
 
 /// Returns whether a client expects messages only.

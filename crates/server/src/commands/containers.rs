@@ -1,7 +1,10 @@
 //! The container commands: commands that have subcommands.
 
-use crate::commands::subcommands::Subcommand;
-use crate::commands::{BY_NUMBER, acl, client, command, config, latency, memory, pubsub, slow_log};
+use crate::arguments::Arguments;
+use crate::command::Command;
+use crate::commands::subcommands::{self, Subcommand};
+use crate::commands::{BY_NUMBER, acl, client, command, config, latency, memory, object, pubsub, slow_log};
+use crate::failure::Failure;
 
 /// The containers by name. `object` is missing because it reads pairs in batches and parses its subcommands
 /// itself.
@@ -19,6 +22,17 @@ const CONTAINERS: &[(&str, &[Subcommand])] = &[
 /// Returns the subcommands of a command. Commands that are not containers have none.
 pub(crate) fn of(command: &str) -> &'static [Subcommand] {
     CONTAINERS.iter().find(|(name, _)| *name == command).map_or(&[], |(_, subcommands)| subcommands)
+}
+
+/// Returns an error if a container does not have the subcommand that its first argument names, or if that
+/// does not accept this number of arguments.
+pub(crate) fn check_subcommand(command: &Command, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    match of(command.name) {
+        _ if arguments.len() < 2 => Ok(()),
+        [] if command.name == "object" => object::subcommand(arguments).map(drop),
+        [] => Ok(()),
+        subcommands => subcommands::find(command.name, subcommands, arguments).map(drop),
+    }
 }
 
 /// Returns whether a command has the subcommand `HELP`.

@@ -28,22 +28,29 @@ pub(super) fn run(
     (container, subcommands): (&'static str, &'static [Subcommand]),
     arguments: &Arguments<'_>,
 ) -> Result<(), Failure> {
-    let named = subcommands.iter().position(|subcommand| is(&arguments[1], subcommand.own_name()));
-    let Some(number) = named else {
-        if is(&arguments[1], "help") && arguments.len() == 2 {
-            help(container, subcommands, context.replies);
-            return Ok(());
-        }
-        return Err(unknown(container, &arguments[1]));
+    let Some(number) = find(container, subcommands, arguments)? else {
+        help(container, subcommands, context.replies);
+        return Ok(());
     };
-    let subcommand = &subcommands[number];
-    if !subcommand.accepts(arguments.len()) {
-        return Err(Failure::Arity(subcommand.name));
-    }
     if let Some(command) = commands::find(container.as_bytes()) {
         context.session.client.record_subcommand(command.number, number);
     }
-    (subcommand.run)(context, arguments)
+    (subcommands[number].run)(context, arguments)
+}
+
+/// Returns the number of the subcommand that the first argument names, which accepts this number of
+/// arguments, or `None` for `HELP`.
+pub(super) fn find(
+    container: &str,
+    subcommands: &[Subcommand],
+    arguments: &Arguments<'_>,
+) -> Result<Option<usize>, Failure> {
+    let number = subcommands.iter().position(|subcommand| is(&arguments[1], subcommand.own_name()));
+    match number.map(|number| &subcommands[number]) {
+        Some(subcommand) if !subcommand.accepts(arguments.len()) => Err(Failure::Arity(subcommand.name)),
+        None if !is(&arguments[1], "help") || arguments.len() != 2 => Err(unknown(container, &arguments[1])),
+        _ => Ok(number),
+    }
 }
 
 impl Subcommand {
