@@ -178,6 +178,12 @@ impl<'k> Keyspace<'k> {
         }
     }
 
+    /// Returns an error if the transaction may not write this number of further bytes of keys and stored
+    /// values. A command that writes several pairs calls it before it writes the first one.
+    pub(crate) fn check_written(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.writable().1.check_changed(bytes).map(drop)
+    }
+
     /// Exchanges the tables of two numbers at the commit. Only the exclusive thread exchanges tables.
     pub(crate) fn swap(&mut self, first: usize, second: usize) -> Result<(), Failure> {
         self.check_budget(usize::MAX)?;

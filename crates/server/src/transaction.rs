@@ -291,13 +291,16 @@ impl OptimisticTransaction {
         }
         self.budget.spend(1, key.len() + envelope.data.len())?;
         let value = envelope.seal();
-        let changed_bytes = self.changed_bytes + key.len() + value.len();
-        if changed_bytes > self.changed_bytes_max {
-            return Err(Failure::TransactionTooLong(self.changed_bytes_max));
-        }
-        self.changed_bytes = changed_bytes;
+        self.changed_bytes = self.check_changed(key.len() + value.len())?;
         self.pair(table, key).change = Some(Some(value));
         Ok(())
+    }
+
+    /// Returns the bytes of all writes with this number of further ones, or an error if they are too many.
+    pub(crate) fn check_changed(&self, bytes: usize) -> Result<usize, Failure> {
+        let changed_bytes = self.changed_bytes.saturating_add(bytes);
+        let fits = changed_bytes <= self.changed_bytes_max;
+        if fits { Ok(changed_bytes) } else { Err(Failure::TransactionTooLong(self.changed_bytes_max)) }
     }
 
     /// Deletes a pair at the commit.

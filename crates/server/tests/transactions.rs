@@ -6,7 +6,7 @@ mod common;
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_protocol::resp::Reply;
+use honeycomb_protocol::resp::{Limits, Reply};
 use honeycomb_server::Config;
 
 use common::{Client, dialogue, run_concurrently, show, start, start_with, start_with_system_time};
@@ -182,6 +182,27 @@ fn a_wrong_subcommand_aborts_the_transaction() {
     dialogue(&mut client, &[("MULTI", "OK")]);
     valid.iter().for_each(|line| assert_eq!(client.reply_text(line), "QUEUED", "{line}"));
     assert!(matches!(client.reply_to("EXEC"), Reply::Array(replies) if replies.len() == valid.len()));
+}
+
+/// In a transaction too, a command that writes several pairs writes all of them or none.
+#[test]
+fn a_write_of_several_pairs_that_is_too_long_writes_none() {
+    // The writes of a transaction may then take 32 MiB.
+    let request = Limits { request_bytes_max: 32 << 20, ..Limits::default() };
+    let running = start_with(Config { cores: 1, request, ..Config::default() });
+    let mut client = Client::connect(&running);
+    dialogue(&mut client, &[("MULTI", "OK"), ("SETRANGE x 14000000 x", "QUEUED")]);
+    dialogue(&mut client, &[("SETRANGE y 14000000 y", "QUEUED")]);
+    let value = vec![b'v'; 3_000_000];
+    for command in [&["MSET"][..], &["MSETNX"], &["MSETEX", "2"]] {
+        let words = command.iter().map(|word| word.as_bytes()).chain([b"a", &value[..], b"b", &value]);
+        client.send(&words.collect::<Vec<_>>());
+        assert_eq!(show(&client.receive()), "QUEUED");
+    }
+    let Reply::Array(replies) = client.reply_to("EXEC") else { panic!("no replies") };
+    let are_rejected = replies[2..].iter().all(|reply| matches!(reply, Reply::Error(_)));
+    assert!(replies.len() == 5 && are_rejected, "{:?}", &replies[2..]);
+    dialogue(&mut client, &[("STRLEN x", "14000001"), ("EXISTS a b", "0")]);
 }
 
 /// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.

@@ -5,6 +5,7 @@ use honeycomb_protocol::resp::Replies;
 use crate::arguments::{Arguments, Options, integer};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::expiry::Expiry;
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -56,10 +57,15 @@ impl<'a> Pairs<'a> {
     ) -> Result<(), Failure> {
         let pair = |index| (&self.0[index], &self.0[index + 1]);
         self.key_indices().map(pair).try_for_each(|(key, value)| keyspace.check_pair(key, value))?;
-        self.key_indices().map(pair).try_for_each(|(key, value)| {
+        let (mut expiries, mut bytes) = (Vec::with_capacity(self.0.len() / 2), 0);
+        for (key, data) in self.key_indices().map(pair) {
             let expires_at = expiry(keyspace, key)?;
-            keyspace.put(key, value, expires_at)
-        })
+            bytes += key.len() + Envelope { data, expires_at }.bytes();
+            expiries.push(expires_at);
+        }
+        keyspace.check_written(bytes)?;
+        let mut puts = self.key_indices().map(pair).zip(expiries);
+        puts.try_for_each(|((key, value), expires_at)| keyspace.put(key, value, expires_at))
     }
 }
 
