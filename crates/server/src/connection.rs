@@ -508,6 +508,14 @@ impl Connection {
         self.is_gone && self.task.is_some()
     }
 
+    /// Returns whether the client waits for the server: for a command, for a reply that is not durable yet,
+    /// or for messages. A client that does not read its replies does not wait.
+    pub(crate) fn waits(&self) -> bool {
+        let has_request = self.front.is_some() || !self.starved;
+        let receives = self.session.push_queues().iter().any(Option::is_some);
+        self.task.is_some() || receives || self.held.waits() || has_request && self.can_continue()
+    }
+
     /// Returns the bytes of replies, including those of its task.
     pub(crate) fn reply_bytes(&self) -> usize {
         self.unsent() + self.task.as_ref().map_or(0, Running::reply_bytes)

@@ -459,7 +459,7 @@ impl Core {
             let sent = connection.send(&mut sending);
             let bytes = *sent.as_ref().unwrap_or(&0);
             self.counts.sent_bytes.add(bytes as u64);
-            connection.session.client.record_sent(bytes);
+            connection.session.client.record_sent(now, bytes);
             connection.note_sent(bytes, now);
             self.memory.account(&self.shared, connection);
             connection.session.client.note(connection.activity());
@@ -534,16 +534,16 @@ impl Core {
         self.memory.take(connection.close(&mut self.buffer, &self.background, departed));
     }
 
-    /// Closes the connections of clients that have been idle for too long.
+    /// Closes the connections of clients that have been idle for too long and wait for nothing.
     fn close_idle(&mut self, now: u64) {
         let idle_timeout = self.shared.config().idle_timeout.as_millis() as u64;
         if idle_timeout == 0 || now < self.check_idle_at {
             return;
         }
         self.check_idle_at = now + IDLE_INTERVAL;
-        let silent = |connection: &Connection| connection.session.client.silence(now) >= idle_timeout;
-        let ended: Vec<_> =
-            self.connections.iter().filter(|(_, one)| silent(one)).map(|(index, _)| index).collect();
+        let silent = |one: &Connection| one.session.client.silence(now) >= idle_timeout;
+        let idle = self.connections.iter().filter(|(_, one)| silent(one) && !one.waits());
+        let ended: Vec<_> = idle.map(|(index, _)| index).collect();
         self.counts.timed_out.add(ended.len() as u64);
         for index in ended {
             self.close(index);

@@ -280,7 +280,8 @@ pub static PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "timeout",
-        about: "Seconds after which the server closes the connection of an idle client; 0 disables this.",
+        about: "Seconds after which the server closes the connection of a client that is idle and waits for \
+                neither a command nor messages; 0 disables this.",
         allowed: "0 to 31536000",
         can_change: true,
         read: |config, text| put(&mut config.idle_timeout, seconds(text, 0..=31_536_000)),

@@ -156,6 +156,31 @@ fn silent_clients_are_disconnected() {
 }
 
 #[test]
+fn clients_that_wait_are_not_silent() {
+    let running = start_one_core(Config { idle_timeout: Duration::from_secs(10), ..Config::default() });
+    let [mut silent, mut subscriber, mut monitor, mut paused, mut other] =
+        [(); 5].map(|()| Client::connect(&running));
+    dialogue(&mut subscriber, &[("SUBSCRIBE news", "['subscribe' 'news' 1]")]);
+    dialogue(&mut silent, &[("PING", "PONG")]);
+    dialogue(&mut other, &[("CLIENT PAUSE 60000 WRITE", "OK")]);
+    dialogue(&mut monitor, &[("MONITOR", "OK")]);
+    paused.send(&[b"SET", b"a", b"1"]);
+    // The server has received the command.
+    while !other.reply_text("CLIENT LIST").contains(" qbuf=27 ") {
+        sleep(Duration::from_millis(1));
+    }
+    running.time.advance(11_000);
+    assert!(silent.is_closed());
+    other = Client::connect(&running);
+    dialogue(&mut other, &[("CLIENT UNPAUSE", "OK")]);
+    assert_eq!(show(&paused.receive()), "OK");
+    sleep(Duration::from_millis(300));
+    dialogue(&mut paused, &[("GET a", "'1'"), ("PUBLISH news hello", "1")]);
+    assert_eq!(show(&subscriber.receive()), "['message' 'news' 'hello']");
+    while !show(&monitor.receive()).contains("PUBLISH") {}
+}
+
+#[test]
 fn clients_are_listed_with_their_memory() {
     let running = start_one_core(Config::default());
     let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));

@@ -199,7 +199,11 @@ impl Client {
         add(&self.received, bytes);
     }
 
-    pub(crate) fn record_sent(&self, bytes: usize) {
+    /// Records that bytes were sent.
+    pub(crate) fn record_sent(&self, now: u64, bytes: usize) {
+        if bytes > 0 {
+            self.active.store(now, Ordering::Relaxed);
+        }
         add(&self.sent, bytes);
     }
 
@@ -216,7 +220,7 @@ impl Client {
         self.subcommand.store(subcommand, Ordering::Relaxed);
     }
 
-    /// Returns the milliseconds since the last bytes arrived.
+    /// Returns the milliseconds since bytes last arrived or were sent.
     pub(crate) fn silence(&self, now: u64) -> u64 {
         now.saturating_sub(self.active.load(Ordering::Relaxed))
     }

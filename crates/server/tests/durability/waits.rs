@@ -207,6 +207,31 @@ fn only_waitaof_waits_under_everysec() {
     running.server.stop().unwrap();
 }
 
+/// `timeout` concerns no client that waits for a command or for a reply that is not durable yet.
+#[test]
+fn a_client_that_waits_for_the_disk_is_not_idle() {
+    for (policy, line, reply) in
+        [(SyncPolicy::EverySecond, "WAITAOF 1 0 0", "[1 0]"), (SyncPolicy::Always, "SET a 2", "OK")]
+    {
+        let (running, gate) = start_gated(policy);
+        let [mut client, mut idle, mut other] = [(); 3].map(|()| Client::connect(&running));
+        dialogue(&mut idle, &[("SET a 1", "OK"), ("CONFIG SET timeout 10", "OK")]);
+        gate.close();
+        other.send(&[b"SET", b"b", b"1"]);
+        while running.store.table("0").unwrap().pair_count() < 2 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        client.send(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>());
+        assert!(is_silent(&mut client), "{line}");
+        running.time.advance(11_000);
+        assert!(idle.is_closed());
+        assert!(is_silent(&mut client), "{line}");
+        gate.open();
+        assert_eq!(common::show(&client.receive()), reply);
+        running.server.stop().unwrap();
+    }
+}
+
 /// The server stops although a client waits for a disk that hangs.
 #[test]
 fn a_command_that_waits_for_the_disk_does_not_delay_a_stop() {
