@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use honeycomb_server::{Config, LogFormat, PARAMETERS, Parameter};
 
-use common::{Client, dialogue, start_with};
+use common::{Client, dialogue, show, start_with};
 
 #[test]
 fn a_written_configuration_reads_back() {
@@ -139,7 +139,12 @@ fn config_get_and_set() {
             ("GET a", "nil"),
         ],
     );
-    assert_eq!(Client::connect(&running).reply_text("GET a"), "!NOAUTH Authentication required.");
+    let mut late = Client::connect(&running);
+    assert_eq!(late.reply_text("GET a"), "!NOAUTH Authentication required.");
+    // Without a password, clients that have connected before need none either.
+    client.send(&[b"CONFIG", b"SET", b"requirepass", b""]);
+    assert_eq!(show(&client.receive()), "OK");
+    dialogue(&mut late, &[("GET a", "nil"), ("MULTI", "OK"), ("GET a", "QUEUED"), ("EXEC", "[nil]")]);
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub(super) fn execute(
     if !connection.can_continue() {
         return false;
     }
+    // The password may have been removed since the client connected.
+    connection.session.authenticated |= round.config.password.is_none();
     let PendingRequest { found, command, .. } = match connection.next_request(connection.limits(round.config))
     {
         Ok(Some(request)) if round.delays(request.command) => {
