@@ -199,7 +199,10 @@ impl<'k> Keyspace<'k> {
         recency::note(self.table, key);
         let (table, transaction) = self.writable();
         if envelope.is_alive(now) {
-            transaction.put(table, key, envelope)?;
+            let replaced = transaction.put(table, key, envelope)?;
+            if replaced.is_some_and(|pair| Envelope::has_expired(pair, now)) {
+                transaction.note_expired(number, key);
+            }
             transaction.note_put(number, key, expires_at.is_some());
             return Ok(());
         }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use honeycomb_layout::KEY_BYTES_MAX;
+use honeycomb_memory::sync::Ordering;
 use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, TableHandle, TableRef};
 
 use crate::budget::{BYTES_MAX, Budget, PAIRS_MAX};
@@ -60,6 +61,8 @@ pub(crate) struct OptimisticTransaction {
     events: Vec<Event>,
     /// Bytes of memory of events, and of messages without their texts.
     noted_bytes: usize,
+    /// The number of expired pairs that the commit replaces.
+    expired: u64,
     /// Channels and contents of the messages that the commit sends.
     messages: Vec<(Vec<u8>, Vec<u8>)>,
     /// Numbers of tables that the commit swaps.
@@ -118,6 +121,7 @@ impl OptimisticTransaction {
             names: None,
             events: Vec::new(),
             noted_bytes: 0,
+            expired: 0,
             messages: Vec::new(),
             swaps: Swaps::default(),
         }
@@ -154,6 +158,14 @@ impl OptimisticTransaction {
     pub(crate) fn note_put(&mut self, number: usize, key: &[u8], has_deadline: bool) {
         if let Some(names) = self.names {
             names.put(number, key, has_deadline).for_each(|event| self.add_event(event));
+        }
+    }
+
+    /// Notes that a put replaces an expired pair. The reaper does not find that pair any more.
+    pub(crate) fn note_expired(&mut self, number: usize, key: &[u8]) {
+        self.expired += 1;
+        if self.names.is_some() {
+            self.events.push(Event::expired(number, key));
         }
     }
 
@@ -279,21 +291,23 @@ impl OptimisticTransaction {
         self.pair(table, key).seen = Some(Seen::Value(pair.map(<[u8]>::to_vec)));
     }
 
-    /// Writes a pair at the commit.
+    /// Writes a pair at the commit. Returns the stored value that it replaces, if this is the first write to
+    /// the key and the transaction has read the value.
     pub(crate) fn put(
         &mut self,
         table: &TableHandle,
         key: &[u8],
         envelope: Envelope<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<&[u8]>, Failure> {
         if envelope.data.len() > DATA_BYTES_MAX {
             return Err(Failure::TooLong);
         }
         self.budget.spend(1, key.len() + envelope.data.len())?;
         let value = envelope.seal();
         self.changed_bytes = self.check_changed(key.len() + value.len())?;
-        self.pair(table, key).change = Some(Some(value));
-        Ok(())
+        let pair = self.pair(table, key);
+        let is_first = pair.change.replace(Some(value)).is_none();
+        Ok(pair.seen.as_ref().filter(|_| is_first).and_then(Seen::value).flatten())
     }
 
     /// Returns the bytes of all writes with this number of further ones, or an error if they are too many.
@@ -337,6 +351,9 @@ impl OptimisticTransaction {
             })
         })?;
         if committed {
+            if self.expired > 0 {
+                shared.expired.fetch_add(self.expired, Ordering::Relaxed);
+            }
             if !self.events.is_empty() {
                 shared.notify(&self.events);
             }
@@ -575,7 +592,10 @@ mod tests {
         }
         match deletes {
             true => transaction.delete(&table, b"key"),
-            false => transaction.put(&table, b"key", Envelope { data: b"new", expires_at: None }).unwrap(),
+            false => {
+                let envelope = Envelope { data: b"new", expires_at: None };
+                assert_eq!(transaction.put(&table, b"key", envelope).unwrap(), before);
+            }
         }
         if changed {
             table.put(b"key", b"meanwhile").unwrap();

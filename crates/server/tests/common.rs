@@ -38,6 +38,20 @@ impl Time for ManualTime {
     }
 }
 
+/// A clock whose time of day advances by one millisecond at each call.
+#[derive(Debug)]
+struct Ticking(AtomicU64);
+
+impl Time for Ticking {
+    fn milliseconds(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::SeqCst)
+    }
+
+    fn instant(&self) -> Instant {
+        Instant::now()
+    }
+}
+
 pub struct Running {
     pub server: Server,
     pub store: Store,
@@ -90,10 +104,19 @@ pub fn start_durable(storage: Arc<dyn Storage>, policy: SyncPolicy) -> Running {
 
 /// Starts a server that uses the system's clock. `Running::time` has no effect.
 pub fn start_with_system_time(config: Config) -> Running {
+    start_with_time(config, Box::new(honeycomb_server::SystemTime))
+}
+
+/// Starts a server whose time advances whenever it reads the clock. `Running::time` has no effect.
+pub fn start_ticking(config: Config) -> Running {
+    start_with_time(config, Box::new(Ticking(AtomicU64::new(BEGIN))))
+}
+
+fn start_with_time(config: Config, time: Box<dyn Time>) -> Running {
     let config = Config { address: ([127, 0, 0, 1], 0).into(), memory_bytes: 64 << 20, ..config };
     let store = config.open_store().unwrap();
+    let server = Server::start(config, store.clone(), time).unwrap();
     let time = ManualTime { now: Arc::default(), instant_calls: Arc::default(), origin: Instant::now() };
-    let server = Server::start(config, store.clone(), Box::new(honeycomb_server::SystemTime)).unwrap();
     Running { server, store, time }
 }
 

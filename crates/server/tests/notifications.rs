@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use honeycomb_server::{Config, Notify};
 
-use common::{Client, Running, dialogue, show, start_with};
+use common::{Client, Running, dialogue, show, start_ticking, start_with};
 
 fn start(letters: &str) -> Running {
     let notify = Notify::parse(letters).unwrap();
@@ -93,6 +93,25 @@ fn pairs_that_the_server_deletes_have_events() {
     client.reply_to("PSETEX short 100 value");
     running.time.advance(200);
     assert_eq!(show(&watcher.receive()), "['message' '__keyspace@0__:short' 'expired']");
+}
+
+/// Also if a command replaces the pair before the server has deleted it.
+#[test]
+fn a_pair_that_expires_has_one_event() {
+    let notify = Notify::parse("EA").unwrap();
+    let config = Config { cores: 1, databases: 2, unordered: vec![1], notify, ..Config::default() };
+    let running = start_ticking(config);
+    let (mut watcher, mut client) = (subscriber(&running), Client::connect(&running));
+    for (database, count) in [(0, 1), (1, 2)] {
+        client.reply_to(&format!("SELECT {database}"));
+        // The commands of one packet execute in one iteration, so the server deletes no pair in between.
+        client.send_bytes(b"SET a 1 PX 1\r\nMSETNX a 2\r\nGET a\r\n");
+        assert_eq!([(); 3].map(|()| show(&client.receive())), ["OK", "1", "'2'"]);
+        let expected = ["set", "expire", "expired", "set"].map(|event| format!("{database} {event} a"));
+        assert_eq!(events(&mut watcher, 4), expected);
+        let info = client.reply_text("INFO stats");
+        assert!(info.contains(&format!("expired_keys:{count}\\r")), "{info}");
+    }
 }
 
 #[test]

@@ -72,6 +72,13 @@ impl Notify {
     }
 }
 
+impl Event {
+    /// Returns the event of a pair that has expired.
+    pub(crate) fn expired(database: usize, key: &[u8]) -> Self {
+        Self { class: Notify::EXPIRED, name: "expired", database, key: key.to_vec() }
+    }
+}
+
 impl EventNames {
     /// Returns the events of a command.
     pub(crate) fn of(command: &[u8]) -> Self {
