@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -203,6 +204,39 @@ fn a_write_of_several_pairs_that_is_too_long_writes_none() {
     let are_rejected = replies[2..].iter().all(|reply| matches!(reply, Reply::Error(_)));
     assert!(replies.len() == 5 && are_rejected, "{:?}", &replies[2..]);
     dialogue(&mut client, &[("STRLEN x", "14000001"), ("EXISTS a b", "0")]);
+}
+
+/// A command that takes effect at once executes only once, although the transaction has conflicts.
+#[test]
+fn a_conflict_repeats_no_command_with_an_effect_on_the_server() {
+    let running = start_with(Config { cores: 1, client_snapshots_max: 1, ..Config::default() });
+    let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let goes_on = |_: &i32| !done.load(Ordering::SeqCst);
+            (0..1_000_000).take_while(goes_on).for_each(|_| drop(other.reply_to("INCR n")));
+        });
+        // Most rounds have conflicts: each PING is a slice, because the clock advances with each query.
+        let outcomes: Vec<_> = (0..10)
+            .map(|_| {
+                let killed = Client::connect(&running);
+                let kill = format!("CLIENT KILL ADDR {}", killed.socket.local_addr().unwrap());
+                for line in ["MULTI", "RI.SNAPSHOT TAKE", &kill, "INCR n"] {
+                    client.reply_to(line);
+                }
+                client.send_bytes(&b"PING\r\n".repeat(1000));
+                (0..1000).for_each(|_| drop(client.receive()));
+                let Reply::Array(replies) = client.reply_to("EXEC") else { panic!("no replies") };
+                client.reply_to(&format!("RI.SNAPSHOT DROP {}", show(&replies[0])));
+                (replies[0].clone(), replies[1].clone())
+            })
+            .collect();
+        done.store(true, Ordering::SeqCst);
+        for outcome in outcomes {
+            assert!(matches!(outcome, (Reply::Integer(_), Reply::Integer(1))), "{outcome:?}");
+        }
+    });
 }
 
 /// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.

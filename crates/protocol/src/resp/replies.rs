@@ -188,6 +188,12 @@ impl Replies {
         self.full.append(&mut others.full);
     }
 
+    /// Appends replies that other replies have encoded.
+    pub fn append_encoded(&mut self, replies: &[u8]) {
+        self.make_room();
+        self.extend(replies);
+    }
+
     /// Returns the bytes of memory that the replies occupy.
     #[must_use]
     pub fn capacity(&self) -> usize {

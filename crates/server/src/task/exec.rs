@@ -6,13 +6,17 @@
 //! A transaction that reads or writes much continues on the background thread, and commits there. Only
 //! commands that access the server or the connection execute on the core in any case. If a command exceeds
 //! its budget, the transaction restarts, because the command may have written some of its pairs.
+//!
+//! A command that accesses the server or the connection takes effect at once, also if the transaction has a
+//! conflict later. So it executes only once, and the transaction repeats its reply.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use honeycomb_protocol::resp::RequestBuffer;
 
 use crate::budget::Budget;
-use crate::command::CommandForm;
+use crate::command::{Command, CommandForm, CommandRef};
 use crate::commands::range::{Origin, Walk};
 use crate::commands::watch;
 use crate::context::Context;
@@ -34,6 +38,11 @@ const SLICE_TIME: Duration = Duration::from_micros(100);
 /// Conflicts after which a transaction executes without interruption.
 const CONFLICTS_MAX: u32 = 2;
 
+/// Commands of the form `Serve` that read or write pairs, or select a table. They execute again after a
+/// conflict.
+const PART_OF_TRANSACTION: [&str; 8] =
+    ["dbsize", "flushall", "flushdb", "memory", "publish", "randomkey", "ri.delrange", "select"];
+
 /// A transaction in progress.
 pub(crate) struct Exec {
     queue: Queue,
@@ -45,6 +54,8 @@ pub(crate) struct Exec {
     swap_count: usize,
     now: u64,
     stage: Stage,
+    /// The replies of commands that must not execute again, by their positions in the queue.
+    replied: BTreeMap<usize, Vec<u8>>,
     conflicts: u32,
     /// The budget of each command.
     budget: Budget,
@@ -84,6 +95,7 @@ impl Exec {
             swap_count: 0,
             now: context.now,
             stage: Stage::Begin,
+            replied: BTreeMap::new(),
             conflicts: 0,
             budget: Budget::CORE,
             is_long: false,
@@ -91,7 +103,8 @@ impl Exec {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.queue.memory_bytes() + self.watched.memory_bytes() + self.transaction.memory_bytes()
+        let replied = self.replied.values().map(Vec::len).sum::<usize>();
+        self.queue.memory_bytes() + self.watched.memory_bytes() + self.transaction.memory_bytes() + replied
     }
 
     /// Returns the bytes of its memory that are charged.
@@ -102,6 +115,7 @@ impl Exec {
     /// Frees the memory of a completed transaction.
     pub(super) fn clear(&mut self) {
         (self.queue, self.watched) = (Queue::default(), Watched::default());
+        self.replied.clear();
         self.transaction = OptimisticTransaction::default();
     }
 
@@ -268,6 +282,12 @@ impl Exec {
     fn execute_next(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
         let Some(named) = self.queue.command(*next) else { return Ok(Progress::More) };
+        if executes_once(&named) {
+            let at = *next;
+            *next += 1;
+            self.execute_once(context, named, at);
+            return Ok(Progress::More);
+        }
         let (found, arguments) = self.queue.request(*next);
         let is_serve = matches!(named.form, CommandForm::Serve(_));
         let budget = if is_serve { Budget::UNLIMITED } else { self.budget };
@@ -307,6 +327,23 @@ impl Exec {
         Ok(Progress::More)
     }
 
+    /// Executes a command that takes effect at once, or repeats its reply if it has executed before a
+    /// conflict.
+    fn execute_once(&mut self, context: &mut Context<'_>, named: CommandRef, at: usize) {
+        let Context { shared, session, replies, .. } = context;
+        if !self.replied.contains_key(&at) {
+            let (found, arguments) = self.queue.request(at);
+            let (mut own, transaction) = (replies.new_alike(), Some(&mut self.transaction));
+            let mut inner = Context { shared, session, replies: &mut own, transaction, now: self.now };
+            if let Err(failure) = start(&mut inner, named, (found, &arguments), Budget::UNLIMITED) {
+                failure.reply_after(0, &mut own);
+            }
+            replies.set_version(own.version());
+            self.replied.insert(at, own.to_vec());
+        }
+        replies.append_encoded(&self.replied[&at]);
+    }
+
     /// Commits, or restarts the transaction if its reads are not valid any more.
     fn commit(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let (shared, transaction) = (context.shared, &self.transaction);
@@ -336,4 +373,9 @@ impl Exec {
         context.replies.null_array();
         Progress::Done
     }
+}
+
+/// Returns whether a command takes effect at once, although the transaction may have a conflict later.
+fn executes_once(command: &Command) -> bool {
+    matches!(command.form, CommandForm::Serve(_)) && !PART_OF_TRANSACTION.contains(&command.name)
 }
