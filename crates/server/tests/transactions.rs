@@ -239,6 +239,24 @@ fn a_conflict_repeats_no_command_with_an_effect_on_the_server() {
     });
 }
 
+#[test]
+fn a_transaction_ends_although_it_names_a_snapshot_that_has_ended() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    let ended = "!ERR snapshot too old: its lease has ended";
+    dialogue(
+        &mut client,
+        &[
+            ("RI.SNAPSHOT TAKE", "0"),
+            ("RI.SNAPSHOT DROP 0", "OK"),
+            ("MULTI", "OK"),
+            ("RI.SCAN a SNAPSHOT 0", "QUEUED"),
+            ("RI.SNAPSHOT RENEW 0", "QUEUED"),
+            ("EXEC", &format!("[{ended} {ended}]")),
+        ],
+    );
+}
+
 /// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.
 #[test]
 fn the_removal_of_an_expired_pair_aborts_no_transaction() {

@@ -215,7 +215,11 @@ impl BulkStrings for ShortReply<'_> {
 /// Returns the snapshot that a token identifies.
 pub(super) fn snapshot(store: &Store, token: &[u8]) -> Result<Snapshot, Failure> {
     let number = u64::try_from(integer(token)?).map_err(|_| Failure::Snapshot)?;
-    Ok(store.resume(SnapshotToken::new(number))?)
+    store.resume(SnapshotToken::new(number)).map_err(|error| match error {
+        // Not `SnapshotLost`: a transaction that executed again would not find the snapshot either.
+        Error::SnapshotTooOld => Failure::other("snapshot too old: its lease has ended"),
+        error => error.into(),
+    })
 }
 
 fn fields(word: Option<Word>) -> Result<Fields, Failure> {
