@@ -257,6 +257,26 @@ fn a_transaction_ends_although_it_names_a_snapshot_that_has_ended() {
     );
 }
 
+#[test]
+fn randomkey_within_a_transaction_returns_keys_of_its_own_writes() {
+    let running = start_with(Config { cores: 1, databases: 2, unordered: vec![1], ..Config::default() });
+    let mut client = Client::connect(&running);
+    let exec = |client: &mut Client, lines: &[&str]| {
+        let all = ["MULTI"].iter().chain(lines).chain(&["RANDOMKEY"]);
+        all.for_each(|line| drop(client.reply_to(line)));
+        client.reply_text("EXEC")
+    };
+    for database in ["SELECT 0", "SELECT 1"] {
+        client.reply_to(database);
+        assert_eq!(exec(&mut client, &["SET new 1"]), "[OK 'new']");
+        assert_eq!(exec(&mut client, &["DEL new"]), "[1 nil]");
+    }
+    client.reply_to("SELECT 0");
+    let keys: Vec<_> = (0..500).map(|key| format!("{key} v")).collect();
+    client.reply_to(&format!("MSET {}", keys.join(" ")));
+    assert_eq!(exec(&mut client, &["FLUSHDB", "SET new 1"]), "[OK OK 'new']");
+}
+
 /// A pair that has expired is absent for `WATCH`, whether the server has removed it or not.
 #[test]
 fn the_removal_of_an_expired_pair_aborts_no_transaction() {

@@ -23,8 +23,10 @@ pub(super) const COMMANDS: &[Command] = &[Command {
 const DRAWS_MAX: usize = 100;
 
 fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure> {
+    let (table, now) = (context.table(), context.now);
+    let written = context.transaction.as_deref_mut().map_or_else(Vec::new, |within| within.put_keys(table));
     for _ in 0..DRAWS_MAX {
-        let Some(drawn) = draw_key(context.table(), context.now) else { break };
+        let Some(drawn) = draw_from(&written, table, now) else { break };
         if let Some(key) = drawn
             && exists_here(context, &key)?
         {
@@ -32,8 +34,16 @@ fn randomkey(context: &mut Context<'_>, _: &Arguments<'_>) -> Result<(), Failure
             return Ok(());
         }
     }
-    context.replies.null();
+    // The transaction may have deleted most stored pairs.
+    context.replies.bulk_or_null(written.get(draw(written.len())).map(Vec::as_slice));
     Ok(())
+}
+
+/// Returns a random key among those that a transaction has written and those of the table, like
+/// [`draw_key`].
+fn draw_from(written: &[Vec<u8>], table: &TableHandle, now: u64) -> Option<Option<Vec<u8>>> {
+    let drawn = written.get(draw(written.len() + table.pair_count() as usize));
+    drawn.map_or_else(|| draw_key(table, now), |key| Some(Some(key.clone())))
 }
 
 /// Returns a random key, or `Some(None)` if its pair has expired; `None` if the table has no pairs.

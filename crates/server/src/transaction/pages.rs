@@ -72,6 +72,14 @@ impl OptimisticTransaction {
         Some(self.pairs.get(&place)?.change.as_ref()?.as_deref())
     }
 
+    /// Returns the keys of a table at which the transaction has put values.
+    pub(crate) fn put_keys(&mut self, table: &TableHandle) -> Vec<Vec<u8>> {
+        let place = self.place(table);
+        let pairs = self.pairs.range(of_table(place));
+        let put = pairs.filter(|(_, pair)| matches!(pair.change, Some(Some(_))));
+        put.map(|((_, key), _)| key.clone()).collect()
+    }
+
     /// Returns the keys of a table that exist only in the transaction.
     pub(crate) fn added_keys(&mut self, table: &TableHandle) -> Result<Vec<Vec<u8>>, Failure> {
         let (place, mut added) = (self.place(table), Vec::new());
