@@ -7,6 +7,7 @@
 pub(crate) mod state;
 
 use std::ops::Bound;
+use std::sync::PoisonError;
 
 use honeycomb_memory::sync::Ordering;
 use honeycomb_store::unordered::WalkedPairs;
@@ -27,6 +28,8 @@ const ENTRIES_PER_WRITE: u64 = 3;
 const ENTRIES_PER_MILLISECOND: u64 = 32;
 /// Maximum number of entries that a step checks.
 const STEP_ENTRIES_MAX: u64 = 4096;
+/// Maximum number of entries that are checked before a command counts pairs.
+const CATCH_UP_ENTRIES: u64 = 512;
 /// Entries that one scan reads from the index.
 const SCAN_ENTRIES: u64 = 64;
 /// The cost of deleting a pair with a long value, in entries.
@@ -70,6 +73,12 @@ pub(crate) fn step(shared: &ServerState, now: u64) -> bool {
     let next = if is_behind { now } else { now + INTERVAL * if failed { 10 } else { 1 } };
     shared.schedule.next.store(next, Ordering::Relaxed);
     is_behind
+}
+
+/// Deletes pairs that are due, for a command that counts the pairs that it deletes.
+pub(crate) fn catch_up(shared: &ServerState, now: u64) -> Result<(), Failure> {
+    let mut reaper = shared.reaper.lock().unwrap_or_else(PoisonError::into_inner);
+    reaper.reap(shared, now, &mut { CATCH_UP_ENTRIES }).map(drop)
 }
 
 impl Reaper {

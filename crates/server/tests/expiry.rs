@@ -9,7 +9,7 @@ use honeycomb_protocol::resp::{Reply, encode};
 use honeycomb_server::{Config, Server, SystemTime};
 use honeycomb_testing::number;
 
-use common::{Client, Running, dialogue, start, start_with, start_with_store};
+use common::{Client, Running, dialogue, start, start_ticking, start_with, start_with_store};
 
 /// Number of commands in a pipeline.
 const BATCH: usize = 100;
@@ -33,6 +33,16 @@ fn until(mut condition: impl FnMut() -> bool) {
     while !condition() {
         assert!(Instant::now() < end, "the condition is still false");
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_deletion_of_a_range_counts_no_expired_pairs() {
+    let running = start_ticking(Config { cores: 1, ..Config::default() });
+    let mut client = Client::connect(&running);
+    for _ in 0..50 {
+        // The server has rarely deleted the first pair before the last command.
+        dialogue(&mut client, &[("PSETEX a 1 v", "OK"), ("SET b v", "OK"), ("RI.DELRANGE - +", "1")]);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::commands::range::{Origin, Range, Walk};
 use crate::commands::range_functions::count_range;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::reaper;
 use crate::task::walking::{Sink, Walking};
 use crate::transaction::OptimisticTransaction;
 
@@ -121,6 +122,8 @@ fn delete_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<
         context.replies.integer(deleted);
         return Ok(());
     }
+    // The store counts expired pairs, too.
+    reaper::catch_up(context.shared, now)?;
     let Range { lower, upper, .. } = range;
     let deleted = table.delete_range::<[u8]>((lower, upper))?;
     context.replies.integer(deleted as i64);
