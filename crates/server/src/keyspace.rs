@@ -194,20 +194,31 @@ impl<'k> Keyspace<'k> {
 
     /// Puts a value, replacing any other. A value that has already expired deletes the pair.
     pub(crate) fn put(&mut self, key: &[u8], data: &[u8], expires_at: Option<u64>) -> Result<(), Failure> {
-        self.check_pair(key, data)?;
-        let (envelope, now, number) = (Envelope { data, expires_at }, self.now, self.number);
+        self.put_with(key, Envelope { data, expires_at }, true)
+    }
+
+    /// Puts a value like [`Keyspace::put`]. Notifications report its expiry if the command sets it, and does
+    /// not only keep that of the pair.
+    pub(crate) fn put_with(
+        &mut self,
+        key: &[u8],
+        envelope: Envelope<'_>,
+        sets_expiry: bool,
+    ) -> Result<(), Failure> {
+        self.check_pair(key, envelope.data)?;
+        let (now, number) = (self.now, self.number);
         recency::note(self.table, key);
         let (table, transaction) = self.writable();
-        if envelope.is_alive(now) {
-            let replaced = transaction.put(table, key, envelope)?;
-            if replaced.is_some_and(|pair| Envelope::has_expired(pair, now)) {
-                transaction.note_expired(number, key);
-            }
-            transaction.note_put(number, key, expires_at.is_some());
+        if !envelope.is_alive(now) {
+            transaction.note_put_expired(number, table, key);
+            transaction.delete(table, key);
             return Ok(());
         }
-        transaction.note_delete(number, table, key);
-        transaction.delete(table, key);
+        let replaced = transaction.put(table, key, envelope)?;
+        if replaced.is_some_and(|pair| Envelope::has_expired(pair, now)) {
+            transaction.note_expired(number, key);
+        }
+        transaction.note_put(number, key, sets_expiry && envelope.expires_at.is_some());
         Ok(())
     }
 

@@ -169,13 +169,25 @@ impl OptimisticTransaction {
         }
     }
 
+    /// Notes the events of a put that has already expired, before it deletes the pair.
+    pub(crate) fn note_put_expired(&mut self, number: usize, table: &TableHandle, key: &[u8]) {
+        match self.names.filter(|names| names.has_set()) {
+            Some(names) => {
+                self.events.extend(names.put(number, key, true));
+                self.events.push(Event::expired(number, key));
+            }
+            None => self.note_delete(number, table, key),
+        }
+    }
+
     /// Notes the event of a deletion before it happens. The deletion of an absent key has no event.
     pub(crate) fn note_delete(&mut self, number: usize, table: &TableHandle, key: &[u8]) {
         let Some(names) = self.names else { return };
         let exists = match self.pair(table, key) {
             Pair { change: Some(change), .. } => change.is_some(),
-            Pair { seen: Some(Seen::Value(None)), .. } => false,
-            _ => true,
+            Pair { seen: Some(Seen::Value(value)), .. } => value.is_some(),
+            // On an error the deletion fails, too.
+            _ => table.contains(key).unwrap_or(true),
         };
         if exists {
             self.add_event(names.delete(number, key));

@@ -8,7 +8,7 @@ use honeycomb_server::{Config, Eviction, Policy};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use common::{Client, Running, dialogue, start_with_store};
+use common::{Client, Running, dialogue, show, start_with_store};
 
 const REJECTED: &str = "!OOM command not allowed when used memory > 'maxmemory'.";
 const BATCH: usize = 100;
@@ -94,6 +94,23 @@ fn no_write_is_rejected_if_all_pairs_may_be_evicted() {
             assert_eq!(client.reply_text(&format!("MSET m{number} {value} n{number} {value}")), "OK");
         }
     }
+}
+
+/// A write for which its batch had no room executes alone, and its event is sent once.
+#[test]
+fn a_write_that_evicts_pairs_has_one_event() {
+    let running = start(Policy::NoEviction, 4 << 20);
+    let (mut client, mut watcher) = (Client::connect(&running), Client::connect(&running));
+    assert!(set(&mut client, 0..20_000, "old", &[]) > 0, "the store is not full");
+    client.reply_to("CONFIG SET notify-keyspace-events E$");
+    client.reply_to("CONFIG SET maxmemory-policy allkeys-random");
+    watcher.reply_to("SUBSCRIBE __keyevent@0__:set");
+    assert_eq!(set(&mut client, 0..2000, "new", &[]), 0);
+    client.reply_to("SET last 1");
+    let events: Vec<_> = std::iter::repeat_with(|| show(&watcher.receive()))
+        .take_while(|event| *event != "['message' '__keyevent@0__:set' 'last']")
+        .collect();
+    assert_eq!(events.len(), 2000);
 }
 
 #[test]

@@ -39,6 +39,8 @@ struct Command {
     handler: OnKeys,
     entry: Option<Entry>,
     failure: Option<Failure>,
+    /// It has executed alone, and has reported its events.
+    was_alone: bool,
 }
 
 /// The deadline of a pair, and the stamp of its entry.
@@ -62,7 +64,16 @@ impl WriteBatch {
                 return connection.put_back(PendingRequest { cannot_batch_write: true, ..request });
             };
             let found = request.found;
-            self.commands.push(Command { connection: index, found, named, handler, entry, failure: None });
+            let (failure, was_alone) = (None, false);
+            self.commands.push(Command {
+                connection: index,
+                found,
+                named,
+                handler,
+                entry,
+                failure,
+                was_alone,
+            });
         }
     }
 
@@ -139,7 +150,7 @@ impl WriteBatch {
     /// Reports the pairs that were written, in order.
     #[cold]
     fn notify(&self, round: &Round<'_>, connections: &Slab<Connection>) {
-        let written = self.commands.iter().filter(|command| command.failure.is_none());
+        let written = self.commands.iter().filter(|command| command.failure.is_none() && !command.was_alone);
         let events = written.flat_map(|command| {
             let Connection { requests, session, .. } = &connections[command.connection];
             let key = &requests.arguments(&command.found)[1];
@@ -240,6 +251,7 @@ impl WriteBatch {
         let (shared, now, replies) = (round.shared, round.now, &mut Replies::default());
         let context = &mut Context { shared, session, replies, transaction: None, now };
         let arguments = requests.arguments(&command.found);
+        command.was_alone = true;
         command.failure = run_alone(context, command.handler, &arguments, Budget::UNLIMITED).err();
     }
 }

@@ -9,6 +9,7 @@ use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, 
 
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -97,7 +98,7 @@ fn update(
     match execute(keyspace, &arguments[1], &operation, (&mut original, &mut updated))? {
         None => replies.null(),
         Some(expires_at) => {
-            keyspace.put(&arguments[1], &updated, expires_at)?;
+            keyspace.put_with(&arguments[1], Envelope { data: &updated, expires_at }, false)?;
             replies.bulk(&original);
         }
     }

@@ -49,23 +49,22 @@ impl<'a> Pairs<'a> {
         self.key_indices().filter_map(move |index| self.0.get(index))
     }
 
-    /// Stores all pairs or none, even within a transaction that continues after an error.
+    /// Stores all pairs or none, even within a transaction that continues after an error. `expiry` returns
+    /// the expiry of each pair, which the command sets or keeps.
     fn put(
         self,
         keyspace: &mut Keyspace<'_>,
+        sets_expiry: bool,
         mut expiry: impl FnMut(&mut Keyspace<'_>, &[u8]) -> Result<Option<u64>, Failure>,
     ) -> Result<(), Failure> {
         let pair = |index| (&self.0[index], &self.0[index + 1]);
         self.key_indices().map(pair).try_for_each(|(key, value)| keyspace.check_pair(key, value))?;
-        let (mut expiries, mut bytes) = (Vec::with_capacity(self.0.len() / 2), 0);
+        let mut puts = Vec::with_capacity(self.0.len() / 2);
         for (key, data) in self.key_indices().map(pair) {
-            let expires_at = expiry(keyspace, key)?;
-            bytes += key.len() + Envelope { data, expires_at }.bytes();
-            expiries.push(expires_at);
+            puts.push((key, Envelope { data, expires_at: expiry(keyspace, key)? }));
         }
-        keyspace.check_written(bytes)?;
-        let mut puts = self.key_indices().map(pair).zip(expiries);
-        puts.try_for_each(|((key, value), expires_at)| keyspace.put(key, value, expires_at))
+        keyspace.check_written(puts.iter().map(|(key, envelope)| key.len() + envelope.bytes()).sum())?;
+        puts.into_iter().try_for_each(|(key, envelope)| keyspace.put_with(key, envelope, sets_expiry))
     }
 }
 
@@ -75,7 +74,7 @@ fn mset(
     replies: &mut Replies,
 ) -> Result<(), Failure> {
     replies.ok();
-    Pairs(arguments.from(1)).put(keyspace, |_, _| Ok(None))
+    Pairs(arguments.from(1)).put(keyspace, true, |_, _| Ok(None))
 }
 
 fn msetnx(
@@ -91,7 +90,7 @@ fn msetnx(
         }
     }
     replies.integer(1);
-    pairs.put(keyspace, |_, _| Ok(None))
+    pairs.put(keyspace, true, |_, _| Ok(None))
 }
 
 /// The options of `MSETEX`.
@@ -143,7 +142,7 @@ fn msetex(
         }
     }
     replies.integer(1);
-    pairs.put(keyspace, |keyspace, key| match options.keep_ttl {
+    pairs.put(keyspace, !options.keep_ttl, |keyspace, key| match options.keep_ttl {
         true => Ok(keyspace.get_to_write(key)?.and_then(|envelope| envelope.expires_at)),
         false => Ok(expires_at),
     })

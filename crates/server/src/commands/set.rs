@@ -7,6 +7,7 @@ use crate::command::{Command, CommandForm, Keys, Put};
 use crate::commands::conditions::Condition;
 use crate::commands::expiry::{self, Expiry};
 use crate::commands::strings::get;
+use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -158,7 +159,8 @@ fn set(keyspace: &mut Keyspace<'_>, arguments: &Arguments<'_>, replies: &mut Rep
         (false, true) => replies.ok(),
         (false, false) => replies.null(),
     }
-    if allowed { keyspace.put(key, value, expires_at) } else { Ok(()) }
+    let envelope = Envelope { data: value, expires_at };
+    if allowed { keyspace.put_with(key, envelope, !options.keep_ttl) } else { Ok(()) }
 }
 
 /// Returns the put of a `SET` with options, or `None` when it depends on the existing value or is invalid.
@@ -239,6 +241,10 @@ fn getex(
     let expiry = expiry.filter(|_| exists).map(|expiry| expiry.time(keyspace.now(), "getex")).transpose()?;
     match (expiry, persists) {
         (None, false) => Ok(()),
-        (expires_at, _) => expiry::change(keyspace, &arguments[1], |_| Some(expires_at)).map(drop),
+        (expires_at, _) => {
+            let changes = |before: Option<u64>| before.is_some() || expires_at.is_some();
+            let change = |before| changes(before).then_some(expires_at);
+            expiry::change(keyspace, &arguments[1], change).map(drop)
+        }
     }
 }

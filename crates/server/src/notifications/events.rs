@@ -107,9 +107,14 @@ impl EventNames {
     pub(crate) fn put(self, database: usize, key: &[u8], has_deadline: bool) -> impl Iterator<Item = Event> {
         let (class, name) = self.put;
         let name = if name == "expire" && !has_deadline { "persist" } else { name };
-        let also = (name == "set" && has_deadline).then_some((Notify::GENERIC, "expire"));
+        let also = (self.has_set() && has_deadline).then_some((Notify::GENERIC, "expire"));
         let event = move |(class, name)| Event { class, name, database, key: key.to_vec() };
         std::iter::once((class, name)).chain(also).map(event)
+    }
+
+    /// Returns whether a put has the event `set`.
+    pub(crate) fn has_set(self) -> bool {
+        self.put.1 == "set"
     }
 
     /// Returns the event of the deletion of a pair.
