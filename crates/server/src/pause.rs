@@ -5,7 +5,7 @@ use honeycomb_memory::sync::{AtomicU64, Ordering};
 /// The commands that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paused {
-    /// Commands that write.
+    /// Commands that write pairs or send messages.
     Writes,
     /// All commands.
     All,

@@ -204,7 +204,13 @@ fn commands_wait_until_a_pause_ends() {
         assert_eq!(reader.reply_text("GET a"), "nil");
         assert_eq!(reader.reply_text("PING"), "PONG");
     }
+    dialogue(&mut reader, &[("MULTI", "OK"), ("GET a", "QUEUED"), ("EXEC", "[nil]")]);
+    reader.send_bytes(b"PUBLISH news hello\r\n");
+    reader.socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(reader.socket.read(&mut [0; 1]).is_err());
+    reader.socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     assert_eq!(client.reply_text("CLIENT UNPAUSE"), "OK");
+    assert_eq!(common::show(&reader.receive()), "0");
     let answers: Vec<_> = (0..6).map(|_| common::show(&writer.receive())).collect();
     assert_eq!(answers, ["OK", "2", "OK", "QUEUED", "[OK]", "'5'"]);
     // The pause ends when the manual clock advances.

@@ -4,6 +4,7 @@ use honeycomb_store::{Batch, Error, Reads};
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandRef};
+use crate::commands::by_number;
 use crate::commands::categories::writes;
 use crate::config::Config;
 use crate::counts::Counts;
@@ -46,9 +47,12 @@ impl Round<'_> {
         self.lost.map_or(Ok(()), check)
     }
 
-    /// Returns whether a command must wait for the end of a pause.
-    pub(super) fn delays(&self, command: Option<CommandRef>) -> bool {
-        self.paused.is_some() && command.is_some_and(|command| command.name == "exec" || writes(&command))
+    /// Returns whether a command must wait for the end of a pause. `EXEC` waits if one of its commands does.
+    pub(super) fn delays(&self, command: Option<CommandRef>, session: &Session) -> bool {
+        let Some(command) = command.filter(|_| self.paused.is_some()) else { return false };
+        let queue = session.queue.iter().filter(|_| command.name == "exec");
+        let mut queued = queue.flat_map(|queue| &queue.commands).map(|(number, _)| by_number(*number));
+        has_effect(&command) || queued.any(|command| has_effect(&command))
     }
 
     /// Executes reads as one batch.
@@ -59,6 +63,11 @@ impl Round<'_> {
         self.counts.read_batches.add(reads.len() as u64, 1);
         self.shared.store.read(reads)
     }
+}
+
+/// Returns whether a command writes pairs or sends messages. As in Redis, a pause of writes delays both.
+fn has_effect(command: &Command) -> bool {
+    writes(command) || command.name == "publish"
 }
 
 /// Removes all writes from a batch. Keeps its memory if that is little.

@@ -61,7 +61,7 @@ pub(super) fn execute(
     connection.session.authenticated |= round.config.password.is_none();
     let PendingRequest { found, command, .. } = match connection.next_request(connection.limits(round.config))
     {
-        Ok(Some(request)) if round.delays(request.command) => {
+        Ok(Some(request)) if round.delays(request.command, &connection.session) => {
             connection.put_back(request);
             return false;
         }
