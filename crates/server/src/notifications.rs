@@ -283,18 +283,30 @@ impl Message {
 }
 
 impl Subscriber {
-    /// Adds a subscription, and returns the number of all subscriptions of the client.
-    pub(crate) fn subscribe(&self, kind: Kind, name: &[u8]) -> Result<usize, Failure> {
+    /// Returns an error if the client would have too many subscriptions with these names.
+    pub(crate) fn check_limit<'n>(
+        &self,
+        kind: Kind,
+        names: impl Iterator<Item = &'n [u8]>,
+    ) -> Result<(), Failure> {
         let mut state = self.0.lock();
-        if state.count() >= SUBSCRIPTIONS_MAX && !state.of(kind).contains(name) {
+        let (count, own) = (state.count(), state.of(kind));
+        let new: BTreeSet<_> = names.filter(|name| !own.contains(*name)).collect();
+        if count + new.len() > SUBSCRIPTIONS_MAX {
             let message = format!("too many channels and patterns: at most {SUBSCRIPTIONS_MAX} are allowed");
             return Err(Failure::other(message));
         }
+        Ok(())
+    }
+
+    /// Adds a subscription within the limit, and returns the number of all subscriptions of the client.
+    pub(crate) fn subscribe(&self, kind: Kind, name: &[u8]) -> usize {
+        let mut state = self.0.lock();
         if state.of(kind).insert(name.into()) {
             state.name_bytes += SUBSCRIPTION_BYTES + name.len();
             state.update_charge();
         }
-        Ok(state.count())
+        state.count()
     }
 
     /// Removes a subscription, if there is one, and returns the number of those that are left.

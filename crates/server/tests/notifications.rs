@@ -178,6 +178,15 @@ fn subscriptions_end_and_have_a_limit() {
     }
     assert!(watcher.reply_text("SUBSCRIBE one-more").contains("at most 1000 are allowed"));
     assert!(watcher.reply_text("SUBSCRIBE channel7").ends_with("1000]"), "it has this one");
+    // A command beyond the limit adds no subscription.
+    assert!(watcher.reply_text("UNSUBSCRIBE channel7").ends_with(" 999]"));
+    assert!(watcher.reply_text("SUBSCRIBE new newer").contains("at most 1000 are allowed"));
+    assert_eq!(watcher.reply_text("SUBSCRIBE new new"), "['subscribe' 'new' 1000]");
+    assert_eq!(show(&watcher.receive()), "['subscribe' 'new' 1000]");
+    let names: Vec<_> = (0..1001).map(|number| number.to_string()).collect();
+    let mut greedy = Client::connect(&running);
+    assert!(greedy.reply_text(&format!("SUBSCRIBE {}", names.join(" "))).contains("at most 1000"));
+    assert_eq!(greedy.reply_text("GET a"), "nil", "it has no subscriptions");
     assert_eq!(watcher.reply_text("RESET"), "RESET");
     client.reply_to("SET b 1");
     assert_eq!(watcher.reply_text("PING"), "PONG");

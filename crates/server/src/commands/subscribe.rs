@@ -65,11 +65,15 @@ fn subscribe(
     let client = session.client.clone();
     let subscriber =
         session.subscriber.get_or_insert_with(|| shared.notifications.add(client, shared.client_limit()));
-    for name in arguments.from(1).iter() {
-        let count = subscriber.subscribe(kind, name)?;
-        confirm(replies, verb, Some(name), count);
+    let allowed = subscriber.check_limit(kind, arguments.from(1).iter());
+    match allowed {
+        Ok(()) => arguments.from(1).iter().for_each(|name| {
+            confirm(replies, verb, Some(name), subscriber.subscribe(kind, name));
+        }),
+        Err(_) if subscriber.count() == 0 => session.subscriber = None,
+        Err(_) => {}
     }
-    Ok(())
+    allowed
 }
 
 fn unsubscribe(
