@@ -5,8 +5,8 @@ use honeycomb_protocol::resp::Replies;
 use crate::arguments::{Arguments, Options, is};
 use crate::bits;
 use crate::command::{Command, CommandForm, Keys};
-use crate::commands::bits::bit_offset;
-use crate::envelope::Envelope;
+use crate::commands::bits::{READABLE_BYTES, bit_offset};
+use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
 
@@ -57,12 +57,13 @@ enum Operation {
 }
 
 impl Field {
-    fn parse(options: &mut Options<'_>) -> Result<Self, Failure> {
+    /// Parses a field that begins within a number of bytes.
+    fn parse(options: &mut Options<'_>, bytes: usize) -> Result<Self, Failure> {
         let (kind, offset) = (options.argument()?, options.argument()?);
         let invalid =
             "Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.";
         let (signed, bits) = Self::parse_kind(kind).ok_or_else(|| Failure::other(invalid))?;
-        Ok(Self { signed, bits, offset: bit_offset(offset, Some(bits))? })
+        Ok(Self { signed, bits, offset: bit_offset(offset, Some(bits), bytes)? })
     }
 
     fn parse_kind(kind: &[u8]) -> Option<(bool, u32)> {
@@ -114,13 +115,13 @@ fn parse(arguments: &Arguments<'_>) -> Result<Vec<(Field, Operation)>, Failure> 
     while let Some(word) = options.word() {
         match &*word {
             b"OVERFLOW" => overflow = parse_overflow(options.argument()?)?,
-            b"GET" => operations.push((Field::parse(&mut options)?, Operation::Get)),
+            b"GET" => operations.push((Field::parse(&mut options, READABLE_BYTES)?, Operation::Get)),
             b"SET" | b"INCRBY" => {
                 // Redis reports a missing argument before it validates the others.
                 if options.len() < 3 {
                     return Err(Failure::Syntax);
                 }
-                let (field, number) = (Field::parse(&mut options)?, options.integer()?);
+                let (field, number) = (Field::parse(&mut options, DATA_BYTES_MAX)?, options.integer()?);
                 let operation = if &*word == b"SET" { Operation::Set } else { Operation::Add };
                 operations.push((field, operation(number, overflow)));
             }
@@ -226,10 +227,11 @@ mod tests {
         )) {
             let words: Vec<_> = words.into_iter().map(String::into_bytes).collect();
             if let Ok(operations) = parsed(&words) {
-                for (field, _) in operations {
+                for (field, operation) in operations {
                     let max = if field.signed { 64 } else { 63 };
                     prop_assert!((1..=max).contains(&field.bits));
-                    prop_assert!(field.offset / 8 < crate::envelope::DATA_BYTES_MAX as u64);
+                    let bytes = if operation == Operation::Get { READABLE_BYTES } else { DATA_BYTES_MAX };
+                    prop_assert!(field.offset / 8 < bytes as u64);
                 }
             }
         }

@@ -44,9 +44,13 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// Parses the offset of a bit, which must lie within the longest possible value. With a field width in
-/// `bits`, `#n` is the offset of field `n`.
-pub(super) fn bit_offset(argument: &[u8], bits: Option<u32>) -> Result<u64, Failure> {
+/// The bytes in which commands that only read accept offsets of bits: the length of the longest value of
+/// Redis. Bits beyond a value are clear.
+pub(super) const READABLE_BYTES: usize = 512 << 20;
+
+/// Parses the offset of a bit within a number of bytes. With a field width in `bits`, `#n` is the offset of
+/// field `n`.
+pub(super) fn bit_offset(argument: &[u8], bits: Option<u32>, bytes: usize) -> Result<u64, Failure> {
     let offset = match (argument.split_first(), bits) {
         (Some((b'#', index)), Some(bits)) => {
             integer(index).ok().and_then(|index| index.checked_mul(i64::from(bits)))
@@ -54,7 +58,7 @@ pub(super) fn bit_offset(argument: &[u8], bits: Option<u32>) -> Result<u64, Fail
         _ => integer(argument).ok(),
     };
     let offset = offset.and_then(|offset| u64::try_from(offset).ok());
-    offset.filter(|offset| offset / 8 < DATA_BYTES_MAX as u64).ok_or(Failure::BitOffset)
+    offset.filter(|offset| offset / 8 < bytes as u64).ok_or(Failure::BitOffset)
 }
 
 fn getbit(
@@ -62,7 +66,7 @@ fn getbit(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let offset = bit_offset(&arguments[2], None)?;
+    let offset = bit_offset(&arguments[2], None, READABLE_BYTES)?;
     let data = keyspace.get(&arguments[1])?.map_or(&[][..], |envelope| envelope.data);
     replies.integer(bits::read(data, offset, 1) as i64);
     Ok(())
@@ -73,7 +77,7 @@ fn setbit(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let offset = bit_offset(&arguments[2], None)?;
+    let offset = bit_offset(&arguments[2], None, DATA_BYTES_MAX)?;
     let bit = integer(&arguments[3]).ok().and_then(|bit| u64::try_from(bit).ok()).filter(|bit| *bit < 2);
     let bit = bit.ok_or_else(|| Failure::other("bit is not an integer or out of range"))?;
     keyspace.check_budget(offset as usize / 8)?;
