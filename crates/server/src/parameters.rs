@@ -629,7 +629,7 @@ fn shown_address(address: Option<SocketAddr>) -> String {
 }
 
 fn choice<T: Copy>(text: &str, values: &[(&str, T)]) -> Option<T> {
-    values.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+    values.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, value)| *value)
 }
 
 /// Returns the name of a value.
@@ -640,7 +640,8 @@ pub(crate) fn name<T: PartialEq>(value: T, values: &[(&str, T)]) -> String {
 const UNITS: [(&str, usize); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 /// Units as Redis writes them.
-const UNITS_OF_REDIS: [(&str, usize); 3] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)];
+const UNITS_OF_REDIS: [(&str, usize); 6] =
+    [("k", 1000), ("kb", 1 << 10), ("m", 1_000_000), ("mb", 1 << 20), ("g", 1_000_000_000), ("gb", 1 << 30)];
 
 /// Parses a size such as `512MiB`, or a number of bytes.
 fn bytes(text: &str, allowed: RangeInclusive<usize>) -> Option<usize> {

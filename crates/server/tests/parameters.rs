@@ -65,7 +65,9 @@ fn values_at_and_beyond_their_limits() {
         ("cores", "1", "1024", "0", "1025"),
         ("memory", "1MiB", "64TiB", "1048575", "70368744177665"),
         ("maxmemory", "0", "64TiB", "-1", "65TiB"),
-        ("maxmemory", "1kb", "1gb", "1 k", "1tb"),
+        ("maxmemory", "1kb", "1gb", "1 q", "1tb"),
+        ("maxmemory", "1k", "100M", "k", "1t"),
+        ("maxmemory-policy", "allkeys-lru", "ALLKEYS-LRU", "", "lru"),
         ("databases", "1", "65000", "0", "65001"),
         ("ocsm-database", "0", "64999", "-1", "65000"),
         ("ocsm-database", "auto", "1", "", "last"),
@@ -83,6 +85,17 @@ fn values_at_and_beyond_their_limits() {
     ] {
         assert!(accepts(name, min) && accepts(name, max), "{name}");
         assert!(!accepts(name, below) && !accepts(name, above), "{name}");
+    }
+}
+
+#[test]
+fn sizes_have_the_units_of_redis() {
+    for (text, bytes) in
+        [("3k", 3000), ("3kb", 3 << 10), ("2M", 2_000_000), ("2mb", 2 << 20), ("1g", 1_000_000_000)]
+    {
+        let mut config = Config::default();
+        Parameter::named("maxmemory").unwrap().set(&mut config, text).unwrap();
+        assert_eq!(config.memory_limit, Some(bytes), "{text}");
     }
 }
 
