@@ -4,7 +4,6 @@ use honeycomb_store::{Batch, Error, Reads};
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandRef};
-use crate::commands::by_number;
 use crate::commands::categories::writes;
 use crate::config::Config;
 use crate::counts::Counts;
@@ -12,7 +11,7 @@ use crate::failure::Failure;
 use crate::lost_writes::LostWrites;
 use crate::pause::Paused;
 use crate::server_state::ServerState;
-use crate::session::Session;
+use crate::session::{Queue, Session};
 
 /// Maximum number of commands of one connection in a batch. A range read counts as the number of pairs that
 /// it may return.
@@ -51,7 +50,7 @@ impl Round<'_> {
     pub(super) fn delays(&self, command: Option<CommandRef>, session: &Session) -> bool {
         let Some(command) = command.filter(|_| self.paused.is_some()) else { return false };
         let queue = session.queue.iter().filter(|_| command.name == "exec");
-        let mut queued = queue.flat_map(|queue| &queue.commands).map(|(number, _)| by_number(*number));
+        let mut queued = queue.flat_map(Queue::commands);
         has_effect(&command) || queued.any(|command| has_effect(&command))
     }
 
