@@ -260,6 +260,12 @@ fn dump_and_restore_round_trip() {
         restore(&[b"x", b"0", &payload[..payload.len() - 1]]),
         "!ERR DUMP payload version or checksum are wrong"
     );
+    // The time must be a positive number of 64 bits with a sign, as in all commands that return it.
+    let (longest, too_long) = (i64::MAX as u64 - common::BEGIN, i64::MAX as u64 - common::BEGIN + 1);
+    let invalid = "!ERR invalid expire time in 'restore' command";
+    assert_eq!(restore(&[b"x", too_long.to_string().as_bytes(), &payload]), invalid);
+    assert_eq!(restore(&[b"x", i64::MAX.to_string().as_bytes(), &payload]), invalid);
+    assert_eq!(restore(&[b"last", longest.to_string().as_bytes(), &payload]), "OK");
     let no_idle = "!ERR Invalid IDLETIME value, must be >= 0";
     assert_eq!(restore(&[b"x", b"0", &payload, b"IDLETIME", b"-1"]), no_idle);
     let no_frequency = "!ERR Invalid FREQ value, must be >= 0 and <= 255";
@@ -272,6 +278,7 @@ fn dump_and_restore_round_trip() {
             ("TTL a", "-1"),
             ("PTTL b", "5000"),
             ("PTTL c", "7000"),
+            ("PEXPIRETIME last", &i64::MAX.to_string()),
             ("EXISTS x", "0"),
         ],
     );

@@ -85,6 +85,11 @@ fn check(is_valid: bool, message: &str) -> Result<(), Failure> {
     if is_valid { Ok(()) } else { Err(Failure::other(message)) }
 }
 
+/// Returns a time in milliseconds since 1970, which clients see as a signed number.
+fn time_after(base: u64, ttl: u64) -> Result<u64, Failure> {
+    base.checked_add(ttl).filter(|time| i64::try_from(*time).is_ok()).ok_or(Failure::Expiry("restore"))
+}
+
 fn restore(
     keyspace: &mut Keyspace<'_>,
     arguments: &Arguments<'_>,
@@ -97,10 +102,10 @@ fn restore(
     }
     let ttl = integer(&arguments[2])?;
     let ttl = u64::try_from(ttl).map_err(|_| Failure::other("Invalid TTL value, must be >= 0"))?;
+    let base = if options.is_absolute { 0 } else { keyspace.now() };
+    let expires_at = (ttl > 0).then(|| time_after(base, ttl)).transpose()?;
     keyspace.check_budget(payload::expanded_bytes(&arguments[3]))?;
     let data = payload::read(&arguments[3])?;
-    let base = if options.is_absolute { 0 } else { keyspace.now() };
-    let expires_at = (ttl > 0).then(|| ttl.saturating_add(base));
     replies.ok();
     keyspace.put(key, &data, expires_at)?;
     options.access_stats().into_iter().for_each(|known| recency::set(keyspace.table(), key, known));
