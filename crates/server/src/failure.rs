@@ -3,6 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Error;
 
+use crate::embedder::Panicked;
 use crate::tally;
 
 /// An error reply. The stored pairs have not changed.
@@ -77,6 +78,8 @@ pub(crate) enum Failure {
     AbortedByLog(String),
     #[error("ERR {0}")]
     Other(String),
+    #[error("ERR {0}")]
+    Panicked(#[from] Panicked),
     #[error("ERR the replies take more than client-output-buffer-limit, which is {0} bytes")]
     RepliesTooLong(usize),
     /// The batch had no space for the reads of the command, which then executes alone.

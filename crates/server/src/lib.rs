@@ -41,6 +41,7 @@ mod databases;
 mod datagrams;
 mod deadlines;
 mod digest;
+mod embedder;
 mod envelope;
 mod error;
 mod eviction;

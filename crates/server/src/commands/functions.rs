@@ -9,6 +9,7 @@ use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, 
 
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
+use crate::embedder;
 use crate::envelope::Envelope;
 use crate::failure::Failure;
 use crate::keyspace::Keyspace;
@@ -147,7 +148,8 @@ fn execute(
     operation.check(functions).map_err(Error::from)?;
     let found = if operation.writes() { keyspace.get_to_write(key)? } else { keyspace.get(key)? };
     let Some(envelope) = found else { return Ok(None) };
-    match operation.execute(envelope.data, functions, updated, answer).map_err(Error::from)? {
+    let outcome = embedder::call(|| operation.execute(envelope.data, functions, updated, answer))?;
+    match outcome.map_err(Error::from)? {
         Outcome::NotElements { bytes } => Err(Error::NotElements { bytes }.into()),
         _ => Ok(Some(envelope.expires_at)),
     }

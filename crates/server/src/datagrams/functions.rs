@@ -4,6 +4,7 @@ use honeycomb_protocol::batch::{FunctionForm, Operation};
 use honeycomb_store::unordered::{Functions, Operation as Applied, Outcome as Applying};
 
 use crate::datagrams::outcome::Outcome;
+use crate::embedder;
 
 /// Maximum length of a value that datagrams apply functions to. A datagram may contain hundreds of functions,
 /// and other clients wait meanwhile.
@@ -40,8 +41,9 @@ pub(super) fn apply(
     };
     let mut results = Results::default();
     let Results { answer, updated } = &mut results;
-    Some(match applied.execute(value, functions, updated, answer) {
-        Err(_) | Ok(Applying::NotElements { .. }) => Err(Outcome::NotApplicable),
-        Ok(_) => Ok(results),
+    Some(match embedder::call(|| applied.execute(value, functions, updated, answer)) {
+        Err(panicked) => Err(panicked.into()),
+        Ok(Err(_) | Ok(Applying::NotElements { .. })) => Err(Outcome::NotApplicable),
+        Ok(Ok(_)) => Ok(results),
     })
 }

@@ -3,6 +3,8 @@
 use honeycomb_protocol::{batch, ocsm};
 use honeycomb_store::Error;
 
+use crate::embedder::Panicked;
+
 /// The outcome of a write, or of a read that returns no pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -121,6 +123,12 @@ impl Outcome {
             | Self::NoRoom
             | Self::Original(_) => ocsm::Status::Failed,
         }
+    }
+}
+
+impl From<Panicked> for Outcome {
+    fn from(_: Panicked) -> Self {
+        Self::Failed
     }
 }
 

@@ -3,9 +3,10 @@
 //! last pair.
 
 use honeycomb_protocol::batch::{Operation, RangeForm, RangeFunction, RangeTerm};
-use honeycomb_store::{PushDown, RangePart, Table};
+use honeycomb_store::{Error, PushDown, RangePart, Table};
 
 use crate::datagrams::outcome::Outcome;
+use crate::embedder;
 use crate::envelope::{AliveAt, Envelope};
 
 /// Pages of pairs that the functions of a packet visit together. Each function visits at least one.
@@ -29,7 +30,12 @@ pub(super) fn apply(
     let range = conditions.iter().fold(range, |range, RangeTerm { offset, function, operands }| {
         range.only((*offset).into(), (*function).into(), operands)
     });
-    match form {
+    embedder::call(|| apply_to(&range, &form, pages))?.map_err(Outcome::from)
+}
+
+/// Applies a function to a range with its conditions.
+fn apply_to(range: &PushDown<'_>, form: &RangeForm<'_>, pages: usize) -> Result<Answer, Error> {
+    match *form {
         RangeForm::Count => range.count_part(pages).map(|part| result_of(part, |count| count.to_le_bytes())),
         RangeForm::Reduce(RangeTerm { offset, function, operands }) => {
             let part = range.reduce_part(pages, offset.into(), function.into(), operands);
@@ -37,7 +43,6 @@ pub(super) fn apply(
         }
         RangeForm::Filter => range.pairs_part(pages).map(opened),
     }
-    .map_err(Outcome::from)
 }
 
 /// Returns an answer of one result, with an empty key.
