@@ -10,6 +10,7 @@
 //! wait for it, as a background thread that executes a task, or while it delays the next swap.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -61,9 +62,10 @@ pub(crate) struct Gate {
     in_iteration: AtomicBool,
 }
 
-/// Numbers that a transaction swaps at its commit, in order.
+/// The numbers that a transaction swaps at its commit, each with the present number of the table that it will
+/// have then. However many swaps there are, they take no more time than numbers exist.
 #[derive(Debug, Default)]
-pub(crate) struct Swaps(Vec<(usize, usize)>);
+pub(crate) struct Swaps(BTreeMap<usize, usize>);
 
 /// An iteration in progress. Until it is dropped, no thread can swap numbers.
 pub(crate) struct IterationGuard<'g> {
@@ -204,7 +206,7 @@ impl Databases {
             return Ok(false);
         }
         if !swaps.is_empty() {
-            swaps.0.iter().for_each(|(first, second)| self.exchange(*first, *second));
+            self.exchange(swaps);
             self.swapped_at.store(self.store.read_version(), Ordering::Relaxed);
         }
         Ok(true)
@@ -235,10 +237,8 @@ impl Databases {
     /// Adds the positions that numbers have after the swaps to the batch of their transaction, for the next
     /// start. A number in its own position has no pair.
     pub(crate) fn write_places(&self, swaps: &Swaps, batch: &mut Batch) {
-        let mut places: Vec<_> = self.places.iter().map(|place| place.load(Ordering::Relaxed)).collect();
-        swaps.0.iter().for_each(|&(first, second)| places.swap(first, second));
-        for number in swaps.0.iter().flat_map(|&(first, second)| [first, second]) {
-            let (key, place) = (number.to_string(), places[number]);
+        for (&number, &present) in &swaps.0 {
+            let (key, place) = (number.to_string(), self.places[present].load(Ordering::Relaxed));
             if place == number {
                 batch.delete(&self.stored_places, key.as_bytes());
             } else {
@@ -247,10 +247,12 @@ impl Databases {
         }
     }
 
-    fn exchange(&self, first: usize, second: usize) {
-        let place = self.places[first].load(Ordering::Relaxed);
-        self.places[first].store(self.places[second].load(Ordering::Relaxed), Ordering::Relaxed);
-        self.places[second].store(place, Ordering::Relaxed);
+    fn exchange(&self, swaps: &Swaps) {
+        let place_of = |present: &usize| self.places[*present].load(Ordering::Relaxed);
+        let places: Vec<_> = swaps.0.values().map(place_of).collect();
+        for (number, place) in swaps.0.keys().zip(places) {
+            self.places[*number].store(place, Ordering::Relaxed);
+        }
         self.swap_count.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -326,17 +328,14 @@ impl Swaps {
 
     /// Adds a swap after the earlier ones.
     pub(crate) fn push(&mut self, first: usize, second: usize) {
-        self.0.push((first, second));
+        let present = [self.number(first), self.number(second)];
+        self.0.extend([(second, present[0]), (first, present[1])]);
     }
 
     /// Returns the current number of the table that will have `number` after these swaps.
     #[inline]
     pub(crate) fn number(&self, number: usize) -> usize {
-        self.0.iter().rev().fold(number, |number, &(first, second)| match number {
-            _ if number == first => second,
-            _ if number == second => first,
-            other => other,
-        })
+        self.0.get(&number).copied().unwrap_or(number)
     }
 }
 
@@ -368,10 +367,14 @@ impl Drop for KeptNumbers {
 
 #[cfg(test)]
 mod tests {
+    use honeycomb_testing::{Random, seed};
+
     use super::*;
 
     fn swap(databases: &Databases, first: usize, second: usize) {
-        databases.exclusively(|| databases.exchange(first, second));
+        let mut swaps = Swaps::default();
+        swaps.push(first, second);
+        databases.exclusively(|| databases.exchange(&swaps));
     }
 
     fn databases() -> Databases {
@@ -418,6 +421,20 @@ mod tests {
         // Tables that were looked up before the swap are outdated.
         assert_eq!(databases.commit(count, &Swaps::default(), || Ok(true)), Ok(false));
         assert_eq!(commit(Ok(true)), Ok(false));
+    }
+
+    /// A transaction can contain hundreds of thousands of swaps, and looks up numbers between them.
+    #[test]
+    fn swaps_take_no_more_room_than_numbers() {
+        let (mut swaps, mut random) = (Swaps::default(), Random::new(seed()));
+        let mut expected = [0, 1, 2, 3, 4];
+        for _ in 0..1000 {
+            let (first, second) = (random.below(5), random.below(5));
+            swaps.push(first, second);
+            expected.swap(first, second);
+            assert_eq!([0, 1, 2, 3, 4].map(|number| swaps.number(number)), expected);
+        }
+        assert!(swaps.0.len() <= 5);
     }
 
     #[test]
