@@ -75,7 +75,7 @@ fn a_backup_is_restored_to_points_in_time() {
     honeycomb(["restore", "--log", &data, "--to-version", &version, &file, &target]).success();
     honeycomb(["restore", &file, &target]).fails_with(&["the directory has", "without files of a store"]);
     let early = ["restore", "--log", &data, "--to-version", "1", &file, &folder.path("early")];
-    honeycomb(early).fails_with(&["is of version", "later than the requested 1"]);
+    honeycomb(early).fails_with(&["is of version", "later than the requested version 1"]);
     honeycomb(["restore", "--to-version", "1", &file, &target]).fails_with(&["--log"]);
     // A backup is an image.
     assert!(honeycomb(["stats", "--store", &file]).success().contains("pairs"));

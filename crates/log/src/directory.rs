@@ -11,8 +11,8 @@ use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
 use crate::names::{
-    MANIFEST_FILE, NEW_LOG_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, checkpoint_file, checkpoint_number,
-    log_file, log_file_number,
+    MANIFEST_FILE, NEW_LOG_FILE, NEW_MANIFEST_FILE, NEW_SPARE_FILE, RESTORE_FILE, checkpoint_file,
+    checkpoint_number, log_file, log_file_number,
 };
 use crate::record::{Record, record_bytes};
 use crate::storage::{Storage, read_log_file};
@@ -46,8 +46,9 @@ impl Directory {
     /// Opens the files of a store, and creates the manifest if the directory has no files of a store.
     ///
     /// # Errors
-    /// [`LogError::Missing`] if a file of the store is absent; [`LogError::Corrupt`], [`LogError::Format`],
-    /// [`LogError::Io`]; [`LogError::Full`] if there is no room for a new manifest.
+    /// [`LogError::Missing`] if a file of the store is absent; [`LogError::UnfinishedRestore`];
+    /// [`LogError::Corrupt`], [`LogError::Format`], [`LogError::Io`]; [`LogError::Full`] if there is no room
+    /// for a new manifest.
     pub fn open(storage: Arc<dyn Storage>) -> Result<Self, LogError> {
         match Self::inspect(storage.clone())? {
             Some(directory) => Ok(directory),
@@ -67,13 +68,7 @@ impl Directory {
         let names: BTreeSet<String> =
             storage.list().map_err(LogError::io("list", "the directory"))?.into_iter().collect();
         let Some(manifest) = Manifest::load(&*storage)? else {
-            return match names.iter().find(|name| is_data(name)) {
-                Some(_) => Err(LogError::Missing {
-                    file: MANIFEST_FILE.to_owned(),
-                    reason: "the directory has other files of a store",
-                }),
-                None => Ok(None),
-            };
+            return without_manifest(&names).map(|()| None);
         };
         let all: Vec<u64> = names.iter().filter_map(|name| log_file_number(name)).collect();
         let files: Vec<u64> = all.iter().copied().filter(|&number| number >= manifest.first_file).collect();
@@ -229,6 +224,15 @@ pub(crate) fn remove(storage: &dyn Storage, name: &str) -> Result<(), LogError> 
     }
 }
 
+/// Checks that a directory without a manifest has no files of a store.
+fn without_manifest(names: &BTreeSet<String>) -> Result<(), LogError> {
+    if names.contains(RESTORE_FILE) {
+        return Err(LogError::UnfinishedRestore);
+    }
+    let (file, reason) = (MANIFEST_FILE.to_owned(), "the directory has other files of a store");
+    if names.iter().any(|name| is_data(name)) { Err(LogError::Missing { file, reason }) } else { Ok(()) }
+}
+
 fn check_files(manifest: &Manifest, files: &[u64], names: &BTreeSet<String>) -> Result<(), LogError> {
     let missing = |file, reason| Err(LogError::Missing { file, reason });
     let checkpoint = checkpoint_file(manifest.checkpoint);
@@ -261,7 +265,7 @@ pub(crate) fn check_size(bytes: &[u8], header: &FileHeader, tail: Tail) -> Resul
 }
 
 /// Whether a file has data of a store.
-fn is_data(name: &str) -> bool {
+pub(crate) fn is_data(name: &str) -> bool {
     log_file_number(name).is_some() || checkpoint_number(name).is_some()
 }
 

@@ -4,6 +4,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::until::Until;
+
 /// Why the files of a store could not be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -58,9 +60,13 @@ pub enum LogError {
         /// The file.
         file: String,
     },
+    /// A restore into the directory was interrupted, or still runs.
+    #[error("a restore into the directory has not ended")]
+    UnfinishedRestore,
     /// The image is later than the requested version or time.
     #[error(
-        "the image is of version {version} and time {time}, which is later than the requested {requested}"
+        "the image is of version {version} and of {time}, which is later than the requested {requested}",
+        time = Until::Time(*time)
     )]
     ImageTooNew {
         /// The version of the image.
@@ -68,7 +74,7 @@ pub enum LogError {
         /// Its time in milliseconds since 1970.
         time: u64,
         /// The requested version or time.
-        requested: u64,
+        requested: Until,
     },
     /// The format is not supported.
     #[error("`{file}` has format {found}: this program reads format {supported}")]

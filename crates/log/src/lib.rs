@@ -32,6 +32,7 @@ mod restore;
 mod storage;
 mod tail;
 mod truncate;
+mod until;
 mod writer;
 
 pub use archive::archive;
@@ -46,8 +47,9 @@ pub use manifest::Manifest;
 pub use names::{MANIFEST_FILE, checkpoint_file, log_file, log_file_number};
 pub use reader::LogReader;
 pub use record::Record;
-pub use restore::{Restored, Until, restore};
+pub use restore::{Restored, restore};
 pub use storage::{Storage, StorageFile};
 pub use tail::{Tail, read_records};
 pub use truncate::Truncated;
+pub use until::Until;
 pub use writer::{ClosedFile, CreatedSpare, Durability, LogWriter, MissingSpare};

@@ -41,16 +41,18 @@ impl Manifest {
     /// [`LogError::Full`] if there is no room: the earlier manifest is still valid. [`LogError::Io`]: either
     /// manifest may be valid.
     pub fn store(self, storage: &dyn Storage) -> Result<(), LogError> {
+        self.store_from(NEW_MANIFEST_FILE, storage)
+    }
+
+    /// Like [`Manifest::store`]; the file `draft` becomes the manifest.
+    pub(crate) fn store_from(self, draft: &str, storage: &dyn Storage) -> Result<(), LogError> {
         let bytes = self.encode();
-        let mut file =
-            storage.create(NEW_MANIFEST_FILE, 0).map_err(LogError::room("create", NEW_MANIFEST_FILE))?;
-        file.write_at(0, &bytes).map_err(LogError::room("write", NEW_MANIFEST_FILE))?;
-        file.sync().map_err(LogError::room("sync", NEW_MANIFEST_FILE))?;
+        let mut file = storage.create(draft, 0).map_err(LogError::room("create", draft))?;
+        file.write_at(0, &bytes).map_err(LogError::room("write", draft))?;
+        file.sync().map_err(LogError::room("sync", draft))?;
         // The checkpoint has its name before a manifest names it.
-        storage.sync_directory().map_err(LogError::io("sync the directory of", NEW_MANIFEST_FILE))?;
-        storage
-            .rename(NEW_MANIFEST_FILE, MANIFEST_FILE)
-            .map_err(LogError::io("rename", NEW_MANIFEST_FILE))?;
+        storage.sync_directory().map_err(LogError::io("sync the directory of", draft))?;
+        storage.rename(draft, MANIFEST_FILE).map_err(LogError::io("rename", draft))?;
         storage.sync_directory().map_err(LogError::io("sync the directory of", MANIFEST_FILE))
     }
 

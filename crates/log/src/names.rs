@@ -4,6 +4,8 @@
 pub const MANIFEST_FILE: &str = "manifest";
 /// A manifest that is not valid before it was renamed.
 pub(crate) const NEW_MANIFEST_FILE: &str = "manifest.new";
+/// Marks the directory of a restore that has not ended; it becomes the manifest.
+pub(crate) const RESTORE_FILE: &str = "restore.new";
 /// A log file whose zero bytes are not all written, or that has no header yet.
 pub(crate) const NEW_LOG_FILE: &str = "log.new";
 /// A spare file whose zero bytes are not all written.

@@ -1,7 +1,8 @@
 //! A restore: the files of a store from an image and from log files of an archive, up to a version or a time.
 //!
-//! The manifest is written last. Before that, the directory has no store, so an interrupted restore leaves
-//! nothing that a server would start with. A restore that fails removes its files.
+//! The file `restore.new` exists, durably, before any other file of a restore. At the end it becomes the
+//! manifest, by a renaming. So an interrupted restore leaves nothing that a server would start with, and the
+//! next restore knows that it may remove the files. A restore that fails removes its files itself.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -13,26 +14,16 @@ use crate::bytes::put_u64;
 use crate::change::{Change, changes};
 use crate::checkpoint::CheckpointWriter;
 use crate::checkpoint_reader::{Block, CheckpointReader};
-use crate::directory::{check_size, is_of_store};
+use crate::directory::{check_size, is_data, is_of_store, remove};
 use crate::error::LogError;
 use crate::file_header::{FileHeader, RECORDS_OFFSET};
 use crate::manifest::Manifest;
-use crate::names::{log_file, log_file_number};
+use crate::names::{MANIFEST_FILE, RESTORE_FILE, log_file, log_file_number};
 use crate::record::{Record, record_bytes};
 use crate::storage::{Storage, read_log_file};
-use crate::tail::read_records;
+use crate::tail::{Tail, read_records};
+use crate::until::Until;
 use crate::writer::LogWriter;
-
-/// The end of a restore.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
-    /// All records.
-    End,
-    /// The records up to this version.
-    Version(u64),
-    /// The records of groups that the log has taken up to this time, in milliseconds since 1970.
-    Time(u64),
-}
 
 /// What a restore has restored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,21 +45,22 @@ const CHECKPOINT: u64 = 1;
 
 /// Writes the files of a store into `target`, which has none: the pairs of an image, and the log files of
 /// `logs` that have later records. If two folders have the same file, the first one counts. Without `logs`
-/// the store is that of the image.
+/// the store is that of the image. Damage after the end of the restore does not matter.
 ///
 /// # Errors
 /// [`LogError::NotEmpty`], [`LogError::ImageTooNew`]; [`LogError::Missing`] if a log file is absent;
 /// [`LogError::Corrupt`], [`LogError::Format`], [`LogError::Full`], [`LogError::Io`]. After an error `target`
-/// has no files of a store, unless the disk does not remove them.
+/// has no files of a store, unless the disk does not remove them; then the next restore removes them.
 pub fn restore<R: Read>(
     image: CheckpointReader<R>,
     logs: &[Arc<dyn Storage>],
     target: &Arc<dyn Storage>,
     until: Until,
 ) -> Result<Restored, LogError> {
-    check_target(&**target)?;
     check_until(&image, until)?;
-    write_files(image, logs, target, until).inspect_err(|_| remove_files(&**target))
+    clear_target(&**target)?;
+    // The error of the restore is the one to report.
+    write_files(image, logs, target, until).inspect_err(|_| _ = remove_files(&**target))
 }
 
 fn write_files<R: Read>(
@@ -78,6 +70,7 @@ fn write_files<R: Read>(
     until: Until,
 ) -> Result<Restored, LogError> {
     let version = image.version();
+    mark(&**target)?;
     let pairs = copy_image(&mut image, &**target)?;
     let mut restored = Restored { pairs, image_version: version, records: 0, version, cut_bytes: 0 };
     let files = LogFiles::find(logs, version)?;
@@ -87,32 +80,50 @@ fn write_files<R: Read>(
         LogWriter::start(target.clone(), (0, 0), Vec::new(), (first_file, version, 0))?;
     }
     files.copy(&**target, until, &mut restored)?;
-    Manifest { checkpoint: CHECKPOINT, version, first_file, pairs }.store(&**target)?;
+    let manifest = Manifest { checkpoint: CHECKPOINT, version, first_file, pairs };
+    manifest.store_from(RESTORE_FILE, &**target)?;
     Ok(restored)
 }
 
-fn check_target(target: &dyn Storage) -> Result<(), LogError> {
+/// Checks that the directory has no store. Removes the files of a restore that was interrupted.
+fn clear_target(target: &dyn Storage) -> Result<(), LogError> {
     let names = target.list().map_err(LogError::io("list", "the directory"))?;
+    let has = |file| names.iter().any(|name| name == file);
+    if has(RESTORE_FILE) && !has(MANIFEST_FILE) {
+        return remove_files(target);
+    }
     names.into_iter().find(|name| is_of_store(name)).map_or(Ok(()), |file| Err(LogError::NotEmpty { file }))
 }
 
-/// Removes what a failed restore has written: the directory had no file of a store before. Errors count for
-/// nothing, because that of the restore is the one to report.
-fn remove_files(target: &dyn Storage) {
-    let names = target.list().unwrap_or_default();
-    names.iter().filter(|name| is_of_store(name)).for_each(|name| _ = target.remove(name));
-    _ = target.sync_directory();
+/// Marks a directory without files of a store: those that it has from now on are those of this restore.
+fn mark(target: &dyn Storage) -> Result<(), LogError> {
+    target.create(RESTORE_FILE, 0).map_err(LogError::room("create", RESTORE_FILE))?;
+    target.sync_directory().map_err(LogError::io("sync the directory of", RESTORE_FILE))
+}
+
+/// Removes the files of a restore that has failed or was interrupted. The mark is durable until the other
+/// files are gone for good, so a power cut at any time leaves a directory that the next restore accepts.
+fn remove_files(target: &dyn Storage) -> Result<(), LogError> {
+    let names = target.list().map_err(LogError::io("list", "the directory"))?;
+    let sync = || target.sync_directory().map_err(LogError::io("sync the directory of", RESTORE_FILE));
+    if names.iter().any(|name| name == MANIFEST_FILE) {
+        target.rename(MANIFEST_FILE, RESTORE_FILE).map_err(LogError::io("rename", MANIFEST_FILE))?;
+        sync()?;
+    }
+    names.iter().filter(|name| is_data(name)).try_for_each(|name| remove(target, name))?;
+    sync()?;
+    remove(target, RESTORE_FILE)?;
+    sync()
 }
 
 fn check_until<R: Read>(image: &CheckpointReader<R>, until: Until) -> Result<(), LogError> {
     let (version, time) = (image.version(), image.time());
-    match until {
-        Until::Version(requested) if requested < version => {
-            Err(LogError::ImageTooNew { version, time, requested })
-        }
-        Until::Time(requested) if requested < time => Err(LogError::ImageTooNew { version, time, requested }),
-        _ => Ok(()),
-    }
+    let is_too_new = match until {
+        Until::End => false,
+        Until::Version(requested) => requested < version,
+        Until::Time(requested) => requested < time,
+    };
+    if is_too_new { Err(LogError::ImageTooNew { version, time, requested: until }) } else { Ok(()) }
 }
 
 /// Copies an image block by block, so that each of them is checked.
@@ -169,10 +180,15 @@ impl<'s> LogFiles<'s> {
         }
         let mut first = None;
         for (&number, storage) in &all {
-            if FileHeader::read(*storage, number)?.first_version > version + 1 {
-                break;
+            match FileHeader::read(*storage, number) {
+                Ok(header) if header.first_version <= version + 1 => first = Some(number),
+                // Perhaps the restore ends before this file.
+                Err(LogError::Corrupt { .. }) if first.is_some() => break,
+                header => {
+                    header?;
+                    break;
+                }
             }
-            first = Some(number);
         }
         let Some(first) = first else {
             return match all.keys().next() {
@@ -201,32 +217,71 @@ impl<'s> LogFiles<'s> {
         let mut version = 0;
         for (index, &(number, storage)) in self.0.iter().enumerate() {
             let next = self.0.get(index + 1).map(|&(number, storage)| FileHeader::read(storage, number));
-            let end = next.transpose()?.map(|next| next.previous_end);
+            let next = next.transpose();
+            let end = next.as_ref().ok().copied().flatten().map(|next| next.previous_end);
             let mut file = read_log_file(storage, number, end)?;
-            let (mut cut, mut kept) = (None, RECORDS_OFFSET);
-            let tail = read_records(&file, number, end, version, |record| {
-                if cut.is_none() && is_after(&record, until) {
-                    cut = Some(record.offset);
+            let (kept, tail) = read_needed(&file, (number, end, version), until, restored)?;
+            if let Some(tail) = tail {
+                // The restore goes on, so it needs the next file if there is one.
+                if next.map_err(|error| after(error, tail.version))?.is_none() {
+                    check_size(&file, &FileHeader::decode(&file, &log_file(number), number)?, tail)?;
+                    restored.cut_bytes = tail.cut_bytes;
                 }
-                if cut.is_none() {
-                    kept = record.offset + record_bytes(record.changes.len()) as u64;
-                    restored.records += u64::from(record.version > restored.image_version);
-                    restored.version = restored.version.max(record.version);
-                }
-                Ok::<(), LogError>(())
-            })?;
-            version = tail.version;
-            if end.is_none() && cut.is_none() {
-                check_size(&file, &FileHeader::decode(&file, &log_file(number), number)?, tail)?;
-                restored.cut_bytes = tail.cut_bytes;
+                version = tail.version;
             }
             file.truncate(kept as usize);
             store(target, number, file)?;
-            if cut.is_some() {
+            if tail.is_none() {
                 break;
             }
         }
         Ok(())
+    }
+}
+
+/// Adds the last version before damage to the header of a log file.
+fn after(error: LogError, version: u64) -> LogError {
+    match error {
+        LogError::Corrupt { file, offset, rule, .. } => LogError::Corrupt { file, offset, version, rule },
+        other => other,
+    }
+}
+
+/// Why the records of a log file are not read up to its end.
+enum Stop {
+    /// The restore ends.
+    EndOfRestore,
+    Failed(LogError),
+}
+
+impl From<LogError> for Stop {
+    fn from(error: LogError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Reads the records of a log file, as [`read_records`] does, but none after the end of the restore. Returns
+/// the offset after the last one, and the tail of the file unless the restore ends in it.
+fn read_needed(
+    file: &[u8],
+    (number, end, version): (u64, Option<u64>, u64),
+    until: Until,
+    restored: &mut Restored,
+) -> Result<(u64, Option<Tail>), LogError> {
+    let mut kept = RECORDS_OFFSET;
+    let read = read_records(file, number, end, version, |record| {
+        if is_after(&record, until) {
+            return Err(Stop::EndOfRestore);
+        }
+        kept = record.offset + record_bytes(record.changes.len()) as u64;
+        restored.records += u64::from(record.version > restored.image_version);
+        restored.version = restored.version.max(record.version);
+        if until == Until::Version(record.version) { Err(Stop::EndOfRestore) } else { Ok(()) }
+    });
+    match read {
+        Ok(tail) => Ok((kept, Some(tail))),
+        Err(Stop::EndOfRestore) => Ok((kept, None)),
+        Err(Stop::Failed(error)) => Err(error),
     }
 }
 

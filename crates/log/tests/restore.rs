@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use honeycomb_log::{
     Change, Changes, CheckpointReader, CheckpointWriter, ClosedFile, Directory, Durability, LogError,
-    Restored, Storage, Until, archive, changes, log_file, restore,
+    LogWriter, Restored, Storage, Until, archive, changes, log_file, restore,
 };
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk, log_writer};
 
@@ -17,20 +17,25 @@ const LAST_VERSION: u64 = 80;
 /// A log of versions 1 to [`LAST_VERSION`], one per 10 milliseconds. The archive has its closed files.
 fn log() -> (SimulatedDisk, SimulatedDisk) {
     let (disk, folder) = (SimulatedDisk::default(), SimulatedDisk::default());
-    let mut writer = log_writer(&disk, FILE_BYTES);
-    for version in 1..=LAST_VERSION {
-        let mut changes = Changes::default();
-        changes.put(1, &version.to_le_bytes(), &[7; 1500]);
-        changes.time(10 * version);
-        writer.append(version, changes.bytes()).expect("room");
-        writer.flush(Durability::Now).expect("room");
-    }
+    let writer = write(&disk, 1..=LAST_VERSION);
     assert!(writer.closed_files().len() > 5);
     for file in writer.closed_files() {
         archive(&disk, &folder, file).expect("room");
         archive(&disk, &folder, file).expect("it is there already");
     }
     (disk, folder)
+}
+
+fn write(disk: &SimulatedDisk, versions: impl Iterator<Item = u64>) -> LogWriter {
+    let mut writer = log_writer(disk, FILE_BYTES);
+    for version in versions {
+        let mut changes = Changes::default();
+        changes.put(1, &version.to_le_bytes(), &[7; 1500]);
+        changes.time(10 * version);
+        writer.append(version, changes.bytes()).expect("room");
+        writer.flush(Durability::Now).expect("room");
+    }
+    writer
 }
 
 fn image() -> Vec<u8> {
@@ -102,6 +107,17 @@ fn a_restore_to_any_version_has_the_records_up_to_it() {
 }
 
 #[test]
+fn a_restore_to_a_version_without_a_record_ends_before_it() {
+    let disk = SimulatedDisk::default();
+    write(&disk, (1..40).step_by(2));
+    for version in IMAGE_VERSION..39 {
+        let target = SimulatedDisk::default();
+        restore_to(&[&disk], &target, Until::Version(version)).expect("a restore");
+        assert!(versions(&target).into_iter().eq((21..=version).step_by(2)), "{version}");
+    }
+}
+
+#[test]
 fn a_restore_to_a_time_has_the_records_up_to_it() {
     let (disk, folder) = log();
     for (time, last) in [(200, 20), (209, 20), (210, 21), (555, 55), (10_000, LAST_VERSION)] {
@@ -136,7 +152,9 @@ fn impossible_restores_are_rejected() {
     let error = restore_to(&[&folder], &target, Until::Version(IMAGE_VERSION - 1)).unwrap_err();
     assert!(matches!(error, LogError::ImageTooNew { version: IMAGE_VERSION, .. }), "{error}");
     let error = restore_to(&[&folder], &target, Until::Time(199)).unwrap_err();
-    assert!(matches!(error, LogError::ImageTooNew { time: 200, requested: 199, .. }), "{error}");
+    assert!(matches!(error, LogError::ImageTooNew { time: 200, requested: Until::Time(199), .. }));
+    let text = "of time 0.200 (seconds since 1970), which is later than the requested time 0.199 (seconds";
+    assert!(error.to_string().contains(text), "{error}");
     let error = restore_to(&[&folder], &disk, Until::End).unwrap_err();
     assert!(matches!(error, LogError::NotEmpty { .. }), "{error}");
     // The log begins too late, or has a gap.
@@ -155,6 +173,50 @@ fn damage_in_the_archive_is_reported() {
     folder.open(&log_file(3)).and_then(|mut file| file.write_at(9000, &[0xff])).expect("a file");
     let error = restore_to(&[&folder], &SimulatedDisk::default(), Until::End).unwrap_err();
     assert!(matches!(&error, LogError::Corrupt { file, .. } if *file == log_file(3)), "{error}");
+}
+
+/// The place of the record with a version: the number of its log file, and its offset.
+fn place_of(disk: &SimulatedDisk, version: u64) -> (u64, usize) {
+    let directory = Directory::inspect(Arc::new(disk.clone())).expect("valid files").expect("a store");
+    let mut place = None;
+    let record = |number, record: honeycomb_log::Record<'_>| {
+        if record.version == version {
+            place = Some((number, record.offset as usize));
+        }
+        Ok::<(), LogError>(())
+    };
+    directory.replay(record).expect("valid records");
+    place.expect("the version is in the log")
+}
+
+/// The end may be a version or a time, and the damage may be in its file, or in the header of the next one.
+#[test]
+fn damage_after_the_end_of_a_restore_does_not_matter() {
+    let (disk, _) = log();
+    for last in IMAGE_VERSION..LAST_VERSION {
+        let ((number, _), (next, offset)) = (place_of(&disk, last), place_of(&disk, last + 1));
+        let damaged = disk.copy();
+        damaged.flip(&log_file(next), if next == number { offset + 40 } else { 20 }, 1);
+        let mut ends = vec![Until::Version(last)];
+        if next == number && last > IMAGE_VERSION {
+            // The record after the last one states its time, so it must be valid.
+            ends.push(Until::Time(10 * (last - 1)));
+        }
+        for until in ends {
+            let target = SimulatedDisk::default();
+            let expected = if let Until::Time(_) = until { last - 1 } else { last };
+            let restored = restore_to(&[&damaged], &target, until).expect("valid records up to the end");
+            assert_eq!((restored.version, restored.cut_bytes), (expected, 0), "{until:?}");
+            assert!(versions(&target).into_iter().eq(IMAGE_VERSION + 1..=expected), "{until:?}");
+        }
+        let restored = restore_to(&[&damaged], &SimulatedDisk::default(), Until::Version(last + 1));
+        let is_reported = match &restored {
+            Err(LogError::Corrupt { file, version, .. }) => *file == log_file(next) && *version <= last,
+            // Damage to the last record of all looks like a torn tail.
+            restored => last + 1 == LAST_VERSION && restored.as_ref().is_ok_and(|it| it.cut_bytes > 0),
+        };
+        assert!(is_reported, "{last}: {restored:?}");
+    }
 }
 
 #[test]
@@ -184,17 +246,63 @@ fn a_power_cut_during_a_restore_leaves_no_store_or_a_whole_one() {
             let done = restore_to(&[&folder, &disk], &target, Until::Version(50)).is_ok();
             let target = target.after_power_cut(kept);
             match Directory::inspect(Arc::new(target.clone())) {
-                Ok(None) => assert!(!done),
-                Ok(Some(_)) => assert_eq!(versions(&target), (IMAGE_VERSION + 1..=50).collect::<Vec<_>>()),
-                // The manifest comes last, so nothing else can be missing.
-                Err(error) => {
-                    let is_unfinished =
-                        matches!(&error, LogError::Missing { file, .. } if file == "manifest");
-                    assert!(is_unfinished && !done, "{error}");
+                Ok(Some(_)) => assert!(versions(&target).into_iter().eq(IMAGE_VERSION + 1..=50)),
+                Ok(None) | Err(LogError::UnfinishedRestore) => {
+                    assert!(!done);
+                    restore_to(&[&folder, &disk], &target, Until::Version(50)).expect("the same restore");
+                    assert!(versions(&target).into_iter().eq(IMAGE_VERSION + 1..=50));
                 }
+                Err(error) => panic!("call {call}, {kept:?}: {error}"),
             }
         }
     }
+}
+
+/// Checks that a directory has no store, or a whole one, and that a restore succeeds if it has none.
+fn check_no_store_or_a_whole_one(logs: &[&SimulatedDisk], target: &SimulatedDisk, context: &str) {
+    match Directory::inspect(Arc::new(target.clone())) {
+        Ok(Some(_)) => {
+            assert!(versions(target).into_iter().eq(IMAGE_VERSION + 1..=LAST_VERSION), "{context}")
+        }
+        Ok(None) | Err(LogError::UnfinishedRestore) => check_repeated(logs, target, context),
+        Err(error) => panic!("{context}: {error}"),
+    }
+    assert!(target.list().expect(context).iter().all(|name| name != "restore.new"), "{context}");
+}
+
+/// The second restore removes the files of the first one.
+#[test]
+fn a_power_cut_after_an_interrupted_restore_leaves_no_store_or_a_whole_one() {
+    let (disk, folder) = log();
+    let interrupted = SimulatedDisk::default();
+    interrupted.fail(30, DiskFault::PowerCut);
+    restore_to(&[&folder, &disk], &interrupted, Until::End).expect_err("a power cut");
+    assert!(interrupted.after_power_cut(Kept::Everything).files().len() > 3);
+    for call in 0.. {
+        let target = interrupted.after_power_cut(Kept::Everything);
+        target.fail(call, DiskFault::PowerCut);
+        let done = restore_to(&[&folder, &disk], &target, Until::End).is_ok();
+        for kept in [Kept::Nothing, Kept::Everything, Kept::Random(call), Kept::Random(!call)] {
+            let target = target.after_power_cut(kept);
+            check_no_store_or_a_whole_one(&[&folder, &disk], &target, &format!("call {call}, {kept:?}"));
+        }
+        if done {
+            assert!(call > 30, "{call} calls");
+            break;
+        }
+    }
+}
+
+#[test]
+fn an_unfinished_restore_cannot_be_opened_and_is_removed_only_without_a_manifest() {
+    let (disk, folder) = log();
+    let target = SimulatedDisk::default();
+    target.create("restore.new", 0).expect("room");
+    let opened = Directory::open(Arc::new(target.clone())).map(|_| ());
+    assert!(matches!(opened, Err(LogError::UnfinishedRestore)), "{opened:?}");
+    disk.create("restore.new", 0).expect("room");
+    let error = restore_to(&[&folder], &disk, Until::End).unwrap_err();
+    assert!(matches!(error, LogError::NotEmpty { .. }), "{error}");
 }
 
 #[test]
@@ -287,7 +395,13 @@ fn a_restore_whose_write_fails_can_be_repeated() {
             let context = format!("call {call}, {fault:?}: {restored:?}");
             match restored {
                 Ok(_) => assert!(fault == DiskFault::Full, "{context}: an error was ignored"),
-                Err(_) => check_repeated(&[&folder, &disk], &target, &context),
+                Err(_) => {
+                    for kept in [Kept::Nothing, Kept::Random(call), Kept::Random(!call)] {
+                        let target = target.after_power_cut(kept);
+                        check_no_store_or_a_whole_one(&[&folder, &disk], &target, &context);
+                    }
+                    check_repeated(&[&folder, &disk], &target, &context);
+                }
             }
         }
     }
