@@ -1,9 +1,8 @@
-//! Images: files with the contents of a store. Loads, extends and saves them.
+//! Images: files with the contents of a store. Loads and saves them.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
 use std::time::Duration;
 
 use honeycomb_store::{Config, LeaseLimits, Store, Table, TableKind, UnorderedConfig};
@@ -13,7 +12,7 @@ use serde::Serialize;
 use crate::arguments::{ImageArguments, MemoryArgument, TableArguments};
 use crate::encoding::{self, Encoding};
 use crate::error::Error;
-use crate::replace::replace;
+use crate::image_file::ImageFile;
 use crate::report::ReportText;
 
 /// The default memory of a store per byte of input, in addition to [`MEMORY_BYTES_MIN`]. Unused memory is not
@@ -46,17 +45,17 @@ pub(crate) fn memory_bytes(memory: &MemoryArgument, input_bytes: u64) -> Result<
     usize::try_from(bytes).map_err(too_large).map_err(Error::Arguments)
 }
 
-/// Loads the image at `path` if it exists, with memory for `input_bytes` more. Otherwise creates an empty
+/// Loads the image of `file` if it exists, with memory for `input_bytes` more. Otherwise creates an empty
 /// store.
 ///
 /// # Errors
 /// The file is not an image, or is too large for the memory.
 pub(crate) fn load_or_create(
-    path: Option<&Path>,
+    file: Option<&ImageFile>,
     memory: &MemoryArgument,
     input_bytes: u64,
 ) -> Result<Store, Error> {
-    match path {
+    match file.map(ImageFile::path) {
         Some(path) if path.exists() => load_file(path, memory, input_bytes),
         _ => create(memory, input_bytes),
     }
@@ -131,39 +130,15 @@ impl SavedImage {
     }
 }
 
-/// Saves `store` at `path`, if there is one. After an error, the file at `path` is unchanged.
+/// Saves `store` in `file`, if there is one. After an error, the image is unchanged.
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn save(store: &Store, path: Option<&Path>) -> Result<Option<SavedImage>, Error> {
-    let Some(path) = path else { return Ok(None) };
-    let temporary = temporary_path(path);
-    let saved = write(store, &temporary).and_then(|(pairs, bytes)| {
-        replace(&temporary, path)?;
-        Ok(Some(SavedImage { image: encoding::path(path), pairs, bytes }))
-    });
-    if saved.is_err() {
-        // The first error is more important than a temporary file that stays.
-        _ = fs::remove_file(&temporary);
-    }
-    saved
-}
-
-/// Writes the image. Returns the number of pairs and the size of the file in bytes.
-fn write(store: &Store, path: &Path) -> Result<(u64, u64), Error> {
-    let file = File::create(path).map_err(Error::file("create", path))?;
-    let mut writer = BufWriter::with_capacity(1 << 20, file);
-    let pairs = store.save(&mut writer).map_err(Error::image("save", path))?;
-    let file = writer.into_inner().map_err(|error| Error::file("write", path)(error.into_error()))?;
-    file.sync_all().map_err(Error::file("write", path))?;
-    Ok((pairs, file.metadata().map_err(Error::file("read", path))?.len()))
-}
-
-/// Returns a path in the same directory, so that a rename to `path` is atomic.
-fn temporary_path(path: &Path) -> PathBuf {
-    let mut name: OsString = path.into();
-    name.push(format!(".{}.draft", std::process::id()));
-    name.into()
+pub(crate) fn save(store: &Store, file: Option<ImageFile>) -> Result<Option<SavedImage>, Error> {
+    let Some(file) = file else { return Ok(None) };
+    let image = encoding::path(file.path());
+    let (pairs, bytes) = file.save(store)?;
+    Ok(Some(SavedImage { image, pairs, bytes }))
 }
 
 fn load_file(path: &Path, memory: &MemoryArgument, more_bytes: u64) -> Result<Store, Error> {

@@ -12,6 +12,7 @@ mod encoding;
 mod error;
 mod help;
 mod image;
+mod image_file;
 mod paged_scan;
 mod parameters;
 mod progress;

@@ -2,6 +2,11 @@
 
 mod common;
 
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::{Child, Command, Stdio};
+
 use common::{Folder, honeycomb, honeycomb_with};
 
 /// Loads `input` in `format` with further arguments and returns the contents of the store.
@@ -149,6 +154,65 @@ fn an_invalid_line_is_named_and_prevents_the_save() {
     for (format, arguments, input, parts) in [
         ("tsv", &[][..], "a\tb\nc\n", &[":2: no column 2: the line has 1"][..]),
         ("csv", &["--key-column", "3"], "a,b\n", &[":1: no column 3: the line has 2"]),
+/// Starts a load that has loaded its image and waits for the end of its input.
+fn unfinished_load(image: &str) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
+    command.args(["load", "--store", image, "--format", "tsv", "-"]);
+    let mut load = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // The pipe has no room for all of it before the command reads.
+    let lines: String = (0..100_000).map(|number| format!("first {number:06}\t1\n")).collect();
+    load.stdin.as_mut().unwrap().write_all(lines.as_bytes()).unwrap();
+    load
+}
+
+#[test]
+fn only_one_command_extends_an_image() {
+    let folder = Folder::new();
+    let image = folder.path("image");
+    let tree = folder.write("tree/file", "content").replace("/file", "");
+    let mut first = unfinished_load(&image);
+    let second = ["load", "--store", &image, "--format", "tsv", "-"];
+    honeycomb_with(second, b"second\t2\n").fails_with(&[&image, "is in use: another command extends it"]);
+    honeycomb(["index", "--store", &image, &tree]).fails_with(&[&image, "is in use"]);
+    assert_eq!(folder.names(), ["image.draft", "tree"]);
+    drop(first.stdin.take());
+    assert!(first.wait().unwrap().success());
+    honeycomb_with(second, b"second\t2\n").success();
+    let last = ["scan", "--store", &image, "--from", "first 099999"];
+    assert_eq!(honeycomb(last).success(), "first 099999\t1\nsecond\t2\n");
+    assert_eq!(folder.names(), ["image", "tree"]);
+}
+
+#[test]
+fn a_killed_load_leaves_the_image_and_a_draft_that_the_next_one_uses() {
+    let folder = Folder::new();
+    let image = folder.store("a\t1\n");
+    let draft = format!("{image}.draft");
+    let mut killed = unfinished_load(&image);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    fs::write(&draft, vec![7; 100_000]).unwrap();
+    assert_eq!(honeycomb(["scan", "--store", &image]).success(), "a\t1\n");
+    honeycomb_with(["load", "--store", &image, "--format", "tsv", "-"], b"b\t2\n").success();
+    assert_eq!(honeycomb(["scan", "--store", &image]).success(), "a\t1\nb\t2\n");
+    assert_eq!(folder.names(), ["store.honeycomb"]);
+}
+
+#[test]
+fn an_extended_image_keeps_its_permissions_and_its_links() {
+    let folder = Folder::new();
+    let (image, link) = (folder.store("a\t1\n"), folder.path("link"));
+    fs::set_permissions(&image, Permissions::from_mode(0o600)).unwrap();
+    symlink("store.honeycomb", &link).unwrap();
+    let report =
+        honeycomb_with(["load", "--json", "--store", &link, "--format", "tsv", "-"], b"b\t2\n").json();
+    assert_eq!(report["saved"]["image"], *link);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&image).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(honeycomb(["scan", "--store", &image]).success(), "a\t1\nb\t2\n");
+    assert_eq!(folder.names(), ["link", "store.honeycomb"]);
+}
+
         ("csv", &[], "a,\"b\n1\"\nc\n", &[":3: no column 2"]),
         (
             "jsonl",

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::arguments::IndexArguments;
 use crate::error::Error;
 use crate::image::{self, SavedImage};
+use crate::image_file::ImageFile;
 use crate::report::{self, Report, ReportText};
 use crate::store_summary::StoreSummary;
 use crate::{Status, progress};
@@ -49,10 +50,10 @@ pub(crate) fn run(arguments: &IndexArguments) -> Result<Status, Error> {
 }
 
 fn index_embedded(arguments: &IndexArguments, walk: &Walk, options: &Options) -> Result<IndexResult, Error> {
-    let image = arguments.store.as_deref();
-    let mut store = image::load_or_create(image, &arguments.memory, walk.raw_bytes())?;
+    let file = arguments.store.as_deref().map(ImageFile::lock).transpose()?;
+    let mut store = image::load_or_create(file.as_ref(), &arguments.memory, walk.raw_bytes())?;
     let result: IndexResult = index(walk, &EmbeddedStore::new(&store)?, options)?.into();
-    let saved = image::save(&store, image)?;
+    let saved = image::save(&store, file)?;
     Ok(IndexResult { store: Some(StoreSummary::new(&mut store)?), saved, ..result })
 }
 

@@ -16,6 +16,7 @@ use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::image::{self, SavedImage};
 use crate::report::{self, Report, ReportText, duration};
+use crate::image_file::ImageFile;
 use crate::store_summary::StoreSummary;
 use columns::Columns;
 use input::Input;
@@ -78,8 +79,8 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Status, Error> {
     let format = format(arguments)?;
     let columns = Columns::new(&arguments.key_column, &arguments.value_column, arguments.header)?;
     let input = Input::open(&arguments.file)?;
-    let mut store =
-        image::load_or_create(arguments.store.as_deref(), &arguments.memory, input.bytes.unwrap_or(0))?;
+    let file = arguments.store.as_deref().map(ImageFile::lock).transpose()?;
+    let mut store = image::load_or_create(file.as_ref(), &arguments.memory, input.bytes.unwrap_or(0))?;
     let start = Instant::now();
     let counts = if arguments.unordered {
         let table = store.unordered_table(&arguments.table, arguments.new_table.config())?;
@@ -88,7 +89,7 @@ pub(crate) fn run(arguments: &LoadArguments) -> Result<Status, Error> {
         fill(arguments, input, format, &columns, (&store.table(&arguments.table)?).into())?
     };
     let seconds = start.elapsed().as_secs_f64();
-    let saved = image::save(&store, arguments.store.as_deref())?;
+    let saved = image::save(&store, file)?;
     let (input, table) = (input::name(&arguments.file), arguments.table.clone());
     let result = LoadResult { input, table, counts, seconds, store: StoreSummary::new(&mut store)?, saved };
     report::print(&result, arguments.json.json)?;
