@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use honeycomb_log::log_file_number;
 use honeycomb_store::{Error as StoreError, LogError};
 use thiserror::Error;
 
@@ -78,11 +77,6 @@ pub(crate) enum Error {
     Output(#[source] io::Error),
 }
 
-const TRUNCATE: &str = "`honeycomb log truncate DIR` removes the damage and all later records; \
-    a backup may have them: `honeycomb restore`";
-const RESTORE: &str =
-    "no other file has the contents of this one: `honeycomb restore` creates the store from a backup";
-
 impl Error {
     /// Returns a closure for `map_err` that adds the failed action and the path.
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
@@ -99,27 +93,16 @@ impl Error {
         move |source| Error::Image { action, path: path.to_owned(), source }
     }
 
-    /// Returns a remedy if the error does not suggest one itself.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        if let Some(error) = self.log_error() {
-            return hint_of_log(error);
-        }
-        match self.store_error()? {
-            StoreError::OutOfMemory { .. } => {
-                Some("--memory sets the memory of the store, such as --memory 4GiB")
-            }
-            _ => None,
-        }
-    }
-
-    fn log_error(&self) -> Option<&LogError> {
+    /// Returns the error of the log, if it is one.
+    pub(crate) fn log_error(&self) -> Option<&LogError> {
         match (self, self.store_error()) {
             (Error::Log(error), _) | (_, Some(StoreError::Log(error))) => Some(error),
             _ => None,
         }
     }
 
-    fn store_error(&self) -> Option<&StoreError> {
+    /// Returns the error of the store, if it is one.
+    pub(crate) fn store_error(&self) -> Option<&StoreError> {
         match self {
             Error::Store(error) | Error::Image { source: error, .. } => Some(error),
             Error::FileIndex(honeycomb_file_index::Error::Store(error)) => Some(error),
@@ -132,17 +115,4 @@ impl Error {
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
-}
-
-fn hint_of_log(error: &LogError) -> Option<&'static str> {
-    match error {
-        LogError::Corrupt { file, .. } => Some(remedy(file)),
-        LogError::Missing { .. } => Some(RESTORE),
-        _ => None,
-    }
-}
-
-/// Returns the remedy for damage to a file of a store.
-pub(crate) fn remedy(file: &str) -> &'static str {
-    if log_file_number(file).is_some() { TRUNCATE } else { RESTORE }
 }

@@ -11,6 +11,7 @@ mod command;
 mod encoding;
 mod error;
 mod help;
+mod hint;
 mod image;
 mod image_file;
 mod paged_scan;
@@ -40,13 +41,14 @@ enum Status {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse().command) {
+    let command = Arguments::parse().command;
+    match run(&command) {
         Ok(Status::Success) => ExitCode::SUCCESS,
         Ok(Status::Negative) => ExitCode::from(1),
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("honeycomb: {error}");
-            error.hint().iter().for_each(|hint| eprintln!("{hint}"));
+            hint::hint(&error, &command).iter().for_each(|hint| eprintln!("{hint}"));
             ExitCode::from(2)
         }
     }

@@ -13,9 +13,10 @@ use std::{fs, thread};
 use honeycomb_server::{Server, SystemTime as ServerTime};
 use honeycomb_store::{DurabilityConfig, Store};
 use honeycomb_testing::SimulatedDisk;
+use serde_json::Value;
 
 use common::{Folder, honeycomb};
-use server_process::serve;
+use server_process::{command, serve};
 
 /// Sends commands and checks the last line of each reply.
 fn dialogue(address: &str, lines: &[(&str, &str)]) {
@@ -75,10 +76,61 @@ fn a_backup_is_restored_to_points_in_time() {
     honeycomb(["restore", "--log", &data, "--to-version", &version, &file, &target]).success();
     honeycomb(["restore", &file, &target]).fails_with(&["the directory has", "without files of a store"]);
     let early = ["restore", "--log", &data, "--to-version", "1", &file, &folder.path("early")];
-    honeycomb(early).fails_with(&["is of version", "later than the requested version 1"]);
+    honeycomb(early).fails_with(&["later than the requested version 1", "\nchoose an earlier backup"]);
     honeycomb(["restore", "--to-version", "1", &file, &target]).fails_with(&["--log"]);
     // A backup is an image.
     assert!(honeycomb(["stats", "--store", &file]).success().contains("pairs"));
+}
+
+#[test]
+fn an_interrupted_restore_can_be_repeated() {
+    let folder = Folder::new();
+    let (image, target) = (folder.store("a\t1\n"), folder.path("data"));
+    // The files that an interruption leaves.
+    folder.write("data/restore.new", "");
+    folder.write("data/0000000000000001.checkpoint", "HONEY");
+    let output = command(&["--address", "127.0.0.1:0", "--dir", &target]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("a restore into the directory has not ended\nrun the same `honeycomb restore`"));
+    honeycomb(["log", "list", &target])
+        .fails_with(&["has not ended", "run the same `honeycomb restore` again"]);
+    honeycomb(["restore", &image, &target]).success();
+    let (mut server, _) = serve(&["--dir", &target]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    honeycomb(["restore", &image, &target]).fails_with(&["the directory has"]);
+}
+
+#[test]
+fn errors_of_a_restore_name_the_possible_ones() {
+    let folder = Folder::new();
+    let (data, file) = (folder.path("data"), folder.path("backup"));
+    let (mut server, address) = serve(&["--dir", &data]);
+    honeycomb(["backup", "--server", &address, &file]).success();
+    dialogue(&address, &[("SET a 1", "+OK"), ("SET b 2", "+OK"), ("SET c 3", "+OK")]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let dump = honeycomb(["log", "dump", "--json", &data]).success();
+    let records: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [.., kept, damaged, _] = &records[..] else { panic!("{dump}") };
+    let log = folder.path(&format!("data/{}", damaged["file"].as_str().unwrap()));
+    let mut bytes = fs::read(&log).unwrap();
+    bytes[damaged["offset"].as_u64().unwrap() as usize + 30] ^= 1;
+    fs::write(&log, bytes).unwrap();
+    let version = kept["version"].to_string();
+    let (target, later) = (folder.path("restored"), format!("--to-version {version}, which ends before"));
+    honeycomb(["restore", "--log", &data, &file, &target]).fails_with(&["choose another backup", &later]);
+    honeycomb(["restore", "--log", &data, "--to-version", &version, &file, &target]).success();
+    let renamed = folder
+        .write("renamed/0000000000000009.log", fs::read(&log).unwrap())
+        .replace("/0000000000000009.log", "");
+    let no_header = honeycomb(["restore", "--log", &renamed, &file, &folder.path("other")]);
+    assert!(no_header.stderr.ends_with("\nchoose another backup\n"), "{no_header:?}");
+    let mut bytes = fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let damaged = honeycomb(["restore", &file, &folder.path("other")]);
+    assert!(damaged.stderr.ends_with("\nchoose another backup\n"), "{damaged:?}");
 }
 
 #[test]
@@ -111,7 +163,8 @@ fn an_interrupted_backup_goes_on() {
     damaged.truncate(600_000);
     damaged[1000] ^= 1;
     fs::write(&part, damaged).unwrap();
-    honeycomb(["backup", "--server", &address, &file]).fails_with(&["is corrupt at byte"]);
+    honeycomb(["backup", "--server", &address, &file])
+        .fails_with(&["is corrupt at byte", "\nrun the command again"]);
     honeycomb(["backup", "--server", &address, &file]).success();
     server.kill().unwrap();
     server.wait().unwrap();

@@ -15,7 +15,8 @@ use serde_json::json;
 
 use crate::arguments::{DumpArguments, LogArguments, LogCommand};
 use crate::encoding::Encoding;
-use crate::error::{Error, remedy};
+use crate::error::Error;
+use crate::hint::remedy;
 use crate::report::{self, Report, ReportText};
 use crate::{Status, encoding};
 
