@@ -5,9 +5,11 @@
 //! have happened or not. All clients increment a shared counter in optimistic transactions, and one requests
 //! checkpoints.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -172,6 +174,74 @@ fn the_log_can_be_listed_dumped_and_repaired() {
     kill(server);
     let missing = honeycomb(&["log", "list", "/nowhere"]);
     assert!(String::from_utf8(missing.stderr).unwrap().contains("cannot open /nowhere"));
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().file_name());
+    let mut names: Vec<_> = files.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A folder with the files of a store that has one pair, without a lock.
+fn store_without_lock() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, address) = start(folder.path().to_str().unwrap());
+    assert_eq!(Connection::open(&address).unwrap().send(&["SET apple red".to_owned()]).unwrap(), ["+OK"]);
+    kill(server);
+    std::fs::remove_file(folder.path().join("lock")).unwrap();
+    folder
+}
+
+#[test]
+fn list_and_dump_write_nothing() {
+    let folder = store_without_lock();
+    let (directory, before) = (folder.path().to_str().unwrap(), names(folder.path()));
+    std::fs::set_permissions(directory, Permissions::from_mode(0o555)).unwrap();
+    let listed = honeycomb(&["log", "list", directory]);
+    let dumped = honeycomb(&["log", "dump", directory]);
+    std::fs::set_permissions(directory, Permissions::from_mode(0o755)).unwrap();
+    assert!(String::from_utf8(listed.stdout).unwrap().contains("valid up to version"));
+    assert!(String::from_utf8(dumped.stdout).unwrap().contains(" apple"));
+    assert_eq!(names(folder.path()), before);
+}
+
+/// Another process has the lock, and the commands do not wait for it.
+#[test]
+fn list_and_dump_need_no_lock() {
+    let folder = store_without_lock();
+    let directory = folder.path().to_str().unwrap();
+    // Opening it as a file would fail.
+    std::fs::create_dir(folder.path().join("lock")).unwrap();
+    for command in ["list", "dump"] {
+        assert!(honeycomb(&["log", command, directory]).status.success(), "{command}");
+    }
+    assert_eq!(honeycomb(&["log", "verify", directory]).status.code(), Some(2));
+}
+
+#[test]
+fn a_folder_without_a_store_gets_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["list", "dump", "verify", "truncate"] {
+        let output = honeycomb(&["log", command, folder.path().to_str().unwrap()]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("has no log") && output.status.code() == Some(2), "{command}: {message}");
+        assert_eq!(names(folder.path()), [""; 0], "{command}");
+    }
+}
+
+#[test]
+fn verify_reports_a_damaged_manifest() {
+    let folder = store_without_lock();
+    let directory = folder.path().to_str().unwrap();
+    std::fs::write(folder.path().join("manifest"), b"not a manifest").unwrap();
+    let verified = honeycomb(&["log", "verify", "--json", directory]);
+    let report: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
+    assert_eq!((&report["damage"]["file"], report.as_object().unwrap().len()), (&"manifest".into(), 1));
+    assert_eq!(verified.status.code(), Some(1));
+    let verified = honeycomb(&["log", "verify", directory]);
+    let report = String::from_utf8(verified.stdout).unwrap();
+    assert!(report.contains("`manifest` is corrupt") && report.contains("`honeycomb restore`"), "{report}");
 }
 
 #[test]

@@ -1,4 +1,7 @@
-//! `honeycomb log`: the log of a durable store. `list` and `dump` also read that of a running server.
+//! `honeycomb log`: the log of a durable store. `list` and `dump` take no lock and write nothing, so they
+//! also read the log of a running server, or of a directory that this process cannot write.
+
+mod dump;
 
 use std::io::Read;
 use std::path::Path;
@@ -6,19 +9,16 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_log::{
-    Block, Change, CheckpointReader, Directory, LogError, Manifest, Record, Replayed, changes, log_file,
-};
+use honeycomb_log::{Block, CheckpointReader, Directory, LogError, Manifest, Replayed, log_file};
 use honeycomb_store::{DurabilityConfig, Error as StoreError, Storage, read_only_files};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::arguments::{DumpArguments, LogArguments, LogCommand};
-use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::hint::remedy;
 use crate::report::{self, Report, ReportText};
 use crate::{Status, encoding};
+use dump::Dump;
 
 /// Attempts to read the log of a server that writes it, and the pause between them.
 const ATTEMPTS: usize = 5;
@@ -50,6 +50,14 @@ struct FileSummary {
 /// All files, and the damage if there is any.
 #[derive(Serialize)]
 struct LogReport {
+    #[serde(flatten)]
+    contents: Option<Contents>,
+    damage: Option<Damage>,
+}
+
+/// The files that the manifest names.
+#[derive(Serialize)]
+struct Contents {
     checkpoint: u64,
     checkpoint_version: u64,
     checkpoint_pairs: u64,
@@ -57,7 +65,6 @@ struct LogReport {
     records: u64,
     last_version: u64,
     torn_bytes: u64,
-    damage: Option<Damage>,
 }
 
 /// The first invalid bytes of the log or of the checkpoint.
@@ -78,22 +85,44 @@ struct TruncateReport {
 }
 
 fn list(path: &Path, json: bool) -> Result<Status, Error> {
-    let mut report = summary(&open_to_read(path)?);
-    // A server may write the bytes and use files again while they are read. Real damage stays.
-    for _ in 1..ATTEMPTS {
-        if report.as_ref().is_ok_and(|report| report.damage.is_none()) {
-            break;
-        }
-        thread::sleep(PAUSE);
-        report = summary(&open_to_read(path)?);
-    }
-    report::print(&report?, json)?;
+    let read = || summary(&open_to_read(path)?);
+    let report = retried(read, |report| report.damage.is_none())?;
+    report::print(&report, json)?;
     Ok(Status::Success)
 }
 
+/// Repeats a read of the log until it is whole. A server may write the bytes, use files again and replace the
+/// manifest while they are read. Real damage stays.
+fn retried<T>(mut read: impl FnMut() -> Result<T, Error>, is_whole: impl Fn(&T) -> bool) -> Result<T, Error> {
+    let mut result = read();
+    for _ in 1..ATTEMPTS {
+        let is_done = match &result {
+            Ok(found) => is_whole(found),
+            Err(error) => !matches!(error, Error::Log(_)),
+        };
+        if is_done {
+            break;
+        }
+        thread::sleep(PAUSE);
+        result = read();
+    }
+    result
+}
+
 fn verify(path: &Path, json: bool) -> Result<Status, Error> {
-    let (_, directory) = open(path)?;
-    let mut report = summary(&directory)?;
+    let report = match open(path) {
+        Ok((_, directory)) => verified(&directory)?,
+        // A directory with an invalid manifest has no contents to report.
+        Err(Error::Log(error)) => LogReport { contents: None, damage: Some(damage(error)?) },
+        Err(error) => return Err(error),
+    };
+    report::print(&report, json)?;
+    Ok(if report.damage.is_none() { Status::Success } else { Status::Negative })
+}
+
+/// Reads all records and the checkpoint.
+fn verified(directory: &Directory) -> Result<LogReport, Error> {
+    let mut report = summary(directory)?;
     let checkpoint = directory.checkpoint().and_then(|checkpoint| match checkpoint {
         Some(mut checkpoint) => verify_checkpoint(&mut checkpoint),
         None => Ok(()),
@@ -101,8 +130,7 @@ fn verify(path: &Path, json: bool) -> Result<Status, Error> {
     if let Err(error) = checkpoint {
         report.damage = Some(damage(error)?);
     }
-    report::print(&report, json)?;
-    Ok(if report.damage.is_none() { Status::Success } else { Status::Negative })
+    Ok(report)
 }
 
 fn truncate(path: &Path, json: bool) -> Result<Status, Error> {
@@ -120,41 +148,36 @@ fn truncate(path: &Path, json: bool) -> Result<Status, Error> {
 }
 
 fn dump(arguments: &DumpArguments) -> Result<Status, Error> {
-    let directory = open_to_read(&arguments.directory)?;
-    let mut left = arguments.limit.unwrap_or(u64::MAX);
-    let mut failed = None;
-    let replayed = directory.replay(|number, record| {
-        if record.version >= arguments.from && left > 0 && failed.is_none() {
-            left -= 1;
-            failed = report::write(text_of(number, &record, arguments.json.json).as_bytes()).err();
-        }
-        Ok::<(), LogError>(())
-    });
-    failed.map_or(Ok(()), Err)?;
-    replayed?;
+    let (next, left) = (arguments.from, arguments.limit.unwrap_or(u64::MAX));
+    let mut dump = Dump { next, left, as_json: arguments.json.json };
+    let read = || dump.read(&open_to_read(&arguments.directory)?, |text| report::write(text.as_bytes()));
+    retried(read, |()| true)?;
     Ok(Status::Success)
 }
 
 /// Opens a directory to read it, also while a server uses it.
 fn open_to_read(path: &Path) -> Result<Directory, Error> {
-    match open(path) {
-        Err(Error::Store(StoreError::DirectoryInUse { .. })) => {
-            let directory = Directory::inspect(read_only_files(path)?)?;
-            directory.ok_or_else(|| Error::Arguments(format!("{} has no log", encoding::path(path))))
-        }
-        opened => opened.map(|(_, directory)| directory),
-    }
+    let files = read_only_files(path).map_err(|error| match error {
+        StoreError::Directory { path, source } => Error::file("open", &path)(source),
+        other => other.into(),
+    })?;
+    Directory::inspect(files)?.ok_or_else(|| no_log(path))
 }
 
+/// Opens a directory and locks it. A directory that is none of a store gets no file for the lock.
 fn open(path: &Path) -> Result<(Arc<dyn Storage>, Directory), Error> {
-    if !path.is_dir() {
-        let source = std::io::ErrorKind::NotFound.into();
-        return Err(Error::File { action: "open", path: path.to_owned(), source });
+    if let Err(error) = open_to_read(path)
+        && !matches!(error, Error::Log(_))
+    {
+        return Err(error);
     }
     let storage = DurabilityConfig::directory(path)?.storage;
-    let directory = Directory::inspect(storage.clone())?;
-    let missing = || Error::Arguments(format!("{} has no log", encoding::path(path)));
-    Ok((storage, directory.ok_or_else(missing)?))
+    let directory = Directory::inspect(storage.clone())?.ok_or_else(|| no_log(path))?;
+    Ok((storage, directory))
+}
+
+fn no_log(path: &Path) -> Error {
+    Error::Arguments(format!("{} has no log", encoding::path(path)))
 }
 
 /// Reads all records. Damage ends the summary and is part of it.
@@ -178,7 +201,7 @@ fn summary(directory: &Directory) -> Result<LogReport, Error> {
         Err(error) => (Replayed::default(), Some(damage(error)?)),
     };
     let last = files.iter().filter_map(|file| file.last_version).max();
-    Ok(LogReport {
+    let contents = Contents {
         checkpoint,
         checkpoint_version: version,
         checkpoint_pairs: pairs,
@@ -186,8 +209,8 @@ fn summary(directory: &Directory) -> Result<LogReport, Error> {
         last_version: last.unwrap_or(version),
         torn_bytes: replayed.cut_bytes,
         files,
-        damage,
-    })
+    };
+    Ok(LogReport { contents: Some(contents), damage })
 }
 
 /// Reads a whole checkpoint.
@@ -227,55 +250,23 @@ fn damage(error: LogError) -> Result<Damage, Error> {
     }
 }
 
-/// One line for a record with JSON, otherwise one for the record and one for each change.
-fn text_of(number: u64, record: &Record<'_>, as_json: bool) -> String {
-    let text = |bytes: &[u8]| Encoding::Escaped.encode(bytes);
-    let bound = |bound: std::ops::Bound<&[u8]>| match bound {
-        std::ops::Bound::Included(key) => format!("[{}", text(key)),
-        std::ops::Bound::Excluded(key) => format!("({}", text(key)),
-        std::ops::Bound::Unbounded => "-".to_owned(),
-    };
-    let describe = |change: Change<'_>| match change {
-        Change::Put { tree, key, value } => {
-            json!({"change": "put", "table": tree, "key": text(key), "value": text(value)})
+impl Report for LogReport {
+    fn write_text(&self, text: &mut ReportText) {
+        self.contents.iter().for_each(|contents| contents.write_text(text));
+        match (&self.damage, &self.contents) {
+            (Some(Damage { file, problem, .. }), _) => {
+                text.line(problem);
+                text.line(remedy(file));
+            }
+            (None, Some(contents)) => {
+                text.line(format_args!("valid up to version {}", contents.last_version))
+            }
+            (None, None) => {}
         }
-        Change::Old { tree, key: [], .. } => json!({"change": "no old value", "table": tree}),
-        Change::Old { tree, key, value } => {
-            json!({"change": "old value", "table": tree, "key": text(key), "value": text(value)})
-        }
-        Change::Delete { tree, key } => json!({"change": "delete", "table": tree, "key": text(key)}),
-        Change::DeleteRange { tree, lower, upper } => {
-            json!({"change": "delete range", "table": tree, "from": bound(lower), "to": bound(upper)})
-        }
-        Change::Create { tree, name } => json!({"change": "create", "table": tree, "name": name}),
-        Change::CreateUnordered { tree, name, .. } => {
-            json!({"change": "create unordered", "table": tree, "name": name})
-        }
-        Change::Drop { tree } => json!({"change": "drop", "table": tree}),
-        Change::Restart => json!({"change": "restart"}),
-        Change::Time { milliseconds } => json!({"change": "time", "milliseconds": milliseconds}),
-    };
-    let decoded = changes(record.changes).map(|change| match change {
-        Ok(change) => describe(change),
-        Err(rule) => json!({"change": "invalid", "rule": rule}),
-    });
-    let (version, file, offset) = (record.version, log_file(number), record.offset);
-    if as_json {
-        let changes: Vec<_> = decoded.collect();
-        return json!({"version": version, "file": file, "offset": offset, "changes": changes}).to_string()
-            + "\n";
     }
-    let lines = decoded.map(|change| {
-        let fields = ["change", "table", "name", "key", "value", "from", "to", "milliseconds", "rule"];
-        let shown = fields.iter().filter_map(|field| change.get(field));
-        let shown: Vec<String> =
-            shown.map(|value| value.as_str().map_or(value.to_string(), str::to_owned)).collect();
-        format!("  {}\n", shown.join(" "))
-    });
-    format!("version {version}, {file} at {offset}\n{}", lines.collect::<String>())
 }
 
-impl Report for LogReport {
+impl Contents {
     fn write_text(&self, text: &mut ReportText) {
         if self.checkpoint > 0 {
             text.line(format_args!("checkpoint {} of version {}", self.checkpoint, self.checkpoint_version));
@@ -291,13 +282,6 @@ impl Report for LogReport {
         }
         if self.torn_bytes > 0 {
             text.bytes("torn tail", self.torn_bytes, "which the next start of the store removes");
-        }
-        match &self.damage {
-            None => text.line(format_args!("valid up to version {}", self.last_version)),
-            Some(Damage { file, problem, .. }) => {
-                text.line(problem);
-                text.line(remedy(file));
-            }
         }
     }
 }
