@@ -3,12 +3,17 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use honeycomb_store::UnorderedConfig;
 
 use crate::encoding::Encoding;
 use crate::parameters::ParameterArguments;
 use crate::{help, size};
+
+/// Maximum of `--compare-seconds`: a year.
+const COMPARE_SECONDS_MAX: u64 = 31_536_000;
+/// Maximum of `--ranges`. The comparison keeps 24 bytes for each of them.
+const RANGES_MAX: u64 = 100_000_000;
 
 /// An in-memory ordered key-value store: a server, and tools for stores in files.
 #[derive(Parser)]
@@ -71,10 +76,12 @@ pub(crate) struct IndexArguments {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// Number of random byte ranges to compare.
-    #[arg(long, value_name = "COUNT", default_value_t = 4000)]
+    #[arg(long, value_name = "COUNT", default_value_t = 4000,
+        value_parser = value_parser!(u64).range(..=RANGES_MAX))]
     pub(crate) ranges: u64,
     /// Time limit of the comparison in seconds. The report contains the number of compared answers.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+        value_parser = value_parser!(u64).range(..=COMPARE_SECONDS_MAX))]
     pub(crate) compare_seconds: u64,
     /// Store the index on this server (`honeycomb serve`), in its databases 0 to 2, instead of in this
     /// process.
@@ -101,7 +108,8 @@ pub(crate) struct TourArguments {
         value_parser = honeycomb_server::resolve)]
     pub(crate) address: SocketAddr,
     /// Time limit of the comparison with the file system in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+        value_parser = value_parser!(u64).range(..=COMPARE_SECONDS_MAX))]
     pub(crate) compare_seconds: u64,
     /// Keep the store in this directory. The server is then a process of its own; the command kills it after
     /// the index (SIGKILL), starts it again, and checks that nothing is gone.
@@ -309,7 +317,7 @@ pub(crate) struct BackupArguments {
     #[arg(long, value_name = "PASSWORD", env = "HONEYCOMB_REQUIREPASS", hide_env_values = true)]
     pub(crate) password: Option<String>,
     /// Maximum bytes per second, such as 50MiB [default: no limit].
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_positive)]
     pub(crate) rate: Option<u64>,
     #[command(flatten)]
     pub(crate) json: JsonArgument,

@@ -20,6 +20,17 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
     number.checked_mul(*size).ok_or_else(|| format!("the size exceeds 64 bits; {allowed}"))
 }
 
+/// Parses a size of at least one byte.
+///
+/// # Errors
+/// Those of [`parse`], or the size is 0.
+pub(crate) fn parse_positive(text: &str) -> Result<u64, String> {
+    match parse(text)? {
+        0 => Err("the size is 0; allowed are 1B and more".into()),
+        size => Ok(size),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,6 +40,7 @@ mod tests {
         assert_eq!(parse("4GiB"), Ok(4 << 30));
         assert_eq!(parse("512 mib"), Ok(512 << 20));
         assert_eq!(parse("7B"), Ok(7));
+        assert_eq!(parse_positive("1B"), Ok(1));
     }
 
     #[test]

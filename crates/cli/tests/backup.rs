@@ -236,6 +236,8 @@ fn impossible_backups_are_rejected() {
     honeycomb(["backup", "--server", &address, &folder.path("backup")]).fails_with(&[&address, "directory"]);
     server.kill().unwrap();
     server.wait().unwrap();
+    let rate = ["backup", "--rate", "0B", "--server", &address, &folder.path("backup")];
+    honeycomb(rate).fails_with(&["the size is 0; allowed are 1B and more"]);
     let gone = ["backup", "--server", &address, &folder.path("backup")];
     honeycomb(gone).fails_with(&[&address]);
     assert!(folder.names().is_empty());

@@ -95,6 +95,18 @@ fn without_time_no_answer_is_compared() {
 }
 
 #[test]
+fn the_limits_of_a_comparison_have_a_maximum() {
+    let folder = Folder::new();
+    let root = format!("{}/bare", tree(&folder));
+    index(&root, &["--compare-seconds", "31536000"]).success();
+    index(&root, &["--compare-seconds", "31536001"]).fails_with(&["--compare-seconds", "0..=31536000"]);
+    let ranges = |count| honeycomb(["index", "--ranges", count, &root]);
+    ranges("100000000").success();
+    ranges("100000001").fails_with(&["--ranges", "0..=100000000"]);
+    honeycomb(["tour", "--compare-seconds", "31536001", &root]).fails_with(&["0..=31536000"]);
+}
+
+#[test]
 fn a_saved_index_can_be_read() {
     let folder = Folder::new();
     let (root, image) = (fs::canonicalize(tree(&folder)).unwrap(), folder.path("image"));
