@@ -25,6 +25,14 @@ fn tsv_has_no_quotes() {
 }
 
 #[test]
+fn tsv_lines_end_with_line_feeds() {
+    assert_eq!(loaded("tsv", &[], b"k\ta\rb\tc\nx\ty\r"), "k\ta\\rb\nx\ty\n");
+    assert_eq!(loaded("tsv", &[], b"k\tv\r\r\n\r\n\rx\ty\r\n"), "\\rx\ty\nk\tv\\r\n");
+    let columns = ["--key-column", "b", "--value-column", "a"];
+    assert_eq!(loaded("tsv", &columns, b"\r\na\tb\r\n1\t2\r\n"), "2\t1\n");
+}
+
+#[test]
 fn csv_has_quotes_and_headers() {
     let input = b"name,age,email\n\"Ada, Countess\",36,ada@x\nBob,\"4\"\"2\",bob@x\n";
     let arguments = ["--key-column", "email", "--value-column", "name"];
@@ -146,14 +154,6 @@ fn a_load_extends_an_image() {
     assert_eq!(folder.names(), ["store.honeycomb"]);
 }
 
-#[test]
-fn an_invalid_line_is_named_and_prevents_the_save() {
-    let folder = Folder::new();
-    let image = folder.path("image");
-    let long = format!("ok\tv\n{}\tv\n", "k".repeat(461));
-    for (format, arguments, input, parts) in [
-        ("tsv", &[][..], "a\tb\nc\n", &[":2: no column 2: the line has 1"][..]),
-        ("csv", &["--key-column", "3"], "a,b\n", &[":1: no column 3: the line has 2"]),
 /// Starts a load that has loaded its image and waits for the end of its input.
 fn unfinished_load(image: &str) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
@@ -213,6 +213,15 @@ fn an_extended_image_keeps_its_permissions_and_its_links() {
     assert_eq!(folder.names(), ["link", "store.honeycomb"]);
 }
 
+#[test]
+fn an_invalid_line_is_named_and_prevents_the_save() {
+    let folder = Folder::new();
+    let image = folder.path("image");
+    let long = format!("ok\tv\n{}\tv\n", "k".repeat(461));
+    let many_lines = format!("{}\r\nc", "key,value\r\n".repeat(40_000));
+    for (format, arguments, input, parts) in [
+        ("tsv", &[][..], "a\tb\nc\n", &[":2: no column 2: the line has 1"][..]),
+        ("csv", &["--key-column", "3"], "a,b\n", &[":1: no column 3: the line has 2"]),
         ("csv", &[], "a,\"b\n1\"\nc\n", &[":3: no column 2"]),
         (
             "jsonl",
@@ -223,6 +232,13 @@ fn an_extended_image_keeps_its_permissions_and_its_links() {
         ("jsonl", &[], "{\"key\":1,\"value\":\"b\"}\n", &[":1:", "invalid type: integer `1`", "two strings"]),
         ("jsonl", &[], "{\"key\":\"a\"}\n", &[":1:", "missing field `value`"]),
         ("jsonl", &[], "{\"key\":\"a\",\"value\":\"b\",\"x\":1}\n", &[":1:", "unknown field `x`"]),
+        ("tsv", &[], "\n\na\tb\n\nc\n", &[":5: no column 2"]),
+        ("tsv", &[], "a\tb\r\n\r\nc", &[":3: no column 2"]),
+        ("csv", &[], "\n\na,b\n\n\nc\n", &[":6: no column 2"]),
+        ("csv", &[], "\r\na,b\r\nc\r\n", &[":3: no column 2"]),
+        ("csv", &[], "a,\"b\n\n1\"\r\n\r\nc\n", &[":5: no column 2"]),
+        ("csv", &["--header"], "\na,b\n\nc\n", &[":4: no column 2"]),
+        ("csv", &[], &many_lines, &[":40002: no column 2"]),
         ("tsv", &["--hex"], "00\t0g\n", &[":1: value: `g` is not a hexadecimal digit"]),
         ("tsv", &["--base64"], "?\tAA==\n", &[":1: key: not Base64"]),
         ("tsv", &["--escaped"], "a\t\\q\n", &[":1: value: unknown escape `\\q`"]),
@@ -260,6 +276,8 @@ fn an_error_names_the_allowed_arguments() {
         )
     };
     load(&["--key-column", "c"]).fails_with(&["no column `c`", "`a`, `b`"]);
+    let empty = honeycomb(["load", "--format", "csv", "--key-column", "c", "-"]);
+    empty.fails_with(&["no column `c`; it is empty"]);
     load(&["--key-column", "0"]).fails_with(&["no column 0", "numbered from 1"]);
     load(&["--hex", "--base64"]).fails_with(&["--hex", "--base64"]);
     load(&["--memory", "4GB"]).fails_with(&["4GB", "unknown unit `GB`", "such as 4GiB"]);

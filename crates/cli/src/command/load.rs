@@ -2,6 +2,7 @@
 
 mod columns;
 mod input;
+mod line_ends;
 mod objects;
 
 use std::time::Instant;
@@ -15,8 +16,8 @@ use crate::arguments::{Format, LoadArguments};
 use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::image::{self, SavedImage};
-use crate::report::{self, Report, ReportText, duration};
 use crate::image_file::ImageFile;
+use crate::report::{self, Report, ReportText, duration};
 use crate::store_summary::StoreSummary;
 use columns::Columns;
 use input::Input;

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read};
 
-use csv::ByteRecord;
+use csv::{ByteRecord, Terminator};
 
 use super::Line;
+use super::line_ends::{LineEnds, Noted};
 use crate::arguments::Format;
 use crate::error::Error;
 
@@ -53,7 +54,9 @@ impl Column {
         header.iter().position(|field| field == name.as_bytes()).ok_or_else(|| {
             let names: Vec<_> =
                 header.iter().map(|field| format!("`{}`", String::from_utf8_lossy(field))).collect();
-            Error::Arguments(format!("the header has no column `{name}`; it has {}", names.join(", ")))
+            let found =
+                if names.is_empty() { "is empty".into() } else { format!("has {}", names.join(", ")) };
+            Error::Arguments(format!("the header has no column `{name}`; it {found}"))
         })
     }
 }
@@ -70,22 +73,66 @@ pub(crate) fn for_each(
     read_error: impl Fn(io::Error) -> Error,
     mut visit: impl FnMut(Line<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(columns.header)
-        .flexible(true)
-        .delimiter(if format == Format::Tsv { b'\t' } else { b',' })
-        .quoting(format == Format::Csv)
-        .from_reader(input);
     let read_error = |error: csv::Error| read_error(error.into());
-    let header =
-        if columns.header { reader.byte_headers().map_err(&read_error)?.clone() } else { ByteRecord::new() };
-    let (key, value) = (columns.key.index(&header)?, columns.value.index(&header)?);
-    let mut record = ByteRecord::new();
-    while reader.read_byte_record(&mut record).map_err(&read_error)? {
-        let number = record.position().map_or(0, csv::Position::line);
-        visit(Line { number, pair: pair(&record, key, value) })?;
+    let mut records = Records::new(input, format);
+    if columns.header {
+        records.next().map_err(&read_error)?;
+    }
+    let header = &records.record;
+    let (key, value) = (columns.key.index(header)?, columns.value.index(header)?);
+    while let Some(number) = records.next().map_err(&read_error)? {
+        visit(Line { number, pair: pair(&records.record, key, value) })?;
     }
     Ok(())
+}
+
+/// The records of an input that are not blank.
+struct Records<R> {
+    reader: csv::Reader<Noted<R>>,
+    ends: LineEnds,
+    format: Format,
+    /// The current record; empty at the end.
+    record: ByteRecord,
+}
+
+impl<R: Read> Records<R> {
+    fn new(input: R, format: Format) -> Self {
+        let is_tsv = format == Format::Tsv;
+        let ends = LineEnds::default();
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(if is_tsv { b'\t' } else { b',' })
+            .quoting(!is_tsv)
+            // A value in TSV may contain a carriage return.
+            .terminator(if is_tsv { Terminator::Any(b'\n') } else { Terminator::CRLF })
+            .from_reader(ends.of(input));
+        Self { reader, ends, format, record: ByteRecord::new() }
+    }
+
+    /// Reads the next record, and returns the number of its first line; `None` at the end.
+    fn next(&mut self) -> Result<Option<u64>, csv::Error> {
+        while self.reader.read_byte_record(&mut self.record)? {
+            let number = self.record.position().map_or(0, |position| self.ends.line_after(position));
+            if self.format == Format::Csv {
+                return Ok(Some(number));
+            }
+            remove_return(&mut self.record);
+            if self.record.iter().ne([&b""[..]]) {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Removes the carriage return of a line that ends with a carriage return and a line feed.
+fn remove_return(record: &mut ByteRecord) {
+    let last = record.iter().next_back().and_then(|field| field.strip_suffix(b"\r")).map(<[u8]>::to_vec);
+    if let Some(last) = last {
+        record.truncate(record.len() - 1);
+        record.push_field(&last);
+    }
 }
 
 fn pair(record: &ByteRecord, key: usize, value: usize) -> Result<(&[u8], &[u8]), String> {
