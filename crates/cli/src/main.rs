@@ -19,6 +19,7 @@ mod parameters;
 mod progress;
 mod replace;
 mod report;
+mod server_process;
 mod size;
 mod store_summary;
 mod time;

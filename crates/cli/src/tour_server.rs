@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use honeycomb_file_index::tour::UNORDERED_DATABASE;
 use honeycomb_server::{Config, Server, SystemTime};
@@ -11,6 +11,7 @@ use honeycomb_store::Store;
 use signal_hook::consts::SIGTERM;
 
 use crate::error::Error;
+use crate::server_process::ServerProcess;
 
 /// A running server.
 pub(crate) enum TourServer {
@@ -22,7 +23,7 @@ pub(crate) enum TourServer {
 
 /// A server in a process of its own, with a directory. Dropping it kills it.
 pub(crate) struct Process {
-    child: Child,
+    child: ServerProcess,
     address: SocketAddr,
     directory: PathBuf,
     memory_bytes: usize,
@@ -34,9 +35,13 @@ impl TourServer {
         address: SocketAddr,
         memory_bytes: usize,
         directory: Option<&Path>,
+        process: &ServerProcess,
     ) -> Result<Self, Error> {
         if let Some(directory) = directory {
-            return Ok(Self::Process(Process::start(address, memory_bytes, directory)?));
+            let (child, directory) = (process.clone(), directory.to_owned());
+            let mut process = Process { child, address, directory, memory_bytes };
+            process.start()?;
+            return Ok(Self::Process(process));
         }
         let config = Config { address, memory_bytes, ..config() };
         let store = config.open_store()?;
@@ -67,26 +72,25 @@ fn config() -> Config {
 }
 
 impl Process {
-    fn start(address: SocketAddr, memory_bytes: usize, directory: &Path) -> Result<Self, Error> {
+    /// Starts the process, and sets the address at which it listens.
+    fn start(&mut self) -> Result<(), Error> {
         let program = std::env::current_exe().map_err(Error::file("find", Path::new("honeycomb")))?;
         let mut command = Command::new(&program);
-        command.args(["serve", "--address", &address.to_string(), "--memory", &memory_bytes.to_string()]);
+        let (address, memory_bytes) = (self.address.to_string(), self.memory_bytes.to_string());
+        command.args(["serve", "--address", &address, "--memory", &memory_bytes]);
         command.args(["--unordered", &UNORDERED_DATABASE.to_string()]);
-        command.arg("--dir").arg(directory).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(Error::file("start", &program))?;
+        command.arg("--dir").arg(&self.directory).stdin(Stdio::null()).stdout(Stdio::piped());
+        let output = self.child.start(&mut command).map_err(Error::file("start", &program))?;
         let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
+        if let Some(output) = output {
             BufReader::new(output)
                 .read_line(&mut line)
                 .map_err(Error::file("read the output of", &program))?;
         }
         let address = line.strip_prefix("serving at ").and_then(|line| line.split(';').next()?.parse().ok());
-        let Some(address) = address else {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Error::Arguments(format!("the server in {} did not start", directory.display())));
-        };
-        Ok(Self { child, address, directory: directory.to_owned(), memory_bytes })
+        let failed = || Error::Arguments(format!("the server in {} did not start", self.directory.display()));
+        self.address = address.ok_or_else(failed)?;
+        Ok(())
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -95,17 +99,17 @@ impl Process {
 
     /// Kills the server with SIGKILL and starts another one with its directory, at its address.
     pub(crate) fn kill_and_restart(&mut self) -> Result<(), Error> {
-        self.child.kill().and_then(|()| self.child.wait()).map_err(Error::file("kill", &self.directory))?;
-        *self = Self::start(self.address, self.memory_bytes, &self.directory)?;
-        Ok(())
+        self.child.kill().map_err(Error::file("kill", &self.directory))?;
+        self.start()
     }
 
-    fn stop(mut self) -> Result<Store, Error> {
+    fn stop(self) -> Result<Store, Error> {
         let failed = Error::file("stop", &self.directory);
         // A server that ignores the signal is killed when this value is dropped.
-        let pid = self.child.id().to_string();
-        let stopped = Command::new("kill").args([format!("-{SIGTERM}"), pid]).status();
-        stopped.and_then(|_| self.child.wait()).map_err(failed)?;
+        if let Some(id) = self.child.id() {
+            let stopped = Command::new("kill").args([format!("-{SIGTERM}"), id.to_string()]).status();
+            stopped.and_then(|_| self.child.wait()).map_err(failed)?;
+        }
         let config =
             Config { memory_bytes: self.memory_bytes, directory: Some(self.directory.clone()), ..config() };
         Ok(config.open_store()?)
@@ -115,6 +119,5 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -3,7 +3,10 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -61,6 +64,24 @@ fn a_tour_with_a_directory_survives_a_kill() {
         assert!(pairs("pairs_before") > 300);
         assert_eq!(pairs("pairs_before"), pairs("pairs_after"));
     }
+}
+
+#[test]
+fn a_signal_ends_a_tour_and_its_server() {
+    let folder = Folder::new();
+    let (tree, data) = (tree(&folder), folder.path("data"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_honeycomb"));
+    command.args(["tour", "--address", "127.0.0.1:0", "--once", "--dir", &data, &tree]);
+    let mut tour = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !Path::new(&data).join("manifest").exists() {
+        assert!(tour.try_wait().unwrap().is_none(), "the tour has ended");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let sent = Command::new("kill").args(["-TERM", &tour.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    assert_eq!(tour.wait().unwrap().code(), Some(128 + 15));
+    // No server has the lock of the directory.
+    honeycomb(["log", "verify", &data]).success();
 }
 
 #[test]

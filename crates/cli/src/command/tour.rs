@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use honeycomb_file_index::tour::{self, Step};
 use honeycomb_file_index::{Options, ServerStore, Walk, index};
 use serde::Serialize;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::index::IndexResult;
 use crate::arguments::TourArguments;
 use crate::error::Error;
 use crate::report::{self, Report, ReportText};
+use crate::server_process::{EndSignals, ServerProcess};
 use crate::store_summary::StoreSummary;
 use crate::tour_server::TourServer;
 use crate::{Status, image, progress};
@@ -58,9 +57,11 @@ struct CompleteResult {
 /// # Errors
 /// The directory cannot be read, the server does not start, or the store is full.
 pub(crate) fn run(arguments: &TourArguments) -> Result<Status, Error> {
+    let process = ServerProcess::default();
+    let signals = EndSignals::handle(&process).map_err(honeycomb_server::Error::Io)?;
     let walk = Walk::new(&arguments.directory, progress::start_phase)?;
     let memory_bytes = image::memory_bytes(&arguments.memory, walk.raw_bytes())?;
-    let mut server = TourServer::start(arguments.address, memory_bytes, arguments.dir.as_deref())?;
+    let mut server = TourServer::start(arguments.address, memory_bytes, arguments.dir.as_deref(), &process)?;
     let index: IndexResult = index(&walk, &ServerStore::new(server.address()), &options(arguments))?.into();
     let restart = kill_and_restart(&mut server)?;
     let is_complete = restart.as_ref().is_none_or(|restart| restart.pairs_before == restart.pairs_after);
@@ -72,8 +73,7 @@ pub(crate) fn run(arguments: &TourArguments) -> Result<Status, Error> {
     }
     if !arguments.once && io::stdin().is_terminal() {
         eprintln!("serving at {}; Ctrl-C stops the server", server.address());
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
-        signals.forever().next();
+        signals.wait();
     }
     let mut store = server.stop()?;
     let end = FinalStore { store: StoreSummary::new(&mut store)? };
