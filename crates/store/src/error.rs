@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::table_kind::TableKind;
 use crate::table_name::TABLE_NAME_BYTES_MAX;
 
-/// Why an operation failed. The stored data is unchanged.
+/// Why an operation failed. The stored data is unchanged, except after [`Error::NotDurable`].
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -191,8 +191,8 @@ pub enum Error {
         /// The error of the log.
         reason: String,
     },
-    /// The write is visible, but the log has failed before it was durable. It may or may not exist after the
-    /// store is opened again.
+    /// The write is visible to reads, but the log has failed before it was durable. It may or may not exist
+    /// after the store is opened again, and all later writes fail with [`Error::ReadOnly`].
     #[error("the write may not be durable: {reason}")]
     NotDurable {
         /// The error of the log.

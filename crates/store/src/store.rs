@@ -50,7 +50,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::WrongKind`] if an unordered table has the name; [`Error::TableName`],
-    /// [`Error::TooManyTables`], [`Error::OutOfMemory`].
+    /// [`Error::TooManyTables`], [`Error::OutOfMemory`]; in a durable store also [`Error::DiskFull`],
+    /// [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn table(&self, name: &str) -> Result<Table, Error> {
         let table = StoreState::create_table(&self.state, name)?;
         self.state.settle()?;
@@ -62,7 +63,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::WrongKind`] if an ordered table has the name; [`Error::TableName`],
-    /// [`Error::InvalidConfig`], [`Error::OutOfMemory`].
+    /// [`Error::InvalidConfig`], [`Error::OutOfMemory`]; in a durable store also [`Error::DiskFull`],
+    /// [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn unordered_table(&self, name: &str, config: UnorderedConfig) -> Result<UnorderedTable, Error> {
         let table = StoreState::create_unordered_table(&self.state, name, config)?;
         self.state.settle()?;
@@ -84,7 +86,8 @@ impl Store {
     /// Removes a table and all its pairs. Returns false if no table has this name.
     ///
     /// # Errors
-    /// [`Error::TableInUse`] while handles to the table exist.
+    /// [`Error::TableInUse`] while handles to the table exist; in a durable store also [`Error::DiskFull`],
+    /// [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn drop_table(&self, name: &str) -> Result<bool, Error> {
         let existed = self.state.drop_table(name)?;
         self.state.settle()?;
@@ -109,8 +112,9 @@ impl Store {
     /// # Errors
     /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::BatchTooLarge`], [`Error::ForeignTable`],
     /// [`Error::OutOfMemory`]; [`Error::MvccOff`] if the batch contains [`Batch::unchanged`] and the store
-    /// has no versions. If the batch fails because of a rejected write or a changed range, the result is not
-    /// an error but [`BatchOutcome::Rejected`].
+    /// has no versions; in a durable store also [`Error::DiskFull`], [`Error::ReadOnly`] and
+    /// [`Error::NotDurable`]. If the batch fails because of a rejected write or a changed range, the result
+    /// is not an error but [`BatchOutcome::Rejected`].
     pub fn apply(&self, batch: &Batch) -> Result<BatchOutcome, Error> {
         batch.tables().iter().try_for_each(|table| table.check_store(&self.state))?;
         batch.check_functions()?;
@@ -149,7 +153,8 @@ impl Store {
     /// # Errors
     /// [`Error::ForeignTable`], [`Error::NotSingleWrite`]: the store writes nothing. `done` receives the
     /// errors of single writes. With [`SyncPolicy::Always`](crate::SyncPolicy::Always) the writes are durable
-    /// when the call returns, and not yet when `done` receives their results.
+    /// when the call returns, and not yet when `done` receives their results; [`Error::NotDurable`] if the
+    /// log has failed meanwhile.
     pub fn apply_each(
         &self,
         batch: &Batch,

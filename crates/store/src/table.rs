@@ -166,7 +166,8 @@ impl Table {
     /// Inserts a pair. Returns false, and changes nothing, if the key exists.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`].
+    /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`]; in a durable store also
+    /// [`Error::DiskFull`], [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn insert(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         Ok(self.write(key, Operation::Insert(value))?.wrote())
     }
@@ -190,7 +191,8 @@ impl Table {
     /// Deletes a pair. Returns false if the key is absent.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::OutOfMemory`].
+    /// [`Error::KeyLength`], [`Error::OutOfMemory`]; in a durable store also [`Error::DiskFull`],
+    /// [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
         self.remove(key, Operation::Delete)
     }
@@ -230,7 +232,7 @@ impl Table {
     /// `u64`. An absent key counts as zero. The sum wraps around at both ends of `u64`.
     ///
     /// # Errors
-    /// [`Error::NotCounter`], [`Error::KeyLength`], [`Error::OutOfMemory`].
+    /// [`Error::NotCounter`], and the same as for [`Table::delete`].
     pub fn add(&self, key: &[u8], delta: i64) -> Result<u64, Error> {
         match self.write(key, Operation::Add(delta))? {
             Outcome::NotCounter { bytes } => Err(Error::NotCounter { bytes }),
@@ -241,7 +243,8 @@ impl Table {
     /// Deletes every pair with a key in the range, at one moment, and returns the number of deleted pairs.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]: the nodes at the ends of the range are rebuilt.
+    /// [`Error::OutOfMemory`]: the nodes at the ends of the range are rebuilt. In a durable store also
+    /// [`Error::DiskFull`], [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn delete_range<'k, K: AsRef<[u8]> + ?Sized + 'k>(
         &self,
         range: impl RangeBounds<&'k K>,

@@ -111,7 +111,8 @@ impl UnorderedTable {
     /// Inserts a pair, or replaces the value if the key exists.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`].
+    /// [`Error::KeyLength`], [`Error::ValueLength`], [`Error::OutOfMemory`]; in a durable store also
+    /// [`Error::DiskFull`], [`Error::ReadOnly`] and [`Error::NotDurable`].
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.write(key, Operation::Put(value), &mut Vec::new()).map(drop)
     }
@@ -136,7 +137,8 @@ impl UnorderedTable {
     /// store.
     ///
     /// # Errors
-    /// [`Error::KeyLength`].
+    /// [`Error::KeyLength`]; in a durable store also [`Error::DiskFull`], [`Error::ReadOnly`] and
+    /// [`Error::NotDurable`].
     pub fn delete(&self, key: &[u8]) -> Result<bool, Error> {
         Ok(self.remove(key, Operation::Delete, &mut Vec::new())? == Outcome::Deleted)
     }
@@ -154,7 +156,7 @@ impl UnorderedTable {
     /// Deletes a pair whose value equals `expected`.
     ///
     /// # Errors
-    /// [`Error::KeyLength`].
+    /// The same as for [`UnorderedTable::delete`].
     pub fn compare_and_delete(&self, key: &[u8], expected: &[u8]) -> Result<ValueSwap, Error> {
         let mut current = Vec::new();
         let operation = Operation::CompareAndDelete { expected };

@@ -82,6 +82,21 @@ fn a_failed_write_makes_the_store_read_only() {
     }
 }
 
+/// The write is visible, although it has returned an error.
+#[test]
+fn a_write_that_may_not_be_durable_is_visible() {
+    let disk = SimulatedDisk::default();
+    let store = Store::open(config(&disk, SyncPolicy::Always)).unwrap();
+    let table = store.table("t").unwrap();
+    table.put(b"key", b"old").unwrap();
+    disk.fail_write(".log", DiskFault::Error);
+    assert!(matches!(table.put(b"key", b"new"), Err(Error::NotDurable { .. })));
+    assert_eq!(table.get(b"key").unwrap().unwrap(), b"new");
+    assert!(matches!(table.put(b"key", b"newer"), Err(Error::ReadOnly { .. })));
+    assert!(matches!(store.table("u"), Err(Error::ReadOnly { .. })));
+    assert_eq!(table.get(b"key").unwrap().unwrap(), b"new");
+}
+
 #[test]
 fn a_failed_checkpoint_leaves_the_store_writable() {
     let disk = SimulatedDisk::default();
