@@ -97,6 +97,15 @@ fn an_error_names_the_invalid_parameter() {
     assert_eq!(error, "honeycomb: --payload-bytes: payload-bytes is 100: allowed are 128 to 65507\n");
     let (_, error) = run(&["--address", "127.0.0.1:0", "--batch", "127.0.0.1:0", "--requirepass", "secret"]);
     assert!(error.contains("honeycomb: requirepass and datagrams: "), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let (new, archive) = (folder.path().join("new"), folder.path().join("archive"));
+    let (status, error) = run(&["--dir", new.to_str().unwrap(), "--unordered", "16"]);
+    assert_eq!(status, Some(2));
+    assert!(error.contains("unordered has a number without a database") && !new.exists(), "{error}");
+    let (_, error) = run(&["--dir", new.to_str().unwrap(), "--memory", "1GiB", "--maxmemory", "2GiB"]);
+    assert!(error.contains("maxmemory is 2147483648") && !new.exists(), "{error}");
+    let (_, error) = run(&["--archive", archive.to_str().unwrap()]);
+    assert!(error.contains("archive needs dir") && !archive.exists(), "{error}");
     let (status, error) = run(&["--address", "203.0.113.1:1"]);
     assert_eq!(status, Some(2));
     assert!(error.contains("honeycomb: cannot listen on 203.0.113.1:1 (parameter address): "), "{error}");

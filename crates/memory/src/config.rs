@@ -1,5 +1,7 @@
 //! The configuration of a memory.
 
+use std::ops::RangeInclusive;
+
 use honeycomb_layout as layout;
 
 use crate::error::MemoryError;
@@ -47,10 +49,17 @@ impl Default for MemoryConfig {
 const ARENA_NODES_MIN: usize = 4;
 /// Maximum size of the arena in nodes: indices have 32 bits, and there are a few more LIDs than nodes.
 const ARENA_NODES_MAX: usize = 1 << 31;
-/// Maximum number of participants of one kind.
-const PARTICIPANTS_MAX: usize = 1 << 16;
 
 impl MemoryConfig {
+    /// Maximum number of participants of one kind: operations, leases, devices.
+    pub const PARTICIPANTS_MAX: usize = 1 << 16;
+
+    /// Returns the allowed bytes of an arena with nodes of this size.
+    #[must_use]
+    pub fn arena_bytes_allowed(node_bytes: usize) -> RangeInclusive<usize> {
+        ARENA_NODES_MIN.saturating_mul(node_bytes)..=ARENA_NODES_MAX.saturating_mul(node_bytes)
+    }
+
     pub(crate) fn check(&self) -> Result<(), MemoryError> {
         let (min, max) = (layout::NODE_BYTES_MIN, layout::NODE_BYTES_MAX);
         if !self.node_bytes.is_power_of_two() || !(min..=max).contains(&self.node_bytes) {
@@ -60,23 +69,18 @@ impl MemoryConfig {
                 &format!("a power of two from {min} to {max}"),
             ));
         }
-        check_range(
-            "arena_bytes",
-            self.arena_bytes,
-            ARENA_NODES_MIN * self.node_bytes,
-            ARENA_NODES_MAX * self.node_bytes,
-        )?;
-        check_range("participants", self.participants, 1, PARTICIPANTS_MAX)?;
-        check_range("leases", self.leases, 0, PARTICIPANTS_MAX)?;
-        check_range("devices", self.devices, 0, PARTICIPANTS_MAX)
+        check_range("arena_bytes", self.arena_bytes, Self::arena_bytes_allowed(self.node_bytes))?;
+        check_range("participants", self.participants, 1..=Self::PARTICIPANTS_MAX)?;
+        check_range("leases", self.leases, 0..=Self::PARTICIPANTS_MAX)?;
+        check_range("devices", self.devices, 0..=Self::PARTICIPANTS_MAX)
     }
 }
 
-fn check_range(name: &str, value: usize, min: usize, max: usize) -> Result<(), MemoryError> {
-    if (min..=max).contains(&value) {
+fn check_range(name: &str, value: usize, allowed: RangeInclusive<usize>) -> Result<(), MemoryError> {
+    if allowed.contains(&value) {
         return Ok(());
     }
-    Err(invalid(name, value, &format!("from {min} to {max}")))
+    Err(invalid(name, value, &format!("from {} to {}", allowed.start(), allowed.end())))
 }
 
 fn invalid(name: &str, value: usize, allowed: &str) -> MemoryError {

@@ -81,6 +81,14 @@ pub enum InvalidParameter {
         /// The number of databases.
         databases: usize,
     },
+    /// A parameter of durability without a directory.
+    #[error(
+        "{name} needs dir: without one the store is in memory only, and has neither a log nor checkpoints"
+    )]
+    NoDirectory {
+        /// The name of the parameter.
+        name: &'static str,
+    },
     /// A file that is not valid TOML.
     #[error("{0}")]
     Toml(String),
@@ -121,9 +129,9 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "memory",
         about: "Memory of the store, which is reserved at the start.",
-        allowed: "1MiB to 64TiB",
+        allowed: "1MiB to 16TiB",
         can_change: false,
-        read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=64 << 40)),
+        read: |config, text| put(&mut config.memory_bytes, bytes(text, 1 << 20..=16 << 40)),
         show: |config| shown_bytes(config.memory_bytes),
     },
     Parameter {
@@ -140,7 +148,8 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "archive",
         about: "The directory to which a durable server copies its full log files, so that `honeycomb \
-                restore` can restore a backup to a later point in time. Without one, they are removed.",
+                restore` can restore a backup to a later point in time. Without one, they are removed. It \
+                needs dir.",
         allowed: "a path, or nothing",
         can_change: false,
         read: |config, text| put(&mut config.archive, Some((!text.is_empty()).then(|| text.into()))),
@@ -151,7 +160,7 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "old-values",
         about: "Whether the log of a durable server has the value before each change, for RI.CHANGES and \
-                RI.WATCH. It is longer then.",
+                RI.WATCH. It is longer then. At the start, yes needs dir.",
         allowed: "yes, no",
         can_change: true,
         read: |config, text| put(&mut config.old_values, choice(text, &[("yes", true), ("no", false)])),
@@ -169,7 +178,7 @@ pub static PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "snapshot-every",
         about: "Seconds after which the server writes a checkpoint, if pairs have changed; 0: only when the \
-                log has grown by 1 GiB.",
+                log has grown by 1 GiB. At the start, other values than 0 need dir.",
         allowed: "0 to 31536000",
         can_change: true,
         read: |config, text| put(&mut config.checkpoint_interval, seconds(text, 0..=31_536_000)),
@@ -183,7 +192,7 @@ pub static PARAMETERS: &[Parameter] = &[
         allowed: "1B to memory; 0 for all of it",
         can_change: true,
         read: |config, text| {
-            let limit = bytes(text, 0..=64 << 40).map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
+            let limit = bytes(text, 0..=16 << 40).map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
             put(&mut config.memory_limit, limit)
         },
         show: |config| config.memory_limit.unwrap_or(0).to_string(),
@@ -556,7 +565,26 @@ impl Config {
         text
     }
 
-    /// Rejects values that no file could contain, and invalid combinations.
+    /// Rejects invalid values and combinations of the parameters of a server whose store
+    /// [`Config::open_store`] opens, before that creates a directory.
+    ///
+    /// # Errors
+    /// [`InvalidParameter`] for the first invalid parameter.
+    pub fn check_with_store(&self) -> Result<(), InvalidParameter> {
+        let needs_directory = [
+            ("archive", self.archive.is_some()),
+            ("old-values", self.old_values),
+            ("snapshot-every", self.interval().is_some()),
+        ];
+        let set = needs_directory.into_iter().find(|(_, is_set)| *is_set && self.directory.is_none());
+        if let Some((name, _)) = set {
+            return Err(InvalidParameter::NoDirectory { name });
+        }
+        self.clone().settle_memory_limit()?;
+        self.check()
+    }
+
+    /// Rejects values that no file could contain, and invalid combinations that do not depend on the store.
     pub(crate) fn check(&self) -> Result<(), InvalidParameter> {
         let Datagrams { ocsm, batch, ocsm_database, .. } = self.datagrams;
         if self.password.is_some() && (ocsm.is_some() || batch.is_some()) {

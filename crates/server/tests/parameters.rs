@@ -34,7 +34,7 @@ fn a_written_configuration_reads_back() {
 fn errors_name_the_invalid_parameter() {
     let error = |text: &str| Config::default().read_toml(text).unwrap_err().to_string();
     assert_eq!(error("cores = 1025"), "cores is 1025: allowed are 1 to 1024");
-    assert_eq!(error("memory = '4 bees'"), "memory is 4 bees: allowed are 1MiB to 64TiB");
+    assert_eq!(error("memory = '4 bees'"), "memory is 4 bees: allowed are 1MiB to 16TiB");
     assert_eq!(error("accelerator-counters = true"), "accelerator-counters is true: allowed are yes, no");
     let allowed = "software, and further accelerators that the program was built with";
     assert_eq!(error("accelerator = 'fpga'"), format!("accelerator is fpga: allowed are {allowed}"));
@@ -47,6 +47,26 @@ fn errors_name_the_invalid_parameter() {
     assert_eq!(error("timeout = [1]"), "timeout is [1]: allowed are 0 to 31536000");
     assert!(error("core = 1").starts_with("there is no parameter core; there are address, cores, "));
     assert!(error("cores 1").contains("line 1"), "{}", error("cores 1"));
+}
+
+#[test]
+fn combinations_are_checked_before_the_store_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = Some(folder.path().to_owned());
+    let problem = |config: &Config| config.check_with_store().unwrap_err().to_string();
+    let archive = Config { archive: directory.clone(), ..Config::default() };
+    let old_values = Config { old_values: true, ..Config::default() };
+    let interval = Config { checkpoint_interval: Duration::from_secs(1), ..Config::default() };
+    for (name, config) in [("archive", archive), ("old-values", old_values), ("snapshot-every", interval)] {
+        let error = problem(&config);
+        assert!(error.starts_with(&format!("{name} needs dir: ")), "{error}");
+        assert_eq!(Config { directory: directory.clone(), ..config }.check_with_store(), Ok(()), "{name}");
+    }
+    let memory = Config { memory_limit: Some((1 << 30) + 1), ..Config::default() };
+    assert!(problem(&memory).starts_with("maxmemory is 1073741825: allowed are 1 to the bytes of memory"));
+    assert_eq!(Config { memory_limit: Some(1 << 30), ..Config::default() }.check_with_store(), Ok(()));
+    let database = Config { unordered: vec![16], ..Config::default() };
+    assert!(problem(&database).starts_with("unordered has a number without a database"));
 }
 
 #[test]
@@ -63,8 +83,8 @@ fn values_at_and_beyond_their_limits() {
     let accepts = |name, value| Parameter::named(name).unwrap().set(&mut Config::default(), value).is_ok();
     for (name, min, max, below, above) in [
         ("cores", "1", "1024", "0", "1025"),
-        ("memory", "1MiB", "64TiB", "1048575", "70368744177665"),
-        ("maxmemory", "0", "64TiB", "-1", "65TiB"),
+        ("memory", "1MiB", "16TiB", "1048575", "17592186044417"),
+        ("maxmemory", "0", "16TiB", "-1", "17TiB"),
         ("maxmemory", "1kb", "1gb", "1 q", "1tb"),
         ("maxmemory", "1k", "100M", "k", "1t"),
         ("maxmemory-policy", "allkeys-lru", "ALLKEYS-LRU", "", "lru"),

@@ -6,10 +6,12 @@ use std::time::Duration;
 use honeycomb_accelerator::{Backend, LONG_SCAN_LEASES, Software};
 use honeycomb_btree::Shape;
 use honeycomb_hashtable::Functions;
+use honeycomb_layout::NODE_BYTES_MAX;
 use honeycomb_memory::{Faults, MemoryConfig};
 
 use crate::clock::{Clock, SystemClock};
 use crate::durability::config::DurabilityConfig;
+use crate::error::Error;
 
 /// The leases of checkpoints, of which there is at most one at a time.
 const CHECKPOINT_LEASES: usize = 1;
@@ -116,6 +118,26 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Checks the parameters that have other names in the memory, which checks the others.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let participants_max = MemoryConfig::PARTICIPANTS_MAX;
+        let mut checked = vec![
+            ("concurrent_operations", self.concurrent_operations, 1..=participants_max),
+            ("snapshots_max", self.snapshots_max, 0..=participants_max - LONG_SCAN_LEASES),
+        ];
+        if self.node_bytes <= NODE_BYTES_MAX {
+            let allowed = MemoryConfig::arena_bytes_allowed(self.node_bytes);
+            checked.push(("memory_bytes", self.memory_bytes, allowed));
+        }
+        match checked.into_iter().find(|(_, value, allowed)| !allowed.contains(value)) {
+            Some((name, value, allowed)) => {
+                let (min, max) = allowed.into_inner();
+                Err(Error::InvalidConfig(format!("{name} is {value}, must be from {min} to {max}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The configuration of the trees.
     pub(crate) fn forest(&self) -> honeycomb_btree::Config {
         honeycomb_btree::Config {

@@ -66,6 +66,7 @@ thread_local! {
 
 impl StoreState {
     pub(crate) fn new(config: &Config) -> Result<Self, Error> {
+        config.check()?;
         let forest = Arc::new(Forest::new(config.forest())?);
         let accelerator: Arc<dyn Accelerator> = config.accelerator.attach(&forest, &config.functions)?.into();
         let commit_thread = config.commit_ahead.then(|| CommitThread::start(&forest)).transpose()?;

@@ -68,6 +68,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<Status, Error> {
         report::write(config.to_toml().as_bytes())?;
         return Ok(Status::Success);
     }
+    // An invalid combination leaves no new directory.
+    config.check_with_store().map_err(honeycomb_server::Error::from)?;
     // The handlers exist before the server starts, so that no signal is lost.
     let signals = Signals::new([SIGINT, SIGTERM]).map_err(honeycomb_server::Error::Io)?;
     start_log(&config);

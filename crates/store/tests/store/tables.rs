@@ -161,6 +161,17 @@ fn configurations_are_checked() {
     assert!(failed(Config { memory_bytes: (32 << 10) - 1, ..config() }));
     assert!(failed(Config { log_threshold_bytes: 5000, ..config() }));
     assert!(failed(Config { concurrent_operations: 0, ..config() }));
+    for (name, invalid) in [
+        ("memory_bytes", Config { memory_bytes: (16 << 40) + 1, ..config() }),
+        ("memory_bytes", Config { memory_bytes: 1, ..config() }),
+        ("concurrent_operations", Config { concurrent_operations: (1 << 16) + 1, ..config() }),
+        ("snapshots_max", Config { snapshots_max: 1 << 16, ..config() }),
+        ("snapshots_max", Config { snapshots_max: usize::MAX, ..config() }),
+        ("node_bytes", Config { node_bytes: usize::MAX, ..config() }),
+    ] {
+        let error = Store::open(invalid).map(drop).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("invalid configuration: {name} is ")), "{error}");
+    }
     let error = Store::open(Config { node_bytes: 1000, ..config() }).unwrap_err().to_string();
     assert!(error.contains("1000") && error.contains("power of two from 1024 to 16384"), "{error}");
 }
