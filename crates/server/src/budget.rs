@@ -45,6 +45,11 @@ impl Budget {
         if self.is_limited && bytes > self.bytes { Err(Failure::Long) } else { Ok(()) }
     }
 
+    /// Returns an error if the budget does not suffice for a number of pairs.
+    pub(crate) fn check_pairs(&self, pairs: usize) -> Result<(), Failure> {
+        if self.is_limited && pairs > self.pairs { Err(Failure::Long) } else { Ok(()) }
+    }
+
     /// Returns an error if a request alone exceeds the budget.
     pub(crate) fn check_request(
         &self,
@@ -76,11 +81,14 @@ mod tests {
         let mut budget = Budget::CORE;
         assert_eq!(budget.check(BYTES_MAX), Ok(()));
         assert_eq!(budget.check(BYTES_MAX + 1), Err(Failure::Long));
+        assert_eq!(budget.check_pairs(PAIRS_MAX), Ok(()));
+        assert_eq!(budget.check_pairs(PAIRS_MAX + 1), Err(Failure::Long));
         assert_eq!(budget.spend(PAIRS_MAX, BYTES_MAX), Ok(()));
         assert_eq!(budget.spend(0, 0), Ok(()));
         assert_eq!(budget.spend(1, 0), Err(Failure::Long));
         assert_eq!(budget.spend(0, 1), Err(Failure::Long));
         let mut unlimited = Budget::UNLIMITED;
+        assert_eq!(unlimited.check_pairs(usize::MAX), Ok(()));
         assert_eq!(unlimited.spend(usize::MAX, usize::MAX), Ok(()));
         assert_eq!(unlimited.spend(usize::MAX, usize::MAX), Ok(()));
     }

@@ -103,6 +103,9 @@ pub(crate) type OnErrand = fn(&mut Context<'_>, &Arguments<'_>) -> Result<Box<dy
 pub(crate) type MaybeErrand =
     fn(&mut Context<'_>, &Arguments<'_>) -> Result<Option<Box<dyn Errand>>, Failure>;
 
+/// Accesses the store, the server or the connection.
+pub(crate) type OnServe = fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>;
+
 /// The handler of a command. Its form determines how the server schedules the command.
 #[derive(Debug)]
 pub(crate) enum CommandForm {
@@ -126,9 +129,14 @@ pub(crate) enum CommandForm {
     Errand(OnErrand),
     /// Executes the commands of a transaction.
     Exec,
-    /// Accesses the whole store, the server or the connection. In a transaction it takes effect immediately,
-    /// unless it writes pairs.
-    Serve(fn(&mut Context<'_>, &Arguments<'_>) -> Result<(), Failure>),
+    /// Accesses whole ranges or tables, on any thread. If that exceeds the [budget](Context::budget), it
+    /// fails with [`Failure::Long`], has changed nothing, and executes again in the background.
+    Store(OnServe),
+    /// Accesses the server or the connection. In a transaction it takes effect immediately, unless it writes
+    /// pairs.
+    Serve(OnServe),
+    /// Like `Serve`, unless the second function returns an errand.
+    ServeOrErrand(OnServe, MaybeErrand),
 }
 
 impl Command {
@@ -157,7 +165,9 @@ impl Command {
             | CommandForm::Count(..)
             | CommandForm::Errand(_)
             | CommandForm::Exec
-            | CommandForm::Serve(_) => true,
+            | CommandForm::Store(_)
+            | CommandForm::Serve(_)
+            | CommandForm::ServeOrErrand(..) => true,
         }
     }
 

@@ -3,6 +3,7 @@
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::{Table, TableHandle};
 
+use crate::budget::Budget;
 use crate::failure::Failure;
 use crate::server_state::ServerState;
 use crate::session::Session;
@@ -18,6 +19,8 @@ pub(crate) struct Context<'c> {
     pub(crate) transaction: Option<&'c mut OptimisticTransaction>,
     /// The time in milliseconds since 1970. It is constant during a command.
     pub(crate) now: u64,
+    /// The budget of the command.
+    pub(crate) budget: Budget,
 }
 
 impl<'c> Context<'c> {

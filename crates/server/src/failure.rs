@@ -94,6 +94,11 @@ pub(crate) enum Failure {
     #[error("ERR the commands since MULTI take more than client-query-buffer-limit, which is {0} bytes")]
     QueueTooLong(usize),
     #[error(
+        "ERR more than {0} commands since MULTI access whole ranges or tables (DBSIZE, FLUSHALL, FLUSHDB, \
+         MEMORY, RANDOMKEY, RI.DELRANGE)"
+    )]
+    TooManyStoreCommands(usize),
+    #[error(
         "ERR the writes of a transaction take more than a fourth of maxmemory-clients or than \
              client-query-buffer-limit: {0} bytes"
     )]

@@ -8,7 +8,7 @@ use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 use crate::arguments::Arguments;
 use crate::charge::Charge;
 use crate::clients::{Client, Flag};
-use crate::command::CommandRef;
+use crate::command::{Command, CommandForm, CommandRef};
 use crate::commands;
 use crate::commands::range::bound_bytes;
 use crate::failure::Failure;
@@ -65,6 +65,8 @@ pub(crate) struct Queue {
     requests: RequestBuffer,
     /// Bytes of memory of the buffers of long requests.
     long_bytes: usize,
+    /// The number of commands that access whole ranges or tables.
+    store_commands: usize,
     /// The server rejected one of the commands, so `EXEC` will reject all.
     pub(crate) aborted: bool,
 }
@@ -78,6 +80,10 @@ struct Queued {
     /// The buffer of a long request, which is not copied.
     own: Option<Box<RequestBuffer>>,
 }
+
+/// Maximum number of queued commands that access whole ranges or tables. Each of them can read all pairs, and
+/// later ones have to consider the ranges that it deletes.
+const STORE_COMMANDS_MAX: usize = 1024;
 
 /// Watched pairs and ranges, with their state when the client watched them.
 #[derive(Debug, Default)]
@@ -178,14 +184,30 @@ impl Session {
 }
 
 impl Queue {
-    /// Returns an error, and aborts the transaction, if another request of some bytes would make the queued
-    /// commands use more than `bytes_max` bytes of memory.
-    pub(crate) fn check_room(&mut self, bytes: usize, bytes_max: usize) -> Result<(), Failure> {
-        if self.memory_bytes() + bytes > bytes_max && !self.aborted {
-            *self = Self { aborted: true, ..Self::default() };
-            return Err(Failure::QueueTooLong(bytes_max));
+    /// Returns an error, and aborts the transaction, if the request of another command, which has some bytes,
+    /// would make the queued commands use more than `bytes_max` bytes of memory, or if too many of them would
+    /// access whole ranges or tables.
+    pub(crate) fn check_room(
+        &mut self,
+        command: &Command,
+        (bytes, bytes_max): (usize, usize),
+    ) -> Result<(), Failure> {
+        if self.aborted {
+            return Ok(());
+        }
+        self.store_commands += usize::from(matches!(command.form, CommandForm::Store(_)));
+        if self.store_commands > STORE_COMMANDS_MAX {
+            return self.abort(Failure::TooManyStoreCommands(STORE_COMMANDS_MAX));
+        }
+        if self.memory_bytes() + bytes > bytes_max {
+            return self.abort(Failure::QueueTooLong(bytes_max));
         }
         Ok(())
+    }
+
+    fn abort(&mut self, failure: Failure) -> Result<(), Failure> {
+        *self = Self { aborted: true, ..Self::default() };
+        Err(failure)
     }
 
     /// Queues a command: the request that was parsed last, of which it copies at most [`COPIED_BYTES_MAX`]
@@ -317,10 +339,10 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_too_long_keeps_nothing() {
-        let mut queue = Queue::default();
-        assert_eq!(queue.check_room(1000, 1000), Ok(()));
-        assert_eq!(queue.check_room(1001, 1000), Err(Failure::QueueTooLong(1000)));
+        let (mut queue, command) = (Queue::default(), commands::by_number(0));
+        assert_eq!(queue.check_room(&command, (1000, 1000)), Ok(()));
+        assert_eq!(queue.check_room(&command, (1001, 1000)), Err(Failure::QueueTooLong(1000)));
         assert!(queue.aborted && queue.memory_bytes() == 0);
-        assert_eq!(queue.check_room(1001, 1000), Ok(()));
+        assert_eq!(queue.check_room(&command, (1001, 1000)), Ok(()));
     }
 }

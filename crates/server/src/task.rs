@@ -28,7 +28,7 @@ use honeycomb_protocol::resp::{ParsedRequest, Replies, RequestBuffer};
 use crate::arguments::Arguments;
 use crate::budget::Budget;
 use crate::charge::{ByteTotal, Charge};
-use crate::command::{CommandForm, CommandRef, OnKeys};
+use crate::command::{CommandForm, CommandRef, OnKeys, OnServe};
 use crate::commands::transactions::{attempt, run_alone};
 use crate::context::Context;
 use crate::databases::is_exclusive;
@@ -76,6 +76,8 @@ pub(crate) enum Work {
     Values(Box<Values>),
     Exec(Box<Exec>),
     Alone(Alone),
+    /// A command on whole ranges or tables that exceeds its budget.
+    Store(OnServe),
     Errand(Box<dyn Errand>),
 }
 
@@ -91,8 +93,8 @@ pub(crate) fn start(
     context: &mut Context<'_>,
     named: CommandRef,
     (found, arguments): (&ParsedRequest, &Arguments<'_>),
-    budget: Budget,
 ) -> Result<Option<Work>, Failure> {
+    let budget = context.budget;
     let reads_snapshot = |one: &&mut OptimisticTransaction| one.only_snapshot().is_some();
     match named.form {
         CommandForm::Values(_) if context.transaction.as_ref().is_some_and(reads_snapshot) => {
@@ -117,13 +119,13 @@ pub(crate) fn start(
         }
         // Unordered tables have no versions, so their values are not copied in parts.
         CommandForm::Values(handler) if context.table().unordered().is_some() => {
-            return run_or_move(context, handler, (found, arguments), budget);
+            return run_or_move(context, handler, (found, arguments));
         }
         CommandForm::Values(_) => {
             return Ok(Some(Work::Values(Box::new(Values::new(context, named, arguments)?))));
         }
         CommandForm::Read(handler) | CommandForm::Write(handler, _) | CommandForm::Update(handler) => {
-            return run_or_move(context, handler, (found, arguments), budget);
+            return run_or_move(context, handler, (found, arguments));
         }
         CommandForm::Range(parse) => return Ok(Some(Work::Walk(parse(arguments)?.walking(context)?))),
         CommandForm::Walk(begin) => return Ok(Some(Work::Walk(Box::new(begin(context, arguments)?)))),
@@ -135,6 +137,14 @@ pub(crate) fn start(
         }
         CommandForm::Errand(begin) => return Ok(Some(Work::Errand(begin(context, arguments)?))),
         CommandForm::Exec => return Ok(Some(Work::Exec(Box::new(Exec::begin(context)?)))),
+        CommandForm::ServeOrErrand(handler, errand) => match errand(context, arguments)? {
+            Some(errand) => return Ok(Some(Work::Errand(errand))),
+            None => handler(context, arguments)?,
+        },
+        CommandForm::Store(handler) => match handler(context, arguments) {
+            Err(Failure::Long) if context.transaction.is_none() => return Ok(Some(Work::Store(handler))),
+            executed => executed?,
+        },
         CommandForm::Serve(handler) => handler(context, arguments)?,
     }
     Ok(None)
@@ -145,8 +155,8 @@ fn run_or_move(
     context: &mut Context<'_>,
     handler: OnKeys,
     (found, arguments): (&ParsedRequest, &Arguments<'_>),
-    budget: Budget,
 ) -> Result<Option<Work>, Failure> {
+    let budget = context.budget;
     let (before, lookups) = (context.replies.len(), tally::lookups());
     let is_short = budget.check_request(found, arguments);
     match is_short.and_then(|()| run_alone(context, handler, arguments, budget)) {
@@ -166,7 +176,7 @@ impl Work {
             Self::Walk(walking) => walking.step(context),
             Self::Values(values) => values.step(context, arguments),
             Self::Exec(exec) => exec.step(context),
-            Self::Alone(_) | Self::Errand(_) => Ok(Progress::Background),
+            Self::Alone(_) | Self::Store(_) | Self::Errand(_) => Ok(Progress::Background),
         };
         self.resume_after(progress, context)
     }
@@ -182,6 +192,7 @@ impl Work {
             Self::Walk(_) | Self::Values(_) => Ok(Progress::More),
             Self::Exec(exec) => exec.run(context, goes_on),
             Self::Alone(alone) => alone.run(context, arguments),
+            Self::Store(handler) => handler(context, arguments).map(|()| Progress::Done),
             Self::Errand(errand) => errand.step(context),
         };
         self.resume_after(progress, context)
@@ -208,7 +219,7 @@ impl Work {
             Self::Walk(walking) => return walking.restart(),
             Self::Values(values) => values.restart(),
             Self::Exec(exec) => exec.restart(context),
-            Self::Alone(_) => {}
+            Self::Alone(_) | Self::Store(_) => {}
             Self::Errand(_) => return false,
         }
         true
@@ -218,7 +229,7 @@ impl Work {
     fn take_requests(&mut self) -> Vec<RequestBuffer> {
         match self {
             Self::Exec(exec) => exec.take_requests(),
-            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => Vec::new(),
+            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Store(_) | Self::Errand(_) => Vec::new(),
         }
     }
 
@@ -227,7 +238,7 @@ impl Work {
         match self {
             Self::Walk(walking) => walking.memory_bytes(),
             Self::Exec(exec) => exec.memory_bytes(),
-            Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
+            Self::Values(_) | Self::Alone(_) | Self::Store(_) | Self::Errand(_) => 0,
         }
     }
 
@@ -235,7 +246,7 @@ impl Work {
     fn charged_bytes(&self) -> usize {
         match self {
             Self::Exec(exec) => exec.charged_bytes(),
-            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Errand(_) => 0,
+            Self::Walk(_) | Self::Values(_) | Self::Alone(_) | Self::Store(_) | Self::Errand(_) => 0,
         }
     }
 }
@@ -315,7 +326,8 @@ impl Task {
     ) -> Result<Progress, Failure> {
         let Self { requests, found, work, replies, .. } = self;
         let now = shared.time.milliseconds();
-        let mut context = Context { shared, session, replies, transaction: None, now };
+        let mut context =
+            Context { shared, session, replies, transaction: None, now, budget: Budget::UNLIMITED };
         let goes_on = |bytes| goes_on(bytes + requests.capacity());
         work.run(&mut context, &requests.arguments(found), goes_on)
     }

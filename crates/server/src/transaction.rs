@@ -211,11 +211,12 @@ impl OptimisticTransaction {
     }
 
     /// Returns whether the commit would delay the other clients of a core: it also validates the ranges that
-    /// were read, deletes ranges, and swaps tables.
+    /// were read, deletes ranges, swaps tables, and sends messages.
     pub(crate) fn has_long_commit(&self) -> bool {
-        let pairs = self.pairs.len() + self.scanned_pairs;
+        let pairs = self.pairs.len() + self.scanned_pairs + self.ranges.len();
+        let sent = self.messages.len() + self.events.len();
         let commits = !self.deleted.is_empty() || !self.swaps.is_empty();
-        self.is_long() || pairs > PAIRS_MAX || commits
+        self.is_long() || pairs > PAIRS_MAX || sent > PAIRS_MAX || commits
     }
 
     /// Returns the bytes of memory in use, including those of the batch that the commit will build from

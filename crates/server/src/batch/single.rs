@@ -85,7 +85,8 @@ pub(super) fn execute(
     let allowed = allowed(round, session, command, (&found, &arguments))
         .and_then(|command| allowed_for_subscriber(command, session, replies.version()));
     let number = allowed.as_ref().ok().map(|command| command.number);
-    let context = &mut Context { shared: round.shared, session, replies, transaction: None, now: round.now };
+    let (shared, now, budget) = (round.shared, round.now, Budget::CORE);
+    let context = &mut Context { shared, session, replies, transaction: None, now, budget };
     let served = match serve(context, allowed, (&found, &arguments)) {
         Ok(Served::Begun(named, work)) => {
             let task = Task::new(named, connection.take_request(&found), work, &connection.replies);
@@ -173,14 +174,15 @@ fn serve(
         }
     };
     if let Some(queue) = context.session.queue.as_mut().filter(|_| !NEVER_QUEUED.contains(&command.name)) {
-        queue.check_room(found.bytes(), context.shared.config().request.request_bytes_max)?;
+        let bytes_max = context.shared.config().request.request_bytes_max;
+        queue.check_room(&command, (found.bytes(), bytes_max))?;
         context.replies.simple("QUEUED");
         return Ok(Served::Queued(command.number));
     }
     if command.name == "ping" && is_subscriber(context.session, context.replies.version()) {
         return subscribe::pong(arguments, context.replies).map(|()| Served::Executed);
     }
-    let work = start(context, command, (found, arguments), Budget::CORE)?;
+    let work = start(context, command, (found, arguments))?;
     Ok(work.map_or(Served::Executed, |work| Served::Begun(command, work)))
 }
 

@@ -249,7 +249,7 @@ impl WriteBatch {
         let command = &mut self.commands[index];
         let Connection { requests, session, .. } = &mut connections[command.connection];
         let (shared, now, replies) = (round.shared, round.now, &mut Replies::default());
-        let context = &mut Context { shared, session, replies, transaction: None, now };
+        let context = &mut Context { shared, session, replies, transaction: None, now, budget: Budget::CORE };
         let arguments = requests.arguments(&command.found);
         command.was_alone = true;
         command.failure = run_alone(context, command.handler, &arguments, Budget::UNLIMITED).err();

@@ -6,7 +6,6 @@ use honeycomb_memory::heap;
 use honeycomb_protocol::resp::Replies;
 
 use crate::arguments::{Arguments, Options};
-use crate::budget::Budget;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
 use crate::commands::transactions::run_alone;
@@ -20,7 +19,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "memory",
     arity: -2,
     keys: Keys::Second,
-    form: CommandForm::Serve(|context, arguments| {
+    form: CommandForm::Store(|context, arguments| {
         subcommands::run(context, ("memory", SUBCOMMANDS), arguments)
     }),
     usage: "USAGE key [SAMPLES count] | STATS | DOCTOR | MALLOC-STATS | PURGE | HELP",
@@ -178,7 +177,7 @@ fn usage(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
             let mut keyspace = Keyspace::in_transaction(databases, session, now, transaction);
             pair_usage(&mut keyspace, arguments, context.replies)
         }
-        None => run_alone(context, pair_usage, arguments, Budget::UNLIMITED),
+        None => run_alone(context, pair_usage, arguments, context.budget),
     }
 }
 

@@ -5,9 +5,10 @@ use std::ops::{Bound, ControlFlow};
 
 use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::Table;
+use honeycomb_store::{Pairs, Table};
 
 use crate::arguments::{Arguments, Options};
+use crate::budget::PAIRS_MAX;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::query::{Query, snapshot as snapshot_of};
 use crate::commands::range::{Origin, Range, Walk};
@@ -52,7 +53,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "ri.delrange",
         arity: 3,
         keys: Keys::None,
-        form: CommandForm::Serve(delete_range),
+        form: CommandForm::Store(delete_range),
         usage: "lower upper",
         summary: "Deletes the pairs between two bounds atomically; returns how many existed.",
     },
@@ -122,12 +123,23 @@ fn delete_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<
         context.replies.integer(deleted);
         return Ok(());
     }
+    context.budget.check_pairs(pairs_to(PAIRS_MAX + 1, table, &range)?)?;
     // The store counts expired pairs, too.
     reaper::catch_up(context.shared, now)?;
     let Range { lower, upper, .. } = range;
     let deleted = table.delete_range::<[u8]>((lower, upper))?;
     context.replies.integer(deleted as i64);
     Ok(())
+}
+
+/// Returns the number of stored pairs of a range, up to a maximum.
+fn pairs_to(max: usize, table: &Table, range: &Range<'_>) -> Result<usize, Failure> {
+    if table.pair_count() < max as u64 {
+        return Ok(table.pair_count() as usize);
+    }
+    let mut pairs = Pairs::default();
+    table.scan_into(&range.scan(max).keys_only(), &mut pairs)?;
+    Ok(pairs.len())
 }
 
 fn snapshot(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
@@ -166,7 +178,10 @@ pub(super) fn count_within(
         count += 1;
         ControlFlow::Continue(())
     };
-    while walk.page(&mut Origin::Transaction(transaction), now, &mut count_one)?.is_none() {}
+    while walk.page(&mut Origin::Transaction(transaction), now, &mut count_one)?.is_none() {
+        // A page is the budget of a command on a core.
+        transaction.check_budget(usize::MAX)?;
+    }
     Ok(count)
 }
 

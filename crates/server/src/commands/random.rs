@@ -14,7 +14,7 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     name: "randomkey",
     arity: 1,
     keys: Keys::None,
-    form: CommandForm::Serve(randomkey),
+    form: CommandForm::Store(randomkey),
     usage: "",
     summary: "Returns a random key of the table, drawn approximately uniformly.",
 }];

@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "dbsize",
         arity: 1,
         keys: Keys::None,
-        form: CommandForm::Serve(|context, _| {
+        form: CommandForm::Store(|context, _| {
             let pairs = pair_count(context)?;
             context.replies.integer(pairs);
             Ok(())
@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushdb",
         arity: -1,
         keys: Keys::None,
-        form: CommandForm::Serve(|context, arguments| {
+        form: CommandForm::Store(|context, arguments| {
             check_mode(arguments)?;
             delete_all(context, &[context.table()])?;
             context.replies.ok();
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "flushall",
         arity: -1,
         keys: Keys::None,
-        form: CommandForm::Serve(|context, arguments| {
+        form: CommandForm::Store(|context, arguments| {
             check_mode(arguments)?;
             let tables: Vec<_> = context.shared.tables().iter().collect();
             delete_all(context, &tables)?;
@@ -105,6 +105,8 @@ fn delete_all(context: &mut Context<'_>, tables: &[&TableHandle]) -> Result<(), 
             "a transaction cannot delete all pairs of an unordered database: use FLUSHDB or FLUSHALL alone",
         ));
     }
+    let pairs = tables.iter().map(|table| table.pair_count() as usize).sum();
+    context.budget.check_pairs(tables.len().max(pairs))?;
     for table in tables {
         match (table, context.transaction.as_deref_mut()) {
             (TableHandle::Ordered(table), Some(transaction)) => {

@@ -38,10 +38,9 @@ const SLICE_TIME: Duration = Duration::from_micros(100);
 /// Conflicts after which a transaction executes without interruption.
 const CONFLICTS_MAX: u32 = 2;
 
-/// Commands of the form `Serve` that read or write pairs, or select a table. They execute again after a
-/// conflict.
-const PART_OF_TRANSACTION: [&str; 8] =
-    ["dbsize", "flushall", "flushdb", "memory", "publish", "randomkey", "ri.delrange", "select"];
+/// Commands of the form `Serve` that send messages at the commit, or select a table. They execute again after
+/// a conflict.
+const PART_OF_TRANSACTION: [&str; 2] = ["publish", "select"];
 
 /// A transaction in progress.
 pub(crate) struct Exec {
@@ -290,16 +289,16 @@ impl Exec {
         }
         let (found, arguments) = self.queue.request(*next);
         let is_serve = matches!(named.form, CommandForm::Serve(_));
-        let budget = if is_serve { Budget::UNLIMITED } else { self.budget };
+        let (now, budget) = (self.now, if is_serve { Budget::UNLIMITED } else { self.budget });
         self.transaction.begin_command(budget);
         self.transaction.begin_events(context.shared, &arguments[0]);
         let Context { shared, session, replies, .. } = context;
         let before = begun.as_ref().map_or(replies.len(), |begun| begun.before);
-        let mut inner =
-            Context { shared, session, replies, transaction: Some(&mut self.transaction), now: self.now };
+        let transaction = Some(&mut self.transaction);
+        let mut inner = Context { shared, session, replies, transaction, now, budget };
         let begun_work = begun.take().map(|begun| begun.work);
         let work = match begun_work
-            .map_or_else(|| start(&mut inner, named, (found, &arguments), budget), |work| Ok(Some(work)))
+            .map_or_else(|| start(&mut inner, named, (found, &arguments)), |work| Ok(Some(work)))
         {
             Ok(None) => {
                 *next += 1;
@@ -334,8 +333,9 @@ impl Exec {
         if !self.replied.contains_key(&at) {
             let (found, arguments) = self.queue.request(at);
             let (mut own, transaction) = (replies.new_alike(), Some(&mut self.transaction));
-            let mut inner = Context { shared, session, replies: &mut own, transaction, now: self.now };
-            if let Err(failure) = start(&mut inner, named, (found, &arguments), Budget::UNLIMITED) {
+            let (now, budget, replies) = (self.now, Budget::UNLIMITED, &mut own);
+            let mut inner = Context { shared, session, replies, transaction, now, budget };
+            if let Err(failure) = start(&mut inner, named, (found, &arguments)) {
                 failure.reply_after(0, &mut own);
             }
             replies.set_version(own.version());

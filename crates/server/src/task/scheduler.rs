@@ -6,6 +6,7 @@ use std::sync::Arc;
 use slab::Slab;
 
 use crate::background::{Background, Job, Returned};
+use crate::budget::Budget;
 use crate::config::ACTIVE_TASKS_MAX;
 use crate::connection::Connection;
 use crate::context::Context;
@@ -67,7 +68,7 @@ impl Tasks {
         shared: &ServerState,
         stopwatch: &mut Stopwatch<'_>,
     ) {
-        let is_alone = matches!(task.work, Work::Alone(_) | Work::Errand(_));
+        let is_alone = matches!(task.work, Work::Alone(_) | Work::Errand(_) | Work::Store(_));
         connection.task = Some(Running::Here(Box::new(task)));
         if is_alone {
             return self.settle((index, connection), Progress::Background, (shared, stopwatch.counts()));
@@ -191,7 +192,7 @@ fn step(connection: &mut Connection, shared: &ServerState, stopwatch: &mut Stopw
     let Task { requests, found, work, replies, .. } = &mut *task;
     let session = &mut connection.session;
     let now = shared.time.milliseconds();
-    let mut context = Context { shared, session, replies, transaction: None, now };
+    let mut context = Context { shared, session, replies, transaction: None, now, budget: Budget::CORE };
     let outcome = work.step(&mut context, &requests.arguments(found));
     let progress = match &outcome {
         Ok(_) if task.replies.exceed_limit() => Progress::Done,

@@ -44,6 +44,10 @@ impl OptimisticTransaction {
             }
             pair.change.is_some() || pair.seen.is_some()
         });
+        if (&range.lower, &range.upper) == (&Bound::Unbounded, &Bound::Unbounded) {
+            // Every read compares its key with all deleted ranges of its table.
+            self.deleted.retain(|other| other.table != range.table);
+        }
         self.deleted.push(range);
     }
 
@@ -57,6 +61,7 @@ impl OptimisticTransaction {
         let mut added = 0;
         for ((_, key), pair) in self.pairs.range(of_table(place)) {
             let Some(change) = &pair.change else { continue };
+            self.budget.spend(1, 0)?;
             let was_there = match &pair.seen {
                 Some(Seen::Value(value)) => value.is_some(),
                 _ => table.contains(key)?,
