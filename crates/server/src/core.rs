@@ -179,6 +179,8 @@ impl Core {
                 self.shared.pace.step(now, || self.shared.measure());
                 self.is_behind |= self.maintain(now);
                 self.shrink_pool(now);
+                let shared = &self.shared;
+                shared.shutdown.step(&shared.store, || shared.request_shutdown());
             }
             if self.shared.is_stopping() {
                 let ending = ending.get_or_insert_with(|| self.stop());

@@ -17,6 +17,7 @@
 
 mod addresses;
 mod arguments;
+mod awaited_checkpoint;
 mod background;
 mod backups;
 mod batch;
@@ -79,6 +80,7 @@ mod registry;
 mod server;
 mod server_state;
 mod session;
+mod shutdown;
 mod slow_log;
 mod stopwatch;
 mod subsequence;

@@ -31,6 +31,7 @@ use crate::pace::Pace;
 use crate::pause::Pause;
 use crate::reaper::state::{Reaper, Schedule};
 use crate::recency::Recencies;
+use crate::shutdown::PendingShutdown;
 use crate::slow_log::SlowLog;
 use crate::time::Time;
 use crate::totals::{self, Totals};
@@ -81,6 +82,7 @@ pub(crate) struct ServerState {
     wakers: Mutex<Vec<Arc<Waker>>>,
     /// Stops the server on the request of a client.
     shutdown_hook: Mutex<Option<ShutdownHook>>,
+    pub(crate) shutdown: PendingShutdown,
     /// The counts of each core.
     pub(crate) counts: Vec<Arc<Counts>>,
     /// The totals at the last reset. Totals for clients are relative to them.
@@ -146,6 +148,7 @@ impl ServerState {
             run_id: run_id(),
             wakers: Mutex::default(),
             shutdown_hook: Mutex::default(),
+            shutdown: PendingShutdown::default(),
             counts: (0..config.cores).map(|_| Arc::new(Counts::new(command_table.count))).collect(),
             totals_at_reset: Mutex::default(),
             command_table,

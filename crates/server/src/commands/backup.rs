@@ -4,8 +4,8 @@ use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Backup;
 
 use crate::arguments::{Arguments, integer, is};
+use crate::awaited_checkpoint::AwaitedCheckpoint;
 use crate::command::{Command, CommandForm, Keys};
-use crate::commands::persistence::AwaitedCheckpoint;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::task::errand::Errand;
@@ -38,7 +38,7 @@ fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn
             .ok_or_else(|| Failure::other("number and offset must be integers from 0 on"))
     };
     let request = match arguments.len() {
-        2 if is(&arguments[1], "start") => Request::Start(AwaitedCheckpoint::request(context)?),
+        2 if is(&arguments[1], "start") => Request::Start(AwaitedCheckpoint::request(&context.shared.store)?),
         3 if is(&arguments[1], "info") => Request::Info { number: natural(2)? },
         5 if is(&arguments[1], "read") => {
             let count = integer(&arguments[4])?;
@@ -57,7 +57,7 @@ impl Errand for Request {
         let Context { shared, now, .. } = *context;
         match self {
             Self::Start(checkpoint) => {
-                if !checkpoint.is_complete(context)? {
+                if !checkpoint.is_complete(&shared.store)? {
                     return Ok(Progress::Wait);
                 }
                 shared.backups.add(&shared.store, now, |backup| describe(backup, context.replies))?;

@@ -1,11 +1,15 @@
 //! Commands about durability: checkpoints and the log.
 
+use std::sync::Arc;
+
 use honeycomb_store::{Error, Version};
 
 use crate::arguments::{Arguments, Options, integer, is};
+use crate::awaited_checkpoint::AwaitedCheckpoint;
 use crate::command::{Command, CommandForm, Keys};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::shutdown::{self, SavingShutdown};
 use crate::task::errand::Errand;
 use crate::task::progress::Progress;
 
@@ -45,7 +49,9 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "save",
         arity: 1,
         keys: Keys::None,
-        form: CommandForm::Errand(|context, _| Ok(Box::new(Save(AwaitedCheckpoint::request(context)?)))),
+        form: CommandForm::Errand(|context, _| {
+            Ok(Box::new(Save(AwaitedCheckpoint::request(&context.shared.store)?)))
+        }),
         usage: "",
         summary: "Writes a checkpoint before it replies. Only this client waits.",
     },
@@ -53,10 +59,10 @@ pub(super) const COMMANDS: &[Command] = &[
         name: "shutdown",
         arity: -1,
         keys: Keys::None,
-        form: CommandForm::Serve(shutdown),
+        form: CommandForm::ServeOrErrand(shutdown, save_and_shut_down),
         usage: "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]",
-        summary: "Stops the server; with SAVE after a checkpoint. A server with a directory loses nothing in \
-            any case.",
+        summary: "Stops the server; with SAVE after a checkpoint, unless another client sends SHUTDOWN ABORT \
+            before. A server with a directory loses nothing in any case.",
     },
     Command {
         name: "waitaof",
@@ -69,37 +75,11 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// A checkpoint that a client waits for.
-pub(super) struct AwaitedCheckpoint {
-    /// The number of checkpoints since the start of the server when it is complete.
-    number: u64,
-}
-
-impl AwaitedCheckpoint {
-    /// Requests a checkpoint that begins after now.
-    pub(super) fn request(context: &Context<'_>) -> Result<Self, Failure> {
-        let store = &context.shared.store;
-        let begun = store.durability_statistics().map_or(0, |statistics| statistics.begun_checkpoints);
-        store.request_checkpoint()?;
-        Ok(Self { number: begun + 1 })
-    }
-
-    /// Returns whether the checkpoint is complete, or its error.
-    pub(super) fn is_complete(&self, context: &Context<'_>) -> Result<bool, Failure> {
-        let statistics = context.shared.store.durability_statistics().unwrap_or_default();
-        let is_complete = statistics.checkpoints + statistics.failed_checkpoints >= self.number;
-        match statistics.checkpoint_error {
-            Some(error) if is_complete => Err(Failure::other(error)),
-            _ => Ok(is_complete),
-        }
-    }
-}
-
 struct Save(AwaitedCheckpoint);
 
 impl Errand for Save {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        if !self.0.is_complete(context)? {
+        if !self.0.is_complete(&context.shared.store)? {
             return Ok(Progress::Wait);
         }
         context.replies.ok();
@@ -126,35 +106,75 @@ fn save_in_background(context: &mut Context<'_>, arguments: &Arguments<'_>) -> R
     Ok(())
 }
 
-fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let (mut saves, mut aborts, mut discards, mut others) = (false, false, false, false);
-    let mut options = Options::from(arguments, 1);
-    while let Some(word) = options.word() {
-        match &*word {
-            b"SAVE" => saves = true,
-            b"ABORT" => aborts = true,
-            b"NOSAVE" => discards = true,
-            b"NOW" | b"FORCE" => others = true,
-            _ => return Err(Failure::Syntax),
+/// The option of `SHUTDOWN` that matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shutdown {
+    Save,
+    Abort,
+    AtOnce,
+}
+
+impl Shutdown {
+    fn parse(arguments: &Arguments<'_>) -> Result<Self, Failure> {
+        let (mut saves, mut aborts, mut discards, mut others) = (false, false, false, false);
+        let mut options = Options::from(arguments, 1);
+        while let Some(word) = options.word() {
+            match &*word {
+                b"SAVE" => saves = true,
+                b"ABORT" => aborts = true,
+                b"NOSAVE" => discards = true,
+                b"NOW" | b"FORCE" => others = true,
+                _ => return Err(Failure::Syntax),
+            }
+        }
+        match (saves, aborts) {
+            _ if saves && discards || aborts && (saves || discards || others) => Err(Failure::Syntax),
+            (true, _) => Ok(Self::Save),
+            (_, true) => Ok(Self::Abort),
+            _ => Ok(Self::AtOnce),
         }
     }
-    if saves && discards || aborts && (saves || discards || others) {
-        return Err(Failure::Syntax);
+}
+
+/// `SHUTDOWN` without `SAVE`.
+fn shutdown(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
+    let Context { shared, session, replies, .. } = context;
+    if Shutdown::parse(arguments)? == Shutdown::Abort {
+        if !shared.shutdown.abort() {
+            return Err(Failure::other("No shutdown in progress."));
+        }
+        replies.ok();
+        return Ok(());
     }
-    if aborts {
-        return Err(Failure::other("No shutdown in progress."));
-    }
-    if saves {
-        context.shared.store.checkpoint()?;
-    }
-    if !context.shared.request_shutdown() {
-        return Err(Failure::other(
-            "SHUTDOWN: the embedding program does not allow clients to stop this server",
-        ));
-    }
-    tracing::info!(client = context.session.client.id, "client requested shutdown");
-    context.session.closing = true;
+    shutdown::stop(|| shared.request_shutdown())?;
+    tracing::info!(client = session.client.id, "client requested shutdown");
+    session.closing = true;
     Ok(())
+}
+
+fn save_and_shut_down(
+    context: &mut Context<'_>,
+    arguments: &Arguments<'_>,
+) -> Result<Option<Box<dyn Errand>>, Failure> {
+    if Shutdown::parse(arguments)? != Shutdown::Save {
+        return Ok(None);
+    }
+    let shared = context.shared;
+    tracing::info!(client = context.session.client.id, "client requested shutdown after a checkpoint");
+    Ok(Some(Box::new(SaveAndShutDown(shared.shutdown.begin(&shared.store)?))))
+}
+
+struct SaveAndShutDown(Arc<SavingShutdown>);
+
+impl Errand for SaveAndShutDown {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
+        let shared = context.shared;
+        let outcome = shared.shutdown.outcome(&self.0, &shared.store, || shared.request_shutdown());
+        let Some(outcome) = outcome else { return Ok(Progress::Wait) };
+        outcome?;
+        context.session.closing = true;
+        Ok(Progress::Done)
+    }
 }
 
 /// Writes that a client waits for.

@@ -142,6 +142,7 @@ impl Tasks {
         self.away -= 1;
         connection.task = None;
         connection.session.database = session.database;
+        connection.session.closing |= session.closing;
         let is_done = matches!(outcome, Ok(Progress::Done) | Err(_)) || task.replies.exceed_limit();
         if is_done {
             finish(connection, *task, outcome.err(), stopwatch);

@@ -1,8 +1,9 @@
 //! Replies wait for the disk if they depend on a write that is not durable.
 
-use std::sync::Arc;
+use std::io::Read;
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use honeycomb_store::SyncPolicy;
 use honeycomb_testing::SimulatedDisk;
@@ -247,6 +248,71 @@ fn a_command_that_waits_for_the_disk_does_not_delay_a_stop() {
     assert!(stopping.is_finished(), "the server still waits for the disk");
     drop(gate);
     stopping.join().unwrap();
+}
+
+/// Commands that wait take turns with the others, but their pauses pass at the same time.
+#[test]
+fn commands_that_wait_do_not_delay_long_ones() {
+    const WAITING: usize = 500;
+    const LONG: u32 = 20;
+    let (running, gate) = start_gated(SyncPolicy::EverySecond);
+    let mut client = Client::connect(&running);
+    gate.close();
+    assert_eq!(client.reply_text("SET a 1"), "OK");
+    let mut waiting: Vec<_> = (0..WAITING).map(|_| Client::connect(&running)).collect();
+    waiting.iter_mut().for_each(|client| client.send_bytes(b"WAITAOF 1 0 0\r\n"));
+    assert!(waiting.iter_mut().take(1).all(is_silent));
+    let words: Vec<_> = (0..300).map(|number| format!("key{number} v")).collect();
+    let began = Instant::now();
+    (0..LONG).for_each(|_| assert_eq!(client.reply_text(&format!("MSET {}", words.join(" "))), "OK"));
+    // If each pause delayed the others by a millisecond, each of the long commands would take `WAITING` of
+    // them.
+    let (took, limit) = (began.elapsed(), LONG * Duration::from_millis(WAITING as u64) / 2);
+    assert!(took < limit, "{took:?}");
+    gate.open();
+    waiting.iter_mut().for_each(|client| assert_eq!(common::show(&client.receive()), "[1 0]"));
+    running.server.stop().unwrap();
+}
+
+/// Each core has some of the clients.
+#[test]
+fn other_clients_are_served_while_a_shutdown_waits_for_a_checkpoint() {
+    let (running, gate) = start_gated(SyncPolicy::EverySecond);
+    let (send, receive) = mpsc::channel();
+    running.server.on_shutdown(move || send.send(()).unwrap());
+    let mut others: Vec<_> = (0..16).map(|_| Client::connect(&running)).collect();
+    assert_eq!(others[0].reply_text("SET a 1"), "OK");
+    assert_eq!(others[0].reply_text("SHUTDOWN ABORT"), "!ERR No shutdown in progress.");
+    gate.close();
+    let mut stopping = Client::connect(&running);
+    stopping.send(&[b"SHUTDOWN", b"SAVE"]);
+    assert!(is_silent(&mut stopping));
+    others.iter_mut().for_each(|client| assert_eq!(client.reply_text("GET a"), "'1'"));
+    assert_eq!(others[1].reply_text("SHUTDOWN ABORT"), "OK");
+    assert_eq!(common::show(&stopping.receive()), "!ERR SHUTDOWN ABORT has cancelled the shutdown");
+    assert_eq!(others[1].reply_text("SHUTDOWN ABORT"), "!ERR No shutdown in progress.");
+    // The server also stops if the client has disconnected meanwhile.
+    stopping.send(&[b"SHUTDOWN", b"SAVE"]);
+    assert!(is_silent(&mut stopping));
+    drop(stopping);
+    assert!(receive.try_recv().is_err(), "the checkpoint is not complete");
+    gate.open();
+    receive.recv_timeout(Duration::from_secs(60)).unwrap();
+    running.server.stop().unwrap();
+}
+
+/// A client that waits for the shutdown gets no reply.
+#[test]
+fn a_shutdown_after_a_checkpoint_closes_the_connection() {
+    let (running, gate) = start_gated(SyncPolicy::EverySecond);
+    let (send, receive) = mpsc::channel();
+    running.server.on_shutdown(move || send.send(()).unwrap());
+    let mut client = Client::connect(&running);
+    client.send_bytes(b"SHUTDOWN SAVE\r\nPING\r\n");
+    receive.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(matches!(client.socket.read(&mut [0; 16]), Ok(0)));
+    drop(gate);
+    running.server.stop().unwrap();
 }
 
 /// A stop waits for the disk, up to its timeout, if a client waits for a reply that is not durable yet.
