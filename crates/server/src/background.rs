@@ -41,9 +41,6 @@ use crate::task::Task;
 use crate::task::away::AwayTask;
 use crate::task::progress::Progress;
 
-/// Pause after a task has found no free snapshot.
-const RETRY_PAUSE: Duration = Duration::from_millis(1);
-
 /// The queue of the background threads, and the tasks that they return.
 #[derive(Debug)]
 pub(crate) struct Background {
@@ -138,8 +135,21 @@ impl Background {
         while self.turns.execute_next(role, execute) {}
     }
 
-    /// Executes a task as far as it can. After a conflict, or for lack of a snapshot, it executes again after
-    /// the others.
+    /// Executes a task, or drops it if nobody waits for it.
+    fn execute_if_awaited(&self, shared: &ServerState, role: Role, job: Box<Job>) {
+        // First, so that the end of the server either cancels the task or is seen.
+        *self.current() = Some(job.away.clone());
+        if self.is_awaited(&job.away) {
+            self.execute_now(shared, role, job);
+        }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Option<Arc<AwayTask>>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Executes a task as far as it can. After a conflict it executes again after the others, and
+    /// for lack of a snapshot also after a pause.
     fn execute_now(&self, shared: &ServerState, role: Role, mut job: Box<Job>) {
         let outcome = match role {
             // The other thread executes nothing now, so nobody swaps numbers.
@@ -153,18 +163,11 @@ impl Background {
             job.task.free_work();
         }
         job.away.record_memory(job.task.memory_bytes());
-        let next = match outcome {
-            Ok(Progress::Background) => Some(Role::Background),
-            Ok(Progress::Exclusive) => Some(Role::Exclusive),
-            Ok(Progress::Wait) => {
-                thread::sleep(RETRY_PAUSE);
-                Some(role)
-            }
-            Ok(Progress::Done | Progress::More) | Err(_) => None,
-        };
-        match next {
-            Some(role) => self.turns.push(role, Entry::Execute(job)),
-            None => self.give_back(shared, job, outcome),
+        match outcome {
+            Ok(Progress::Background) => self.turns.push(Role::Background, Entry::Execute(job)),
+            Ok(Progress::Exclusive) => self.turns.push(Role::Exclusive, Entry::Execute(job)),
+            Ok(Progress::Wait) => self.turns.push_later(role, Entry::Execute(job)),
+            Ok(Progress::Done | Progress::More) | Err(_) => self.give_back(shared, job, outcome),
         }
     }
 

@@ -1,8 +1,15 @@
 //! The queue of the two background threads, which take turns: an entry names the thread that executes it, the
-//! entries leave in order, and only one of the threads executes an entry at any time.
+//! entries leave in order, and only one of the threads executes an entry at any time. An entry that waits for
+//! something enters the queue again after a pause, in which the others execute.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The pause of an entry that waits, and its addition for each other one. So those that wait take a small
+/// part of the time of the threads, however many they are.
+const PAUSE: Duration = Duration::from_millis(1);
+const PAUSE_EACH: Duration = Duration::from_micros(10);
 
 /// One of the background threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +34,8 @@ struct Turn<'t, T>(&'t Turns<T>);
 #[derive(Debug)]
 struct State<T> {
     entries: VecDeque<(Role, T)>,
+    /// The entries that wait, and the times at which they enter the queue again.
+    waiting: VecDeque<(Instant, Role, T)>,
     /// A thread executes an entry.
     is_busy: bool,
     is_closed: bool,
@@ -34,8 +43,7 @@ struct State<T> {
 
 impl<T> Turns<T> {
     pub(super) fn new() -> Self {
-        let state = State { entries: VecDeque::new(), is_busy: false, is_closed: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        Self { state: Mutex::new(State::new()), changed: Condvar::new() }
     }
 
     /// Adds an entry.
@@ -45,13 +53,18 @@ impl<T> Turns<T> {
         self.changed.notify_all();
     }
 
+    /// Adds an entry after a pause.
+    pub(super) fn push_later(&self, role: Role, entry: T) {
+        self.state().delay(Instant::now(), role, entry);
+        self.changed.notify_all();
+    }
+
     /// Removes and returns the first entry with a property.
     pub(super) fn remove(&self, is_it: impl Fn(&T) -> bool) -> Option<T> {
         let mut state = self.state();
-        let at = state.entries.iter().position(|(_, entry)| is_it(entry))?;
-        let entry = state.entries.remove(at);
+        let entry = state.remove(is_it);
         self.changed.notify_all();
-        entry.map(|(_, entry)| entry)
+        entry
     }
 
     /// Waits for the next entry of a thread and executes it. Returns false when the queue is closed and
@@ -59,13 +72,16 @@ impl<T> Turns<T> {
     pub(super) fn execute_next(&self, role: Role, execute: impl FnOnce(T)) -> bool {
         let mut state = self.state();
         let entry = loop {
+            if state.admit(Instant::now()) {
+                self.changed.notify_all();
+            }
             if let Some(entry) = state.begin(role) {
                 break entry;
             }
             if state.has_ended() {
                 return false;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state, role);
         };
         drop(state);
         let _turn = Turn(self);
@@ -73,10 +89,21 @@ impl<T> Turns<T> {
         true
     }
 
-    /// Makes the threads end after the entries in the queue, which it passes to `each`.
+    /// Waits for a change, or until the next entry of the thread has waited long enough.
+    fn wait<'s>(&self, state: MutexGuard<'s, State<T>>, role: Role) -> MutexGuard<'s, State<T>> {
+        let next = state.waiting.front().filter(|(_, other, _)| *other == role).map(|(at, ..)| *at);
+        let Some(at) = next else {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        let pause = at.saturating_duration_since(Instant::now());
+        self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Makes the threads end after the entries, which it passes to `each`. None waits any more.
     pub(super) fn close(&self, each: impl Fn(&T)) {
         let mut state = self.state();
         state.is_closed = true;
+        state.admit_all();
         state.entries.iter().for_each(|(_, entry)| each(entry));
         drop(state);
         self.changed.notify_all();
@@ -95,6 +122,42 @@ impl<T> Drop for Turn<'_, T> {
 }
 
 impl<T> State<T> {
+    fn new() -> Self {
+        Self { entries: VecDeque::new(), waiting: VecDeque::new(), is_busy: false, is_closed: false }
+    }
+
+    /// Makes an entry wait from a time on.
+    fn delay(&mut self, now: Instant, role: Role, entry: T) {
+        if self.is_closed {
+            return self.entries.push_back((role, entry));
+        }
+        let others = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
+        let pause = PAUSE + PAUSE_EACH.saturating_mul(others);
+        self.waiting.push_back((now + pause, role, entry));
+    }
+
+    /// Moves the entries that have waited long enough to the queue. Returns whether there were any.
+    fn admit(&mut self, now: Instant) -> bool {
+        let before = self.entries.len();
+        while self.waiting.front().is_some_and(|(at, ..)| *at <= now) {
+            self.entries.extend(self.waiting.pop_front().map(|(_, role, entry)| (role, entry)));
+        }
+        self.entries.len() > before
+    }
+
+    fn admit_all(&mut self) {
+        self.entries.extend(self.waiting.drain(..).map(|(_, role, entry)| (role, entry)));
+    }
+
+    /// Removes and returns the first entry with a property.
+    fn remove(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        if let Some(at) = self.entries.iter().position(|(_, entry)| is_it(entry)) {
+            return self.entries.remove(at).map(|(_, entry)| entry);
+        }
+        let at = self.waiting.iter().position(|(.., entry)| is_it(entry))?;
+        self.waiting.remove(at).map(|(.., entry)| entry)
+    }
+
     /// Removes and returns the first entry, if it is for this thread and the other one does not execute.
     fn begin(&mut self, role: Role) -> Option<T> {
         let is_next = self.entries.front().is_some_and(|(other, _)| *other == role);
@@ -107,7 +170,7 @@ impl<T> State<T> {
 
     /// Whether no thread will execute an entry any more. One in progress may add another.
     fn has_ended(&self) -> bool {
-        self.is_closed && self.entries.is_empty() && !self.is_busy
+        self.is_closed && self.entries.is_empty() && self.waiting.is_empty() && !self.is_busy
     }
 }
 
@@ -118,6 +181,30 @@ mod tests {
     use super::*;
 
     const ROLES: [Role; 2] = [Role::Background, Role::Exclusive];
+
+    #[test]
+    fn entries_that_wait_come_after_a_pause_behind_the_others() {
+        let (mut state, now) = (State::new(), Instant::now());
+        (0..100).for_each(|entry| state.delay(now, Role::Background, entry));
+        state.entries.push_back((Role::Background, 1000));
+        assert!(!state.admit(now) && state.remove(|entry| *entry == 50) == Some(50));
+        assert!(state.admit(now + PAUSE), "one has waited long enough, and the others a bit longer");
+        assert_eq!(state.entries.iter().map(|(_, entry)| *entry).collect::<Vec<_>>(), [1000, 0]);
+        assert!(state.admit(now + PAUSE + 99 * PAUSE_EACH) && state.waiting.is_empty());
+        assert_eq!(state.entries.len(), 100);
+    }
+
+    #[test]
+    fn nothing_waits_in_a_closed_queue() {
+        let turns = Turns::new();
+        turns.push_later(Role::Exclusive, 1);
+        turns.close(|_| ());
+        turns.push_later(Role::Exclusive, 2);
+        for expected in [1, 2] {
+            assert!(turns.execute_next(Role::Exclusive, |entry| assert_eq!(entry, expected)));
+        }
+        assert!(!turns.execute_next(Role::Exclusive, |_| ()));
+    }
 
     #[test]
     fn the_thread_of_the_first_entry_executes_alone() {
