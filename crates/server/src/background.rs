@@ -12,19 +12,20 @@
 //!    core loads them. The core sets `is_cancelled`, and the background thread loads it between two commands.
 //!    Both are relaxed, because an old value only causes some work or a delay.
 //! 3. The core that closes a connection takes its task back from the queue, and so frees the memory in steps.
-//!    If the task is not there any more, the core cancels it, and the background thread drops it.
+//!    If the task is not there any more, the core cancels it, and the background thread drops it: it stops
+//!    after the current page, pair or command.
 //! 4. The exclusive thread executes all exchanges of tables. The other one therefore needs no gate: none
 //!    happens while it executes a task.
 //! 5. The server closes the queue after all cores have ended. Then nobody waits for a task any more, so the
-//!    background threads drop the tasks in the queue and end. A task that waits for a disk is not in the
-//!    queue while it executes, so they also drop the task after its step.
+//!    background threads drop the tasks in the queue and end. The server also cancels the task that executes,
+//!    so that the end does not wait for a long one, and the threads drop it after its step.
+//! 6. A task that waits, for example for a disk, is apart from the queue until its next step. So it delays no
+//!    other task.
 
 mod turns;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use honeycomb_memory::lower_priority;
 use honeycomb_memory::sync::{AtomicBool, Ordering};
@@ -46,6 +47,8 @@ use crate::task::progress::Progress;
 pub(crate) struct Background {
     turns: Turns<Entry>,
     is_closed: AtomicBool,
+    /// The task that executes.
+    current: Mutex<Option<Arc<AwayTask>>>,
     /// The tasks to continue or finish, by core.
     returned: Box<[Mutex<Vec<Returned>>]>,
 }
@@ -81,7 +84,8 @@ impl Background {
     /// Returns an empty queue for a number of cores.
     pub(crate) fn new(cores: usize) -> Self {
         let returned = (0..cores).map(|_| Mutex::default()).collect();
-        Self { turns: Turns::new(), is_closed: AtomicBool::new(false), returned }
+        let (is_closed, current) = (AtomicBool::new(false), Mutex::default());
+        Self { turns: Turns::new(), is_closed, current, returned }
     }
 
     /// Adds a task to the queue.
@@ -118,6 +122,9 @@ impl Background {
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         self.turns.close(Entry::cancel);
+        if let Some(away) = &*self.current() {
+            away.cancel();
+        }
     }
 
     /// Executes the tasks of one of the threads until the queue is closed.
@@ -128,8 +135,7 @@ impl Background {
             tracing::warn!(%error, "cannot lower the priority of the background thread");
         }
         let execute = |entry| match entry {
-            Entry::Execute(job) if self.is_awaited(&job.away) => self.execute_now(shared, role, job),
-            Entry::Execute(job) => drop(job),
+            Entry::Execute(job) => self.execute_if_awaited(shared, role, job),
             Entry::Drop(task) => drop(task),
         };
         while self.turns.execute_next(role, execute) {}
@@ -142,6 +148,8 @@ impl Background {
         if self.is_awaited(&job.away) {
             self.execute_now(shared, role, job);
         }
+        // The memory of a cancelled task counts until nobody refers to it.
+        *self.current() = None;
     }
 
     fn current(&self) -> MutexGuard<'_, Option<Arc<AwayTask>>> {

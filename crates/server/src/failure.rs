@@ -88,6 +88,9 @@ pub(crate) enum Failure {
     /// The command exceeds its budget and executes in the background.
     #[error("ERR the command reads or writes too much for the thread of its core")]
     Long,
+    /// The client of a command in the background has disconnected, or the server ends.
+    #[error("ERR nobody waits for the command any more")]
+    Cancelled,
     /// The command swaps tables and executes while all cores wait.
     #[error("ERR only work for which all cores wait can swap tables")]
     NotExclusive,
@@ -147,6 +150,7 @@ impl From<Error> for Failure {
                 Self::Refused(error.to_string())
             }
             Error::NoRoom => Self::NoRoom,
+            Error::Cancelled => Self::Cancelled,
             Error::TooManySnapshots { .. } => Self::NoSnapshot,
             Error::SnapshotTooOld => Self::SnapshotLost,
             other => Self::Other(other.to_string()),

@@ -1,5 +1,7 @@
 //! A table as commands see it: keys and values that have not expired.
 
+use std::sync::Arc;
+
 use honeycomb_store::unordered::Functions;
 use honeycomb_store::{Reads, TableHandle};
 
@@ -9,6 +11,7 @@ use crate::deadlines::Deadlines;
 use crate::envelope::{DATA_BYTES_MAX, Envelope};
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::task::away::AwayTask;
 use crate::transaction::OptimisticTransaction;
 use crate::{recency, tally};
 
@@ -20,6 +23,8 @@ pub(crate) struct Keyspace<'k> {
     now: u64,
     /// Whether lookups count as uses of pairs.
     touches: bool,
+    /// The task in the background that the command belongs to.
+    away: Option<Arc<AwayTask>>,
     source: ValueSource<'k>,
 }
 
@@ -43,7 +48,7 @@ impl<'k> Keyspace<'k> {
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
         let (table, source) = (databases.table(number), ValueSource::Batch(reads, first));
-        Self { databases, number, table, now, touches, source }
+        Self { databases, number, table, now, touches, away: None, source }
     }
 
     /// Returns the keyspace of a command in a transaction.
@@ -54,8 +59,8 @@ impl<'k> Keyspace<'k> {
         transaction: &'k mut OptimisticTransaction,
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
-        let table = databases.table(transaction.swaps.number(number));
-        Self { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
+        let (table, away) = (databases.table(transaction.swaps.number(number)), session.away.clone());
+        Self { databases, number, table, now, touches, away, source: ValueSource::Transaction(transaction) }
     }
 
     /// Returns the number of the table.
@@ -71,9 +76,11 @@ impl<'k> Keyspace<'k> {
     /// Returns the keyspace of another table in the same transaction.
     pub(crate) fn of(&mut self, number: usize) -> Keyspace<'_> {
         let Self { databases, now, touches, .. } = *self;
+        let away = self.away.clone();
         let (_, transaction) = self.writable();
-        let table = databases.table(transaction.swaps.number(number));
-        Keyspace { databases, number, table, now, touches, source: ValueSource::Transaction(transaction) }
+        let (table, source) =
+            (databases.table(transaction.swaps.number(number)), ValueSource::Transaction(transaction));
+        Keyspace { databases, number, table, now, touches, away, source }
     }
 
     /// Returns the time in milliseconds since 1970. It is constant during a command.
@@ -113,6 +120,7 @@ impl<'k> Keyspace<'k> {
     #[inline]
     fn find(&mut self, key: &[u8]) -> Result<Option<Envelope<'_>>, Failure> {
         let (now, table) = (self.now, self.table);
+        self.check_awaited()?;
         let pair = match &mut self.source {
             ValueSource::Batch(reads, next) => {
                 *next += 1;
@@ -141,6 +149,13 @@ impl<'k> Keyspace<'k> {
         let found = Self::alive(pair, now, place)?;
         tally::looked_up(found.is_some());
         Ok(found)
+    }
+
+    /// Returns an error if the command executes in the background and its client has disconnected.
+    #[inline]
+    fn check_awaited(&self) -> Result<(), Failure> {
+        let is_cancelled = self.away.as_ref().is_some_and(|away| away.is_cancelled());
+        if is_cancelled { Err(Failure::Cancelled) } else { Ok(()) }
     }
 
     /// Decodes a stored value. Returns `None` if it has expired.
@@ -205,6 +220,7 @@ impl<'k> Keyspace<'k> {
         envelope: Envelope<'_>,
         sets_expiry: bool,
     ) -> Result<(), Failure> {
+        self.check_awaited()?;
         self.check_pair(key, envelope.data)?;
         let (now, number) = (self.now, self.number);
         recency::note(self.table, key);

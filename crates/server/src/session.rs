@@ -16,6 +16,7 @@ use crate::monitors::Monitoring;
 use crate::notifications::Subscriber;
 use crate::push_queue::PushQueue;
 use crate::server_state::ServerState;
+use crate::task::away::AwayTask;
 use crate::watches::Watching;
 
 /// The session of a connection.
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     pub(crate) watching: Option<Watching>,
     /// Its subscriptions, if there are any.
     pub(crate) subscriber: Option<Subscriber>,
+    /// The task in the background that uses this copy of the state.
+    pub(crate) away: Option<Arc<AwayTask>>,
 }
 
 /// Bytes of a request that `MULTI` copies at most. It moves the buffer of a longer one.
@@ -128,13 +131,14 @@ impl Session {
             monitoring: None,
             watching: None,
             subscriber: None,
+            away: None,
         }
     }
 
-    /// Returns a copy of the state that the commands of pairs use.
-    pub(crate) fn copy_for_pairs(&self) -> Self {
+    /// Returns a copy of the state that the commands of pairs use, for a task in the background.
+    pub(crate) fn copy_for_pairs(&self, away: Arc<AwayTask>) -> Self {
         let Self { database, touches, .. } = *self;
-        Self { database, touches, ..Self::new(self.client.clone(), self.authenticated) }
+        Self { database, touches, away: Some(away), ..Self::new(self.client.clone(), self.authenticated) }
     }
 
     /// Ends a command. Returns whether its reply is omitted.

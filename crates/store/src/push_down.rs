@@ -46,6 +46,7 @@ pub struct PushDown<'t> {
     conditions: Vec<StoredCondition>,
     view: Option<SharedView>,
     bytes_max: usize,
+    goes_on: Option<GoesOn<'t>>,
 }
 
 #[derive(Debug, Clone)]
@@ -62,6 +63,16 @@ pub struct RangePart<T> {
     pub result: T,
     /// The key after which the rest of the range begins; `None` if there is no rest.
     pub last: Option<Vec<u8>>,
+}
+
+/// Whether the caller still needs the result.
+#[derive(Clone, Copy)]
+struct GoesOn<'t>(&'t (dyn Fn() -> bool + Sync));
+
+impl fmt::Debug for GoesOn<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("GoesOn")
+    }
 }
 
 #[derive(Clone)]
@@ -85,11 +96,12 @@ impl Table {
     ) -> PushDown<'_> {
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
-        PushDown { table: self, lower, upper, conditions: Vec::new(), view: None, bytes_max: usize::MAX }
+        let (conditions, view, goes_on) = (Vec::new(), None, None);
+        PushDown { table: self, lower, upper, conditions, view, bytes_max: usize::MAX, goes_on }
     }
 }
 
-impl PushDown<'_> {
+impl<'t> PushDown<'t> {
     /// Makes all functions and conditions see only a part of each value. Pairs that `view` omits do not
     /// count. [`PushDown::pairs`] and [`PushDown::top`] return whole values.
     #[must_use]
@@ -114,11 +126,19 @@ impl PushDown<'_> {
         self
     }
 
+    /// Makes the functions stop before the next 1,024 pairs, with [`Error::Cancelled`], as soon as `goes_on`
+    /// returns false.
+    #[must_use]
+    pub fn while_needed(mut self, goes_on: &'t (dyn Fn() -> bool + Sync)) -> Self {
+        self.goes_on = Some(GoesOn(goes_on));
+        self
+    }
+
     /// Counts the pairs.
     ///
     /// # Errors
     /// [`Error::Function`] if a condition is invalid; [`Error::TooManySnapshots`],
-    /// [`Error::SnapshotTooOld`].
+    /// [`Error::SnapshotTooOld`]; [`Error::Cancelled`] after [`PushDown::while_needed`].
     pub fn count(&self) -> Result<u64, Error> {
         self.count_part(usize::MAX).map(|part| part.result)
     }
@@ -246,6 +266,9 @@ impl PushDown<'_> {
             };
             if left == 0 {
                 return Ok(last);
+            }
+            if !self.goes_on.is_none_or(|GoesOn(goes_on)| goes_on()) {
+                return Err(Error::Cancelled);
             }
             left -= 1;
             let page = RangePage { lower, upper, pairs: PAGE_PAIRS, view, conditions };

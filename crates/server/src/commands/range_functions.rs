@@ -186,9 +186,10 @@ impl RangeFunctions {
     }
 
     /// The range with its conditions, as clients see it at a time.
-    fn range(&self, now: u64) -> PushDown<'_> {
+    fn range<'s>(&'s self, now: u64, goes_on: &'s (dyn Fn() -> bool + Sync)) -> PushDown<'s> {
         let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
         let range = self.table.push_down::<[u8]>(bounds).bytes_max(REPLY_BYTES_MAX).seeing(AliveAt(now));
+        let range = range.while_needed(goes_on);
         self.conditions.iter().fold(range, |range, RangeCondition { offset, function, operands }| {
             range.only(*offset, *function, operands)
         })
@@ -197,7 +198,9 @@ impl RangeFunctions {
 
 impl Errand for RangeFunctions {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let range = self.range(context.now);
+        let away = context.session.away.clone();
+        let goes_on = || away.as_ref().is_none_or(|away| !away.is_cancelled());
+        let range = self.range(context.now, &goes_on);
         let pairs = match &self.result {
             RangeResult::Count => {
                 context.replies.integer(range.count()? as i64);

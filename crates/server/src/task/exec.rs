@@ -38,6 +38,11 @@ const SLICE_TIME: Duration = Duration::from_micros(100);
 /// Conflicts after which a transaction executes without interruption.
 const CONFLICTS_MAX: u32 = 2;
 
+/// The same for a transaction that executes without interruption.
+const UNINTERRUPTED_TIME: Duration = Duration::from_millis(2);
+/// Time after which other tasks in the background come first, unless all cores wait for the transaction.
+const BACKGROUND_TIME: Duration = Duration::from_millis(20);
+
 /// Commands of the form `Serve` that send messages at the commit, or select a table. They execute again after
 /// a conflict.
 const PART_OF_TRANSACTION: [&str; 2] = ["publish", "select"];
@@ -123,15 +128,17 @@ impl Exec {
         std::mem::take(&mut self.queue).into_requests().collect()
     }
 
-    /// Executes the transaction on the background thread, until it completes, has a conflict, or needs its
-    /// core. Stops if `goes_on`, which receives the bytes of memory in use, returns false.
+    /// Executes the transaction on the background thread, until it completes, has a conflict, needs its core,
+    /// or has executed for a while. Stops if `goes_on`, which receives the bytes of memory in use, returns
+    /// false.
     pub(super) fn run(
         &mut self,
         context: &mut Context<'_>,
         goes_on: impl Fn(usize) -> bool,
     ) -> Result<Progress, Failure> {
         self.budget = Budget::UNLIMITED;
-        let conflicts = self.conflicts;
+        let (conflicts, time) = (self.conflicts, &*context.shared.time);
+        let until = time.instant() + BACKGROUND_TIME;
         while goes_on(self.memory_bytes() + context.replies.capacity()) {
             if self.needs_core() {
                 return Ok(Progress::More);
@@ -142,6 +149,9 @@ impl Exec {
             match self.advance(context)? {
                 Progress::More if context.replies.exceed_limit() => return Ok(Progress::Done),
                 Progress::More if self.conflicts > conflicts => return Ok(Progress::Background),
+                Progress::More if !is_exclusive() && time.instant() >= until => {
+                    return Ok(Progress::Background);
+                }
                 Progress::More => {}
                 other => return Ok(other),
             }

@@ -98,7 +98,7 @@ impl Tasks {
                 connection.task = Some(Running::Away(away.clone()));
                 self.away += 1;
                 counts.moved.add(1);
-                let session = connection.session.copy_for_pairs();
+                let session = connection.session.copy_for_pairs(away.clone());
                 let tally = Tally::default();
                 self.background.execute(Box::new(Job { connection: index, task, session, away, tally }));
             }
