@@ -14,6 +14,7 @@ mod updates;
 mod writes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use slab::Slab;
 
@@ -50,6 +51,9 @@ const ITERATION_BYTES: usize = 256 << 10;
 /// Bytes of replies of commands that execute alone after which an iteration ends: the core counts their memory
 /// at its end.
 const ALONE_BYTES: usize = 4 << 20;
+/// Time after which an iteration ends, so that the core sends and receives. Commands that execute alone may
+/// take as long in the last round.
+const ITERATION_TIME: Duration = Duration::from_millis(2);
 /// Maximum number of rounds of an iteration. A round executes one command of each connection alone, for
 /// example one that enters a transaction.
 const ROUNDS_MAX: usize = 256;
@@ -124,7 +128,8 @@ impl BatchExecutor {
         let (ready, all) = if paused == Some(Paused::All) { (&[][..], ready) } else { (ready, ready) };
         let mut alone_bytes = 0;
         for _ in 0..ROUNDS_MAX {
-            if self.reads.replied() >= ITERATION_BYTES || alone_bytes >= ALONE_BYTES {
+            let has_replied = self.reads.replied() >= ITERATION_BYTES || alone_bytes >= ALONE_BYTES;
+            if has_replied || stopwatch.elapsed() >= ITERATION_TIME {
                 break;
             }
             let config = shared.config();
@@ -143,6 +148,7 @@ impl BatchExecutor {
                 self.updates.gather(&round, index, &mut connections[index]);
             }
             done += self.updates.execute(&round, connections, &mut stopwatch);
+            let began = stopwatch.elapsed();
             for &index in ready {
                 if alone_bytes >= ALONE_BYTES {
                     break;
@@ -151,6 +157,9 @@ impl BatchExecutor {
                 let place = (index, &mut connections[index]);
                 done += usize::from(single::execute(&round, &mut self.tasks, place, &mut stopwatch));
                 alone_bytes += connections[index].unsent().saturating_sub(before);
+                if stopwatch.elapsed() - began >= ITERATION_TIME {
+                    break;
+                }
             }
             if done == 0 {
                 break;

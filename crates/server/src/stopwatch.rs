@@ -93,6 +93,11 @@ impl<'s> Stopwatch<'s> {
         took
     }
 
+    /// Returns the time from the start of the iteration to the last lap.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.last.saturating_duration_since(self.began)
+    }
+
     pub(crate) fn shared(&self) -> &'s ServerState {
         self.shared
     }
