@@ -1,7 +1,8 @@
 //! `EXEC`: executes the commands since `MULTI`, several per slice, with one commit at the end.
 //!
 //! If a pair that the commands have read has changed, they execute again. After [`CONFLICTS_MAX`] conflicts
-//! they execute without interruption, so that a long transaction completes in spite of many short ones.
+//! they execute without interruption, so that a long transaction completes in spite of many short ones. If
+//! that takes too long, the rest executes on the background thread.
 //!
 //! A transaction that reads or writes much continues on the background thread, and commits there. Only
 //! commands that access the server or the connection execute on the core in any case. If a command exceeds
@@ -183,7 +184,7 @@ impl Exec {
         let is_sliced = self.conflicts < CONFLICTS_MAX;
         let mut budget = if is_sliced { SLICE } else { usize::MAX };
         let time = &*context.shared.time;
-        let until = time.instant() + SLICE_TIME;
+        let until = time.instant() + if is_sliced { SLICE_TIME } else { UNINTERRUPTED_TIME };
         while budget > 0 {
             self.is_long |= self.has_grown_long();
             if self.is_long && !self.needs_core() {
@@ -196,7 +197,9 @@ impl Exec {
             };
             match progress {
                 Progress::More if context.replies.exceed_limit() => return Ok(Progress::Done),
-                Progress::More if is_sliced && (self.is_within_long_work() || time.instant() >= until) => {
+                Progress::More if is_sliced && self.is_within_long_work() => break,
+                Progress::More if time.instant() >= until => {
+                    self.is_long |= !is_sliced;
                     break;
                 }
                 Progress::More => {}
