@@ -32,6 +32,9 @@ pub(crate) struct PacketRequests<'a> {
     pub(super) now: u64,
     pub(super) steps: Vec<Step<'a>>,
     requests: Vec<PacketRequest<'a>>,
+    /// Whether one of them has functions over ranges. These visit many pairs, so the next packet executes
+    /// later.
+    has_range_functions: bool,
     lost: Option<LostWrites>,
     /// Maximum bytes of a reply.
     reply_bytes_max: usize,
@@ -109,8 +112,9 @@ impl<'a> Step<'a> {
 
 impl<'a> PacketRequests<'a> {
     pub(super) fn new(shared: &'a ServerState, now: u64, lost: Option<LostWrites>) -> Self {
+        let (steps, requests, has_range_functions) = (Vec::new(), Vec::new(), false);
         let reply_bytes_max = shared.config().datagrams.reply_bytes_max();
-        Self { shared, now, steps: Vec::new(), requests: Vec::new(), lost, reply_bytes_max }
+        Self { shared, now, steps, requests, has_range_functions, lost, reply_bytes_max }
     }
 
     /// Returns whether there are no packets.
@@ -121,7 +125,7 @@ impl<'a> PacketRequests<'a> {
     /// Returns whether the batch has enough operations.
     pub(super) fn is_full(&self) -> bool {
         let is_long = self.requests.len() * self.reply_bytes_max >= REPLIES_BYTES_MAX;
-        is_long || self.steps.len() + self.requests.len() >= OPERATIONS_MAX
+        is_long || self.steps.len() + self.requests.len() >= OPERATIONS_MAX || self.has_range_functions
     }
 
     /// Adds a datagram. Ignores a malformed one, and replies at once to one that needs no pairs.
@@ -242,6 +246,7 @@ impl<'a> PacketRequests<'a> {
         let reply_bytes_max = self.shared.config().datagrams.reply_bytes_max();
         self.steps[start..].iter_mut().for_each(|step| step.read_ahead(table, reply_bytes_max, reads));
         let steps = start..self.steps.len();
+        self.has_range_functions |= self.steps[start..].iter().any(Step::is_range_function);
         self.requests.push(PacketRequest {
             route,
             form: ReplyFormat::Batch(*header),
