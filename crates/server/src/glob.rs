@@ -13,6 +13,13 @@ pub(crate) fn checked(pattern: &[u8]) -> Result<&[u8], Failure> {
     Ok(pattern)
 }
 
+/// Returns the name of a channel, or an error if it is too long. A message compares the name of its channel
+/// with all patterns of all clients.
+pub(crate) fn checked_channel(name: &[u8]) -> Result<&[u8], Failure> {
+    check_length("channel", (name.len(), "bytes"), PATTERN_BYTES_MAX)?;
+    Ok(name)
+}
+
 /// Returns whether a name matches a pattern. The time is at most the product of their lengths.
 pub(crate) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut pattern, mut name) = (pattern, name);

@@ -210,6 +210,25 @@ fn a_long_list_of_channels_and_a_long_message_are_allowed() {
     assert!(error.ends_with("bytes: at most 2097152 are allowed"), "{error}");
 }
 
+/// A message compares the name of its channel with all patterns of all clients.
+#[test]
+fn the_name_of_a_channel_has_a_limit() {
+    let running = start();
+    let mut client = Client::connect(&running);
+    for bytes in [1024, 1025] {
+        let name = vec![b'c'; bytes];
+        client.send(&[b"PUBLISH", &name, b"message"]);
+        let published = show(&client.receive());
+        client.send(&[b"SUBSCRIBE", &name]);
+        let subscribed = show(&client.receive());
+        match bytes {
+            1024 => assert!(published == "0" && subscribed.ends_with(" 1]"), "{published} {subscribed}"),
+            _ => assert!([published, subscribed].iter().all(|it| it.ends_with("at most 1024 are allowed"))),
+        }
+        client = Client::connect(&running);
+    }
+}
+
 #[test]
 fn a_long_command_aborts_its_transaction() {
     let running = start();

@@ -63,7 +63,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
 /// Between `MULTI` and `EXEC`, the message is sent after the commit.
 fn publish(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let Context { shared, replies, transaction, .. } = context;
-    let (channel, content) = (&arguments[1], &arguments[2]);
+    let (channel, content) = (glob::checked_channel(&arguments[1])?, &arguments[2]);
     let bytes = channel.len() + content.len();
     if bytes > PUBLISHED_BYTES_MAX {
         let message =

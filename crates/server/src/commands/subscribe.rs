@@ -58,9 +58,8 @@ fn subscribe(
     arguments: &Arguments<'_>,
     (kind, verb): (Kind, &str),
 ) -> Result<(), Failure> {
-    if kind == Kind::Pattern {
-        arguments.from(1).iter().try_for_each(|pattern| glob::checked(pattern).map(drop))?;
-    }
+    let checked = if kind == Kind::Pattern { glob::checked } else { glob::checked_channel };
+    arguments.from(1).iter().try_for_each(|name| checked(name).map(drop))?;
     let Context { shared, session, replies, .. } = context;
     let client = session.client.clone();
     let subscriber =
