@@ -56,6 +56,9 @@ const IDLE_INTERVAL: u64 = 100;
 /// Delay after a failed accept, because the process may have run out of open files for a while. The system
 /// notifies a core only once about a connection that waits.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Maximum number of connections that a core accepts before it serves its clients. Otherwise it would serve
+/// nobody while many clients connect.
+const ACCEPTS_MAX: usize = 64;
 
 /// A thread of the server.
 pub(crate) struct Core {
@@ -65,6 +68,8 @@ pub(crate) struct Core {
     listener: Option<TcpListener>,
     /// Time when the core accepts connections again after an error.
     accept_at: Option<Instant>,
+    /// More connections may wait.
+    accepts_more: bool,
     connections: Slab<Connection>,
     /// Indexes of connections with work to do.
     ready: Vec<usize>,
@@ -136,6 +141,7 @@ impl Core {
             poll,
             listener: Some(listener),
             accept_at: None,
+            accepts_more: false,
             connections: Slab::new(),
             ready: Vec::new(),
             held: Vec::new(),
@@ -166,7 +172,7 @@ impl Core {
                 _ => {}
             }
             self.note(&events);
-            if self.accept_at.is_some_and(|time| Instant::now() >= time) {
+            if self.accepts_more || self.accept_at.is_some_and(|time| Instant::now() >= time) {
                 self.accept();
             }
             let now = self.shared.time.milliseconds();
@@ -216,7 +222,7 @@ impl Core {
 
     /// Returns the maximum time to wait for sockets.
     fn poll_timeout(&self) -> Duration {
-        let is_busy = self.is_behind || self.is_freeing;
+        let is_busy = self.is_behind || self.is_freeing || self.accepts_more;
         let at_rest = self.ready.is_empty() && !self.datagrams.is_ready() && !is_busy;
         match (at_rest, self.executor.has_slices()) {
             (true, false) => POLL_TIMEOUT,
@@ -357,10 +363,11 @@ impl Core {
         self.ready.extend(monitors.map(|(index, _)| index));
     }
 
-    /// Accepts all connections that wait. After an error those that remain wait for a while.
+    /// Accepts some of the connections that wait. After an error those that remain wait for a while.
     fn accept(&mut self) {
-        self.accept_at = None;
-        while let Some(listener) = &self.listener {
+        (self.accept_at, self.accepts_more) = (None, false);
+        for _ in 0..ACCEPTS_MAX {
+            let Some(listener) = &self.listener else { return };
             match listener.accept() {
                 Ok((socket, address)) => self.add_connection(socket, address),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -376,6 +383,7 @@ impl Core {
                 }
             }
         }
+        self.accepts_more = true;
     }
 
     fn add_connection(&mut self, mut socket: TcpStream, address: SocketAddr) {
