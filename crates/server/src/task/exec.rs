@@ -346,8 +346,8 @@ impl Exec {
         if !self.replied.contains_key(&at) {
             let (found, arguments) = self.queue.request(at);
             let (mut own, transaction) = (replies.new_alike(), Some(&mut self.transaction));
-            let (now, budget, replies) = (self.now, Budget::UNLIMITED, &mut own);
-            let mut inner = Context { shared, session, replies, transaction, now, budget };
+            let (now, budget) = (self.now, Budget::UNLIMITED);
+            let mut inner = Context { shared, session, replies: &mut own, transaction, now, budget };
             if let Err(failure) = start(&mut inner, named, (found, &arguments)) {
                 failure.reply_after(0, &mut own);
             }
