@@ -48,8 +48,8 @@ pub(crate) struct BatchExecutor {
 
 /// Bytes of replies after which an iteration ends, so that the core sends them and receives more.
 const ITERATION_BYTES: usize = 256 << 10;
-/// Bytes of replies of commands that execute alone after which an iteration ends: the core counts their memory
-/// at its end.
+/// Bytes of replies of commands that execute alone after which an iteration ends: the core counts their
+/// memory at its end.
 const ALONE_BYTES: usize = 4 << 20;
 /// Time after which an iteration ends, so that the core sends and receives. Commands that execute alone may
 /// take as long in the last round.

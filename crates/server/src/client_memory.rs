@@ -1,10 +1,10 @@
 //! The memory of the clients of a core, and its part of the total that `maxmemory-clients` limits.
 //!
-//! A core records the changes of its own connections and adds their sum to the total once per iteration, and
-//! whenever it is large, so the cores rarely contend. Near the limit a client gets one reply at a time. Above
-//! the limit the server does not serve clients that use more than their share ([`share`]), and waits [`GRACE`]
-//! for them to read their replies. After that, or at once if the total exceeds 1.5 times the limit, it
-//! disconnects the client that uses the most memory, and until then it serves no client.
+//! A core records the changes of its own connections and adds their sum to the total once per iteration,
+//! and whenever it is large, so the cores rarely contend. Near the limit a client gets one reply at a time.
+//! Above the limit the server does not serve clients that use more than their share ([`share`]), and waits
+//! [`GRACE`] for them to read their replies. After that, or at once if the total exceeds 1.5 times the limit,
+//! it disconnects the client that uses the most memory, and until then it serves no client.
 
 use std::time::{Duration, Instant};
 

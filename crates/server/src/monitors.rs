@@ -3,8 +3,8 @@
 //! 1. A core that has executed commands appends a line for each to the queue of each monitor, and wakes the
 //!    cores of the monitors. All monitors share the text of the lines.
 //! 2. The core of a monitor moves lines from the queue to the replies as far as these have space. The server
-//!    disconnects a monitor whose queue is full, so no client waits for monitors. It also does so if lines find
-//!    the memory of all clients far above its limit.
+//!    disconnects a monitor whose queue is full, so no client waits for monitors. It also does so if lines
+//!    find the memory of all clients far above its limit.
 
 use std::collections::VecDeque;
 use std::fmt::Write;

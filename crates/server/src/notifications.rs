@@ -27,11 +27,11 @@ const QUEUE_BYTES_MAX: usize = 8 << 20;
 /// Maximum bytes of a message of a client and its channel: far less than a queue, so that a message alone
 /// disconnects nobody.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 1 << 20;
-/// Bytes of memory of a message in the queue of a client, and of its text in addition to channel and content.
+/// Bytes of memory of a message in the queue of a client, and of its text besides channel and content.
 const MESSAGE_BYTES: usize = size_of::<Message>();
 const TEXT_BYTES: usize = size_of::<Text>() + 64;
-/// Bytes of memory of a client with subscriptions, and of a subscription in addition to its name: its place in
-/// a tree that is half full, and the counts of references.
+/// Bytes of memory of a client with subscriptions, and of a subscription besides its name: its place in a
+/// tree that is half full, and the counts of references.
 const FEED_BYTES: usize = size_of::<Feed>() + 64;
 const SUBSCRIPTION_BYTES: usize = 96;
 /// Maximum number of channels and patterns of a client: every event is compared with each of them.

@@ -193,7 +193,8 @@ impl Server {
             Ok(())
         };
         let run = move || {
-            shared.watches.run(&shared);
+            let is_exceeded = || shared.client_limit().is_exceeded();
+            shared.watches.run(|| shared.is_stopping(), is_exceeded, |core| shared.wake(core));
             Ok(())
         };
         self.spawn("watches".to_owned(), Box::new(wake), run)

@@ -8,8 +8,7 @@ use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 use crate::arguments::Arguments;
 use crate::charge::Charge;
 use crate::clients::{Client, Flag};
-use crate::command::{Command, CommandForm, CommandRef};
-use crate::commands;
+use crate::command::{Command, CommandForm};
 use crate::commands::range::bound_bytes;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
@@ -236,13 +235,13 @@ impl Queue {
     }
 
     /// Returns the number of the command at an index, or `None` if there are fewer.
-    pub(crate) fn command(&self, index: usize) -> Option<CommandRef> {
-        self.commands.get(index).map(|queued| commands::by_number(queued.command))
+    pub(crate) fn command(&self, index: usize) -> Option<usize> {
+        self.commands.get(index).map(|queued| queued.command)
     }
 
-    /// Returns all commands.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = CommandRef> {
-        self.commands.iter().map(|queued| commands::by_number(queued.command))
+    /// Returns the numbers of all commands.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = usize> {
+        self.commands.iter().map(|queued| queued.command)
     }
 
     /// Returns the request at an index, and its arguments.

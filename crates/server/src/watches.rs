@@ -1,8 +1,8 @@
 //! `RI.WATCH`: clients that receive changes as push messages.
 //!
 //! 1. One thread polls the streams. It appends messages to the queue of a watch while that has room, and
-//!    wakes the core of the client. A stream waits at its version while the queue is full, or the memory of all
-//!    clients exceeds its limit, so a slow client delays nobody and takes no further memory.
+//!    wakes the core of the client. A stream waits at its version while the queue is full, or the memory of
+//!    all clients exceeds its limit, so a slow client delays nobody and takes no further memory.
 //! 2. The core of a client moves messages from the queue to the replies as far as these have space. A client
 //!    with a watch uses RESP3: the choice of RESP2 ends the watch.
 
@@ -18,7 +18,6 @@ use crate::clients::{Client, ClientLimit};
 use crate::failure::Failure;
 use crate::push_queue::PushQueue;
 use crate::registry::{Registration, Registry};
-use crate::server_state::ServerState;
 
 /// Bytes of messages in a queue at which its stream waits.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
@@ -92,12 +91,16 @@ impl Watches {
         self.arrived.notify_one();
     }
 
-    /// Polls the streams until the server stops, and wakes the cores that have messages to send.
-    pub(crate) fn run(&self, shared: &ServerState) {
-        let advances = |watch: &&Arc<Watch>| {
-            !shared.client_limit().is_exceeded() && watch.advance(|core| shared.wake(core))
-        };
-        while !shared.is_stopping() {
+    /// Polls the streams until the server stops, and wakes the cores that have messages to send. The streams
+    /// wait while clients exceed the limit of their memory.
+    pub(crate) fn run(
+        &self,
+        is_stopping: impl Fn() -> bool,
+        is_exceeded: impl Fn() -> bool,
+        wake_core: impl Fn(usize),
+    ) {
+        let advances = |watch: &&Arc<Watch>| !is_exceeded() && watch.advance(&wake_core);
+        while !is_stopping() {
             let all = self.all.members().clone();
             let advanced = all.iter().filter(advances).count();
             if advanced == 0 {

@@ -22,16 +22,29 @@ const BOUND: usize = 2 * CLIENTS + 2 * 32 * MIB;
 
 /// A clock that stops the threads with a name, as if they were slow, while their gate is closed.
 #[derive(Debug, Clone, Default)]
-struct GatedTime(Arc<(Mutex<&'static str>, Condvar)>);
+struct GatedTime(Arc<(Mutex<Stopping>, Condvar)>);
+
+/// The name of the threads to stop, and the number of those that have stopped.
+#[derive(Debug, Default)]
+struct Stopping {
+    name: &'static str,
+    stopped: usize,
+}
 
 impl GatedTime {
     fn close(&self, name: &'static str) {
-        *self.0.0.lock().unwrap() = name;
+        *self.0.0.lock().unwrap() = Stopping { name, stopped: 0 };
     }
 
     fn open(&self) {
         self.close("");
         self.0.1.notify_all();
+    }
+
+    fn wait_until_stopped(&self) {
+        while self.0.0.lock().unwrap().stopped == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -42,8 +55,10 @@ impl Time for GatedTime {
 
     fn instant(&self) -> Instant {
         let own = thread::current().name().unwrap_or_default().to_owned();
-        let is_stopped = |name: &mut &str| !name.is_empty() && own.starts_with(*name);
-        drop(self.0.1.wait_while(self.0.0.lock().unwrap(), is_stopped).unwrap());
+        let must_stop = |state: &Stopping| !state.name.is_empty() && own.starts_with(state.name);
+        let mut state = self.0.0.lock().unwrap();
+        state.stopped += usize::from(must_stop(&state));
+        drop(self.0.1.wait_while(state, |state| must_stop(state)).unwrap());
         Instant::now()
     }
 }
@@ -157,7 +172,7 @@ fn departed_tasks_count(running: &Running, gate: &GatedTime) {
     let mut client = Client::connect(running);
     client.send_bytes(b"PING\r\n");
     client.send(&[b"SET", b"key", &vec![b'v'; 4 * MIB]]);
-    wait_for(&mut other, |bytes| bytes > 4 * MIB);
+    gate.wait_until_stopped();
     // The connection is reset, because the reply to PING was not read.
     client.socket.peek(&mut [0]).unwrap();
     drop(client);

@@ -4,6 +4,7 @@ use honeycomb_store::{Batch, Error, Reads};
 
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandRef};
+use crate::commands::by_number;
 use crate::commands::categories::writes;
 use crate::config::Config;
 use crate::counts::Counts;
@@ -50,7 +51,7 @@ impl Round<'_> {
     pub(super) fn delays(&self, command: Option<CommandRef>, session: &Session) -> bool {
         let Some(command) = command.filter(|_| self.paused.is_some()) else { return false };
         let queue = session.queue.iter().filter(|_| command.name == "exec");
-        let mut queued = queue.flat_map(Queue::commands);
+        let mut queued = queue.flat_map(Queue::commands).map(by_number);
         has_effect(&command) || queued.any(|command| has_effect(&command))
     }
 

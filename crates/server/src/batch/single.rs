@@ -260,5 +260,5 @@ fn allowed_for_subscriber(
 
 /// Returns whether a queued command may allocate memory of the store.
 fn may_allocate_memory(queue: &Queue) -> bool {
-    queue.commands().any(|command| allocates_memory(&command))
+    queue.commands().any(|number| allocates_memory(&by_number(number)))
 }

@@ -202,8 +202,8 @@ fn bound<'a>(argument: &'a [u8], unbounded: &[u8]) -> Result<Bound<&'a [u8]>, Fa
     }
 }
 
-/// Returns the beginning of the key of a bound. If it is longer than any key of a pair, its beginning separates
-/// the same keys, and walks, watches and streams of changes keep copies of it.
+/// Returns the beginning of the key of a bound. If it is longer than any key of a pair, its beginning
+/// separates the same keys, and walks, watches and streams of changes keep copies of it.
 #[inline(always)]
 fn shortened(key: &[u8]) -> &[u8] {
     &key[..key.len().min(KEY_BYTES_MAX + 1)]

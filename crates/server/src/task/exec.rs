@@ -18,6 +18,7 @@ use honeycomb_protocol::resp::RequestBuffer;
 
 use crate::budget::Budget;
 use crate::command::{Command, CommandForm, CommandRef};
+use crate::commands::by_number;
 use crate::commands::range::{Origin, Walk};
 use crate::commands::watch;
 use crate::context::Context;
@@ -175,7 +176,10 @@ impl Exec {
     /// Returns whether the next command may change state that only the core may access.
     fn needs_core(&self) -> bool {
         let Stage::Execute { next, .. } = &self.stage else { return false };
-        self.queue.command(*next).is_some_and(|command| matches!(command.form, CommandForm::Serve(_)))
+        self.queue
+            .command(*next)
+            .map(by_number)
+            .is_some_and(|command| matches!(command.form, CommandForm::Serve(_)))
     }
 
     /// Executes a slice on the core.
@@ -241,7 +245,7 @@ impl Exec {
     fn compare_pairs(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         // A snapshot does not have the pairs of unordered tables.
         let reads_snapshot = !context.shared.databases.has_unordered()
-            && self.queue.commands().all(|command| command.only_reads());
+            && self.queue.commands().map(by_number).all(|command| command.only_reads());
         self.transaction = match reads_snapshot {
             true => OptimisticTransaction::reading(context.shared.store.snapshot()?),
             false => OptimisticTransaction::new(context.shared.config().transaction_bytes_max()),
@@ -293,7 +297,7 @@ impl Exec {
     /// execute.
     fn execute_next(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Stage::Execute { next, begun } = &mut self.stage else { return Ok(Progress::More) };
-        let Some(named) = self.queue.command(*next) else { return Ok(Progress::More) };
+        let Some(named) = self.queue.command(*next).map(by_number) else { return Ok(Progress::More) };
         if executes_once(&named) {
             let at = *next;
             *next += 1;
