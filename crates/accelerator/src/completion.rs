@@ -244,6 +244,17 @@ impl Completions {
         if part.pair_count == 0 && !self.have_room_for(part.body.len()) {
             return self.push_rejection(identifier, Status::NoRoom);
         }
+        self.push_part_of_begun(part, identifier, continued, more);
+    }
+
+    /// Like [`Completions::push_part`], for a part of a scan that has begun. It can exceed the room.
+    pub(crate) fn push_part_of_begun(
+        &mut self,
+        part: &Completion<'_>,
+        identifier: u64,
+        continued: bool,
+        more: bool,
+    ) {
         let word = outcome::with_status(0, part.status as u64);
         let word = outcome::with_continued(word, u64::from(continued));
         let word = outcome::with_more(word, u64::from(more));

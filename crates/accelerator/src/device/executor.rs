@@ -180,7 +180,8 @@ impl Quantum<'_> {
         let has_further_quantum = completion.more && !self.scan.left.are_reached();
         let continued = completion.continued || has_further_quantum;
         let more = completion.more && !has_further_quantum;
-        self.completions.push_part(completion, identifier, continued, more);
+        // The reader takes the parts of a quantum between two polls, so none may be missing.
+        self.completions.push_part_of_begun(completion, identifier, continued, more);
         self.is_finished &= !has_further_quantum;
     }
 

@@ -113,6 +113,7 @@ fn promises(config: &Config) -> Vec<Promise> {
             functions::a_function_sees_one_version,
             functions::a_function_ends_when_its_version_is_unpinned,
             room::a_long_scan_ends_when_there_is_no_room,
+            room::a_long_scan_with_little_room_is_whole,
         ]);
     }
     promises

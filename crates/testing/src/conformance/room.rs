@@ -71,6 +71,32 @@ pub(super) fn a_long_scan_ends_when_there_is_no_room(world: &mut World) {
     assert!((1..PAIRS_OF_A_LONG_SCAN as usize).contains(&answer.pairs.len()));
 }
 
+/// The reader takes the completions after each poll. There is room for a few pairs, and a quantum, which
+/// begins with all of it, may exceed it.
+pub(super) fn a_long_scan_with_little_room_is_whole(world: &mut World) {
+    world.create_long_table();
+    for backward in [false, true] {
+        let read = Read::Scan { scan: Scan { backward, ..Scan::default() }, bytes_max: u32::MAX };
+        let request = one(&Request { identifier: 1, table: LONG, version: None, read });
+        let (mut completions, mut answers) = (Completions::with_limits(64, usize::MAX), Answers::default());
+        let mut queue = world.accelerator.queue();
+        assert_eq!(queue.submit(request.bytes()), request.bytes().len());
+        while queue.poll(&mut completions) > 0 {
+            answers.append(&completions);
+            completions.clear();
+        }
+        answers.append(&completions);
+        let [(1, answer)] = &answers.whole[..] else { panic!("expected one answer: {answers:?}") };
+        assert_eq!(answer.status, Some(Status::Found));
+        let keys: Vec<_> = answer.pairs.iter().map(|(key, _)| key.clone()).collect();
+        let mut expected: Vec<_> = (0..PAIRS_OF_A_LONG_SCAN).map(|key| key.to_be_bytes().to_vec()).collect();
+        if backward {
+            expected.reverse();
+        }
+        assert!(keys == expected, "{} pairs of {}", keys.len(), expected.len());
+    }
+}
+
 /// Returns a get, or a scan of one pair, for each number.
 fn reads_of(numbers: &[u8]) -> Requests {
     let mut requests = Requests::default();
