@@ -192,8 +192,7 @@ impl Completions {
         while offset < bytes.len() {
             let malformed = Malformed { offset, bytes: bytes.len() - offset };
             let (completion, length) = parse(&bytes[offset..]).ok_or(malformed)?;
-            let is_scan = completion.pair_count > 0;
-            if is_scan && PairsOf::count(completion.body) != Some(completion.pair_count) {
+            if completion.pair_count > 0 && !completion.has_whole_pairs() {
                 return Err(malformed);
             }
             offset += length;
@@ -463,6 +462,11 @@ impl<'a> Completion<'a> {
     #[inline]
     pub fn length(&self) -> usize {
         (layout::SIZE + self.body.len()).next_multiple_of(ALIGNMENT)
+    }
+
+    /// Whether the body consists of `pair_count` pairs.
+    pub(crate) fn has_whole_pairs(&self) -> bool {
+        PairsOf::count(self.body) == Some(self.pair_count)
     }
 
     /// The pairs of a scan, in order.

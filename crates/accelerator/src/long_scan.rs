@@ -91,6 +91,17 @@ impl LongScan {
         }
     }
 
+    /// Whether the remaining range is shorter if the scan continues after this key. The first quantum of a
+    /// floor start may end before the range.
+    pub(crate) fn can_continue_after(&self, key: &[u8]) -> bool {
+        let passes = |bound: &[u8]| if self.backward { key < bound } else { key > bound };
+        match if self.backward { &self.upper } else { &self.lower } {
+            Bound::Included(bound) if !self.floor_start => key == bound || passes(bound),
+            Bound::Excluded(bound) if !self.floor_start => passes(bound),
+            _ => true,
+        }
+    }
+
     /// Shortens the remaining range: the scan continues after this key.
     pub(crate) fn continue_after(&mut self, key: Vec<u8>) {
         self.floor_start = false;

@@ -11,7 +11,7 @@ use honeycomb_accelerator::{
     Accelerator, Backend, Completions, DeviceBackend, Engine, Engines, Error, HostMemory, Queue, Read,
     Request, Requests, Status, Window,
 };
-use honeycomb_btree::{Forest, Operation, Root, Scan, Version};
+use honeycomb_btree::{Forest, Operation, Root, Scan, Shape, Version};
 use honeycomb_memory::{BusAddress, Control, Lid, MemoryError};
 use honeycomb_testing::DeviceModel;
 use honeycomb_testing::index::{MIB, forest, tiny};
@@ -72,7 +72,7 @@ enum Interception {
     /// Checks that the epochs know the operations in flight.
     CheckWindow,
     /// Corrupts the bytes that the engine reads.
-    CorruptReads(u8),
+    CorruptReads(usize),
     /// Calls the hook of the thread.
     Hook,
 }
@@ -90,16 +90,16 @@ impl Engines for Interception {
 }
 
 /// Memory that flips a bit in each read.
-struct Corrupted<'m>(&'m dyn HostMemory, u8);
+struct Corrupted<'m>(&'m dyn HostMemory, usize);
 
 impl HostMemory for Corrupted<'_> {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), MemoryError> {
         self.0.read(address, into)?;
         let length = into.len().max(1);
         // The byte depends on the seed.
-        let at = usize::from(self.1) * 7919 % length;
+        let at = self.1 * 7919 % length;
         if let Some(byte) = into.get_mut(at) {
-            *byte ^= 1 << (self.1 % 8);
+            *byte ^= 1 << (self.1 / 3 % 8);
         }
         Ok(())
     }
@@ -142,15 +142,24 @@ impl Engine for Intercepted {
 }
 
 fn with_engine(engines: Interception) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
-    let forest = Arc::new(forest(tiny(128), 4 * MIB, true));
-    let accelerator = DeviceBackend { engines, scan_quantum_pairs: 9, queue_bytes: 1 << 20 }
+    with_keys(engines, tiny(128), 9, |number| number.to_be_bytes().to_vec())
+}
+
+fn with_keys(
+    engines: Interception,
+    shape: Shape,
+    scan_quantum_pairs: usize,
+    key: impl Fn(u64) -> Vec<u8>,
+) -> (Arc<Forest>, Box<dyn Accelerator>, Root) {
+    let forest = Arc::new(forest(shape, 8 * MIB, true));
+    let accelerator = DeviceBackend { engines, scan_quantum_pairs, queue_bytes: 1 << 20 }
         .attach(&forest, &Arc::default())
         .unwrap();
     let root = forest.create_tree().unwrap();
     accelerator.set_root(1, Some(root));
     for number in 0..500_u64 {
         let value = vec![7; if number % 50 == 0 { 1_000 } else { 8 }];
-        forest.write(root, &number.to_be_bytes(), Operation::Put(&value)).unwrap();
+        forest.write(root, &key(number), Operation::Put(&value)).unwrap();
     }
     (forest, accelerator, root)
 }
@@ -165,30 +174,41 @@ fn a_request_is_in_the_window_before_it_reads() {
     }
 }
 
+/// A key of 200 to 450 bytes, so that a flipped bit can make it too long.
+fn long_key(number: u64) -> Vec<u8> {
+    [&number.to_be_bytes()[..], &vec![7; 192 + (number as usize * 37) % 251]].concat()
+}
+
 /// A device completes every request, whatever bytes it reads.
 #[test]
 fn corrupt_memory_leads_to_faults_at_most() {
-    let mut faults = 0;
-    for seed in 0..=255 {
-        let (_forest, accelerator, _) = with_engine(Interception::CorruptReads(seed));
-        let mut queue = accelerator.queue();
-        let (mut requests, mut completions) = (Requests::default(), Completions::default());
-        for number in 0..20_u64 {
-            let key = (number * 25).to_be_bytes();
-            let request = Request { identifier: number, table: 1, version: None, read: Read::Get(&key) };
-            requests.push(&request).unwrap();
-            let scan = Scan { backward: number % 2 == 0, ..Default::default() };
-            let scan = Scan { limit: 30, ..scan };
-            let read = Read::Scan { scan, bytes_max: u32::MAX };
-            requests.push(&Request { identifier: 100 + number, read, ..request }).unwrap();
-        }
-        assert_eq!(queue.submit(requests.bytes()), requests.bytes().len());
-        while queue.poll(&mut completions) > 0 {}
-        let ended = completions.iter().filter(|completion| !completion.continued);
-        assert_eq!(ended.count(), 40, "every request completes");
-        faults += completions.iter().filter(|completion| completion.status == Status::Fault).count();
+    let short = |seed| faults_of_reads(&*with_engine(Interception::CorruptReads(seed)).1);
+    let long = |seed| {
+        let engines = Interception::CorruptReads(seed);
+        faults_of_reads(&*with_keys(engines, Shape::default(), 1, long_key).1)
+    };
+    let faults = (0..256).map(short).chain((0..1000).map(long));
+    assert!(faults.sum::<usize>() > 200, "engine and driver detect some corruptions");
+}
+
+/// Executes gets and long scans. Returns the number of faults.
+fn faults_of_reads(accelerator: &dyn Accelerator) -> usize {
+    let mut queue = accelerator.queue();
+    let (mut requests, mut completions) = (Requests::default(), Completions::default());
+    for number in 0..20_u64 {
+        let key = (number * 25).to_be_bytes();
+        let request = Request { identifier: number, table: 1, version: None, read: Read::Get(&key) };
+        requests.push(&request).unwrap();
+        let scan = Scan { backward: number % 2 == 0, ..Default::default() };
+        let scan = Scan { limit: 30, ..scan };
+        let read = Read::Scan { scan, bytes_max: u32::MAX };
+        requests.push(&Request { identifier: 100 + number, read, ..request }).unwrap();
     }
-    assert!(faults > 100, "the engine detects some corruptions");
+    assert_eq!(queue.submit(requests.bytes()), requests.bytes().len());
+    while queue.poll(&mut completions) > 0 {}
+    let ended = completions.iter().filter(|completion| !completion.continued);
+    assert_eq!(ended.count(), 40, "every request completes");
+    completions.iter().filter(|completion| completion.status == Status::Fault).count()
 }
 
 /// The lease is in use until the request completes, even if it is revoked and memory is reclaimed before

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use honeycomb_btree::Version;
+use honeycomb_layout::{KEY_BYTES_MAX, KEY_BYTES_MIN};
 use honeycomb_memory::LeaseUse;
 
 use crate::admission::Admission;
@@ -72,6 +73,7 @@ impl DeviceExecutor {
                 let Some(request) = in_flight.get_mut(&device_identifier) else { continue };
                 let Some(bytes) = request.receive(bytes) else { continue };
                 let completion = parse(&bytes).map(|(completion, _)| completion);
+                let completion = completion.filter(|one| one.pair_count == 0 || one.has_whole_pairs());
                 receive(request.identifier, completion.as_ref());
                 if !completion.is_some_and(|completion| completion.continued) {
                     in_flight.remove(&device_identifier);
@@ -147,7 +149,7 @@ impl Executor for DeviceExecutor {
             .expect("keys of a request");
         let mut outgoing = Some(Outgoing { bytes: requests.bytes().to_vec(), identifier });
         let tree_exists = || self.state.backend.roots.get(table) == Some(root);
-        let mut quantum = Quantum { scan, completions, last_key: Vec::new(), is_finished: true };
+        let mut quantum = Quantum { scan, completions, last_key: Vec::new(), state: QuantumState::Open };
         self.run(|| outgoing.take_if(|_| tree_exists()), |_, completion| quantum.receive(completion));
         if outgoing.is_some() {
             quantum.completions.push_rejection(identifier, Status::UnknownTable);
@@ -156,37 +158,73 @@ impl Executor for DeviceExecutor {
     }
 }
 
-/// The completions of one quantum of a scan.
+/// The completions of one quantum of a scan. The device may be defective, so each is checked: it has the
+/// pairs that it states, their keys are keys, and a further quantum has a shorter range.
 struct Quantum<'q> {
     scan: &'q mut LongScan,
     completions: &'q mut Completions,
     last_key: Vec<u8>,
-    is_finished: bool,
+    state: QuantumState,
+}
+
+#[derive(PartialEq)]
+enum QuantumState {
+    /// Neither rejected nor at the end of a quantum that a further one follows.
+    Open,
+    /// A rejection was returned, which is the last completion of a request.
+    Rejected,
+    HasFurther,
 }
 
 impl Quantum<'_> {
     fn receive(&mut self, completion: Option<&Completion<'_>>) {
-        let identifier = self.scan.identifier;
-        let Some(completion) = completion.filter(|completion| completion.status == Status::Found) else {
-            let status = completion.map_or(Status::Fault, |completion| completion.status);
-            return self.completions.push_rejection(identifier, status);
-        };
-        for (key, value) in completion.pairs() {
+        if self.state == QuantumState::Rejected {
+            return;
+        }
+        if let Err(status) = self.append(completion) {
+            self.state = QuantumState::Rejected;
+            self.completions.push_rejection(self.scan.identifier, status);
+        }
+    }
+
+    fn append(&mut self, completion: Option<&Completion<'_>>) -> Result<(), Status> {
+        let part = completion.ok_or(Status::Fault)?;
+        if part.status != Status::Found {
+            return Err(part.status);
+        }
+        self.count(part)?;
+        // The quantum has ended, but neither the range nor the limits of the scan.
+        let has_further = !part.continued && part.more && !self.scan.left.are_reached();
+        if has_further && (self.last_key.is_empty() || !self.scan.can_continue_after(&self.last_key)) {
+            return Err(Status::Fault);
+        }
+        let (continued, more) = (part.continued || has_further, part.more && !has_further);
+        // The reader takes the parts of a quantum between two polls, so none may be missing.
+        self.completions.push_part_of_begun(part, self.scan.identifier, continued, more);
+        if has_further {
+            self.state = QuantumState::HasFurther;
+        }
+        Ok(())
+    }
+
+    /// Counts the pairs of a part.
+    fn count(&mut self, part: &Completion<'_>) -> Result<(), Status> {
+        if !part.has_whole_pairs() {
+            return Err(Status::Fault);
+        }
+        for (key, value) in part.pairs() {
+            if !(KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()) {
+                return Err(Status::Fault);
+            }
             self.scan.left.count(key.len(), value.len());
             self.last_key.clear();
             self.last_key.extend_from_slice(key);
         }
-        // The quantum has ended, but neither the range nor the limits of the scan.
-        let has_further_quantum = completion.more && !self.scan.left.are_reached();
-        let continued = completion.continued || has_further_quantum;
-        let more = completion.more && !has_further_quantum;
-        // The reader takes the parts of a quantum between two polls, so none may be missing.
-        self.completions.push_part_of_begun(completion, identifier, continued, more);
-        self.is_finished &= !has_further_quantum;
+        Ok(())
     }
 
     fn finish(self) -> ScanProgress {
-        if self.is_finished {
+        if self.state != QuantumState::HasFurther {
             return ScanProgress::Finished;
         }
         self.scan.continue_after(self.last_key);
