@@ -43,6 +43,8 @@ module value_reader
   } state_e;
 
   state_e state_q, state_d;
+  // the request failed while the read was offered, which must stay
+  logic void_q;
   bus_address_t address_q;
   line_count_t count_q;
   logic takes, ends;
@@ -55,7 +57,7 @@ module value_reader
     state_d = state_q;
     unique case (state_q)
       Idle: if (takes) state_d = Offer;
-      Offer: if (read_ready_i) state_d = Reads;
+      Offer: if (read_ready_i) state_d = void_q || failed_i ? Drains : Reads;
       default: if (ends) state_d = Idle; else if (failed_i) state_d = Drains;
     endcase
   end
@@ -63,6 +65,7 @@ module value_reader
   always_ff @(posedge clk_i) begin
     if (rst_i) state_q <= Idle;
     else state_q <= state_d;
+    void_q <= state_q == Offer && (void_q || failed_i);
     if (takes) {address_q, count_q} <= {address_i, count_i};
   end
 
@@ -79,6 +82,7 @@ module value_reader
 
   `ASSERT(BeatsWereRequested, !beat_valid_i || state_q inside {Reads, Drains})
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
+  `COVER(RequestEndsBeforeItsRead, void_q && !failed_i)
 
 endmodule
 

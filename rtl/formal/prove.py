@@ -280,6 +280,15 @@ PROOFS = [
         ("ends && !is_later && !errs", "ends && !errs"),
         ("{1'b1, line_copied_i && !has_header_q}", "{1'b1, line_copied_i}"),
     ]),
+    Proof("value_reader", 10, 0, [
+        # A read that fails before it is accepted counts as one of the next value; an offer disappears; lines
+        # of a failed request wait; an error is a line.
+        ("void_q || failed_i ? Drains : Reads", "failed_i ? Drains : Reads"),
+        ("void_q || failed_i ? Drains : Reads", "Reads"),
+        ("Offer: if (read_ready_i)", "Offer: if (read_ready_i || failed_i)"),
+        ("beat_ready_o = state_q == Drains || failed_i", "beat_ready_o = failed_i"),
+        ("beat_valid_i && !beat_i.error);", "beat_valid_i);"),
+    ]),
     Proof("next_log", 20, 0, [
         # The request after a taken one is ready at once; a request is ready before its walk, or walks over an
         # undefined log; entries of undefined lines are returned; a line is read twice; a header is read

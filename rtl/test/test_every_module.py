@@ -19,7 +19,7 @@ PARTS = {
         "pair_measurer", "part_fetcher", "part_reader", "position_finder", "scan_control",
         "scan_grants", "scan_limits", "scan_slots", "slot_keys",
         "slot_lines", "slot_reads", "slot_requests", "slot_states", "slot_turns",
-        "stored_lines", "value_finder", "value_reader",
+        "stored_lines", "value_finder",
     ],
     "host_reader": ["failed_bursts", "read_timeouts"],
     "log_sorter": ["sorted_log"],
