@@ -2,7 +2,7 @@
 // while the buffer is too new, and requests the summary of the key suffix, which depends on the prefix of
 // the leaf. A sibling that is too new and has no previous version did not exist at the read version; then
 // the slot repeats its descent. The first header may be that of a copy: only fields that never change are
-// used.
+// used. Every leaf is found or fails: it has the level 0, and versions decrease along previous versions.
 //
 //   Begin: choice | leaf | read is requested
 //   Header: choice | leaf, line is requested | header | comparisons | end
@@ -53,7 +53,8 @@ module leaf_starter
   output logic suffix_o,
   output suffix_t suffix_bytes_o,
 
-  // A step ends with this state. none: there is no leaf at the read version. fails: the leaf is too large.
+  // A step ends with this state. none: there is no leaf at the read version. fails: the leaf is too large, or
+  // no leaf, or a previous version that is not older.
   // wake: the slot awaits no summary.
   output logic end_o,
   output slot_state_e end_state_o,
@@ -80,7 +81,9 @@ module leaf_starter
   // verilator lint_off UNUSEDSIGNAL
   node_header_t header_q;
   // verilator lint_on UNUSEDSIGNAL
-  logic is_newer_q, is_too_long_q, has_previous_q, previous_done;
+  logic is_newer_q, is_too_long_q, is_inner_q, is_not_older_q, has_previous_q, previous_done, is_invalid;
+  // the version of the buffer before, of which this one is the previous version
+  version_t later_version;
 
   slot_turns #(
     .Slots(Slots)
@@ -119,18 +122,37 @@ module leaf_starter
 
   // ---- the header
 
+  ram #(
+    .Width($bits(version_t)),
+    .Depth(2 ** PlaceBits)
+  ) u_versions (
+    .clk_i,
+    .rst_i,
+    .write_i(previous_done),
+    .write_address_i(place_o),
+    .write_data_i(header_q.node_version),
+    .read_i(takes),
+    .read_address_i(pick),
+    .read_data_o(later_version)
+  );
+
   always_ff @(posedge clk_i) begin
     is_newer_q <= header_q.node_version > open_i.read_version;
     is_too_long_q <= 32'(geometry_i.node_bytes) > NodeBytes || exceeds_node(header_q, geometry_i);
     has_previous_q <= header_q.previous_version != '0;
+    is_inner_q <= header_q.level != '0;
+    is_not_older_q <= open_i.is_previous && header_q.node_version >= later_version;
   end
 
   always_comb begin
     previous_o = open_i;
     previous_o.address = bus_address_t'(header_q.previous_version);
+    previous_o.is_previous = 1'b1;
   end
 
-  assign previous_valid_o = state_q == Decide && !is_too_long_q && is_newer_q && has_previous_q;
+  // A tree that is too new ends at its root, which may be an interior node.
+  assign is_invalid = is_too_long_q || is_not_older_q || (is_inner_q && !is_newer_q);
+  assign previous_valid_o = state_q == Decide && !is_invalid && is_newer_q && has_previous_q;
   assign previous_done = previous_valid_o && previous_ready_i;
 
   // A scan needs no fingerprint.
@@ -145,10 +167,10 @@ module leaf_starter
 
   logic goes_on;
 
-  assign goes_on = state_q == Decide && !is_too_long_q && !is_newer_q;
+  assign goes_on = state_q == Decide && !is_invalid && !is_newer_q;
   assign suffix_o = goes_on && open_i.key_length != '0;
   assign wake_o = goes_on && open_i.key_length == '0;
-  assign fails_o = state_q == Decide && is_too_long_q;
+  assign fails_o = state_q == Decide && is_invalid;
   assign start_valid_o = state_q == Begin;
   assign line_valid_o = state_q == Line;
 
@@ -157,7 +179,7 @@ module leaf_starter
     end_state_o = SlotHeader;
     end_none_o = 1'b0;
     if (state_q == Decide) begin
-      if (is_too_long_q) end_state_o = SlotReady;
+      if (is_invalid) end_state_o = SlotReady;
       else if (!is_newer_q) end_state_o = SlotSamples;
       else if (has_previous_q) end_state_o = SlotBegin;
       else if (open_i.is_sibling) end_state_o = SlotRepeat;
@@ -167,6 +189,9 @@ module leaf_starter
 
   `ASSERT(SuffixIsInOrder, !suffix_o || suffix_bytes_o.first <= suffix_bytes_o.last)
   `COVER(FollowsAPreviousVersion, previous_done)
+  `COVER(PreviousVersionIsNotOlder, state_q == Decide && is_not_older_q)
+  `COVER(LeafIsAnInteriorNode, state_q == Decide && is_inner_q && !is_newer_q)
+  `COVER(TreeIsTooNew, state_q == Decide && is_inner_q && is_newer_q)
   `COVER(SiblingIsTooNew, end_o && end_state_o == SlotRepeat)
   `COVER(NodeEndsAtBuffer, state_q == Decide && size_of(header_q) == 16'(geometry_i.node_bytes))
   `COVER(NodeLacksAByte, state_q == Decide && size_of(header_q) + 1'b1 == 16'(geometry_i.node_bytes))

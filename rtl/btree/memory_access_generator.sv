@@ -4,6 +4,9 @@
 // descents share the lines that come from the chip, and few roots need samples. If a node is too new, it
 // reads the previous version by address. It does not read the leaf, unless the root is a leaf.
 //
+// Every descent ends, whatever bytes it reads: versions decrease along previous versions, and levels from a
+// node to its child; below the root, no previous version has a higher level. Otherwise the descent fails.
+//
 //   header, samples | column_search: other lines, child | next node
 
 `default_nettype none
@@ -92,15 +95,24 @@ module memory_access_generator
   depth_e depth_d, depth_q;
   logic failed_d, failed_q;
   node_header_t header_q;
-  logic is_header, is_too_new, goes_down, start_search, search_done;
+  logic is_header, is_too_new, goes_down, start_search;
+  // The header that arrives has not the order of the nodes before, and so had the one that has arrived.
+  node_header_t arriving;
+  logic has_level_order, has_version_order, breaks_order_q;
   // The header of another buffer is read next, which is that of a root.
-  logic enters_header, reads_root;
+  logic enters_header, reads_root, search_done;
   lid_t child;
 
   assign is_too_new = header_q.node_version > search_q.read_version;
   assign reads_root = state_q == StateIdle || (state_q == StateNode && depth_q == DepthRoot);
   assign version_step_o = state_q == StateNode && is_too_new && header_q.previous_version != '0;
   assign start_search = state_q == StateNode && !is_too_new && header_q.level != '0 && key_loaded_i;
+
+  // The next header, or the end of the search, ends a descent that breaks the order.
+  assign arriving = node_header_t'(line_i.data);
+  assign has_version_order = !is_past_q || arriving.node_version < header_q.node_version;
+  assign has_level_order = depth_q == DepthRoot || arriving.level < header_q.level ||
+      (is_past_q && arriving.level == header_q.level);
 
   // ---- the read that is offered or waits for its number, the reads in flight, and the pass that waits
 
@@ -182,7 +194,7 @@ module memory_access_generator
     end
     if (search_reads) {reads_d, follows_d, column_read_d} = {2'b11, search_read};
     passes_d = search_passes || (passes_q && !(pass_valid_o && pass_ready_i));
-    failed_d = failed_q || (line_valid_i && line_i.error);
+    failed_d = failed_q || breaks_order_q || (line_valid_i && line_i.error);
     {goes_down, enters_header} = '0;
     case (state_q)
       StateIdle: begin
@@ -190,7 +202,7 @@ module memory_access_generator
         depth_d = DepthRoot;
         enters_header = start_i;
       end
-      StateHeader: if (is_header) state_d = line_i.error ? StateLeaf : StateNode;
+      StateHeader: if (is_header) state_d = line_i.error || failed_q ? StateLeaf : StateNode;
       StateNode: begin
         enters_header = version_step_o;
         if (version_step_o) begin
@@ -223,15 +235,16 @@ module memory_access_generator
     {lid_q, address_q, is_past_q, failed_q} <= {lid_d, address_d, is_past_d, failed_d};
     {depth_q, follows_q, column_read_q} <= {depth_d, follows_d, column_read_d};
     if (search_passes) pass_q <= search_pass;
-    if (is_header) header_q <= line_i.data;
+    if (is_header) header_q <= arriving;
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= StateIdle;
-      {reads_q, passes_q, flies_q} <= '0;
+      {reads_q, passes_q, flies_q, breaks_order_q} <= '0;
     end else begin
       state_q <= state_d;
+      breaks_order_q <= is_header && !(has_version_order && has_level_order);
       {reads_q, passes_q, flies_q} <= {reads_d, passes_d, flies_d};
     end
   end
@@ -289,6 +302,9 @@ module memory_access_generator
       header_q.node_version[39:0] <= search_q.read_version[39:0])
   `COVER(NodeIsOlderInHighBits, state_q == StateNode && !is_too_new &&
       header_q.node_version[39:0] > search_q.read_version[39:0])
+  `COVER(PreviousVersionIsNotOlder, is_header && !line_i.error && !has_version_order)
+  `COVER(ChildHasAHigherLevel, is_header && !line_i.error && !is_past_q && !has_level_order)
+  `COVER(PreviousVersionHasAHigherLevel, is_header && !line_i.error && is_past_q && !has_level_order)
   `COVER(RootIsLeaf, state_q == StateNode && !is_too_new && header_q.level == '0)
   `COVER(KeyArrivesLate, state_q == StateNode && header_q.level != '0 && !is_too_new && !key_loaded_i)
   `COVER(ReadFails, line_valid_i && line_i.error)

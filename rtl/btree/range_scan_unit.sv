@@ -24,7 +24,10 @@ module range_scan_unit
   // store with the default log threshold has at most 25.
   parameter int unsigned LogEntries = 64,
   // maximum size of an answer, except for an overflow value
-  parameter int unsigned ResultLines = 32
+  parameter int unsigned ResultLines = 32,
+  // A scan that has left this number of leaves without a pair, one after the other, fails with status_fault:
+  // its siblings lead back to the same leaves. A power of two; by default the number of leaves of 128 GiB.
+  parameter int unsigned EmptyLeaves = 1 << 24
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -76,6 +79,9 @@ module range_scan_unit
   output event_t [Slots-1:0] events_o,
   output event_t part_event_o
 );
+
+  if (EmptyLeaves != 1 << $clog2(EmptyLeaves) || $clog2(EmptyLeaves) >= EmptyLeafBits)
+    $fatal(1, "EmptyLeaves must be a power of two, at most 2^24");
 
   open_leaf_t leaf;
   logic failed, overflow, grant_begins, grant_ends, grant_continues;
@@ -153,7 +159,7 @@ module range_scan_unit
     .beat_i
   );
 
-  assign failed = leaf.failed || overflow;
+  assign failed = leaf.failed || overflow || leaf.empty_leaves[$clog2(EmptyLeaves)];
 
   scan_control u_control (
     .clk_i,
@@ -162,7 +168,7 @@ module range_scan_unit
     .grant_continues_o(grant_continues),
     .request_i(leaf.request),
     .descent_failed_i(leaf.descent_failed), .none_i(leaf.none),
-    .is_first_i(leaf.is_first),
+    .is_first_i(leaf.is_first), .empty_leaves_i(leaf.empty_leaves),
     .go_valid_o(go_valid), .go_ready_i(go_ready),
     .go_o(go),
     .log_may_have_i(leaf.log_may_have),
@@ -289,6 +295,7 @@ module range_scan_unit
     .event_o(grant_event), .part_event_o
   );
 
+  `COVER(TooManyEmptyLeaves, grant_begins && leaf.empty_leaves[$clog2(EmptyLeaves)])
   `ASSERT(OnePart, !(pairs_part_valid && writer_part_valid))
 
 endmodule

@@ -31,6 +31,7 @@ module scan_control
 
   // see leaf_navigator
   input logic is_first_i,
+  input empty_leaves_t empty_leaves_i,
   output logic go_valid_o,
   input logic go_ready_i,
   output go_t go_o,
@@ -38,7 +39,7 @@ module scan_control
   // verilator lint_off UNUSEDSIGNAL
   input node_header_t header_i,
   // verilator lint_on UNUSEDSIGNAL
-  // a read of the leaf has failed, or the leaf or its log is too large
+  // a read of the leaf has failed, the leaf or its log is too large, or too many leaves before had no pair
   input logic failed_i,
 
   output logic walk_valid_o,
@@ -147,10 +148,12 @@ module scan_control
     .start_i(state_q == Idle),
     .pairs_max_i(request_i.pairs_max),
     .bytes_max_i(request_i.bytes_max),
+    .empty_leaves_i,
     .pair_i(emits_q && emit_ready_i),
     .bytes_i(emit_bytes_i),
     .pairs_left_o(go_o.pairs_left),
     .bytes_left_o(go_o.bytes_left),
+    .empty_leaves_o(go_o.empty_leaves),
     .is_over_o(is_limited)
   );
 

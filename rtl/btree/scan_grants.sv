@@ -121,6 +121,7 @@ module scan_grants
   always_comb begin
     next_leaf.request = request_i.request;
     next_leaf.is_first = request_i.is_first;
+    next_leaf.empty_leaves = request_i.empty_leaves;
     {next_leaf.none, next_leaf.descent_failed, next_leaf.failed} = {none_q, descent_failed_q, failed_q};
     next_leaf.header = header;
     {next_leaf.fingerprint, next_leaf.log_may_have} = {opened_i.fingerprint, opened_i.log_may_have};

@@ -27,6 +27,10 @@ package scan_pkg;
     offset_t fences_start;
   } leaf_columns_t;
 
+  // Leaves of which a scan has emitted no pair, since its last pair.
+  localparam int unsigned EmptyLeafBits = 25;
+  typedef logic [EmptyLeafBits-1:0] empty_leaves_t;
+
   // Indexes of sorted items, from first up to, but not including, last.
   typedef struct packed {
     number_t first;
@@ -116,6 +120,8 @@ package scan_pkg;
     logic is_bounded;
     // The leaf is a sibling of the one before: if it is too new, its descent is repeated.
     logic is_sibling;
+    // the buffer is a previous version of one that leaf_starter has read
+    logic is_previous;
   } open_t;
 
   // A slot: idle, or the step that its request is in. The lines that a step needs are awaited before it. The
@@ -151,14 +157,15 @@ package scan_pkg;
     line_count_t line;
   } flight_t;
 
-  // A scan continues with a sibling of its leaf: the sibling, the limits that are left, and whether the floor
-  // is still to be found, which is in a sibling to the left then.
+  // A scan continues with a sibling of its leaf: the sibling, the limits that are left, the leaves since the
+  // last pair, and whether the floor is still to be found, which is in a sibling to the left then.
   typedef struct packed {
     logic left;
     lid_t sibling;
     logic seeks_floor;
     logic [31:0] pairs_left;
     logic [31:0] bytes_left;
+    empty_leaves_t empty_leaves;
   } go_t;
 
   // The bytes of a key of the request, from first up to, but not including, last, whose head and
@@ -178,6 +185,7 @@ package scan_pkg;
     // the side on which the scan left the leaf before, and the length of the fence key there
     logic went_left;
     key_length_t fence_length;
+    empty_leaves_t empty_leaves;
   } slot_request_t;
 
   // The search of a leaf between two steps: the groups of heads that may have the head, if they were
@@ -231,6 +239,7 @@ package scan_pkg;
     logic failed;
     // the leaf is the first one of the request
     logic is_first;
+    empty_leaves_t empty_leaves;
     node_header_t header;
     logic [7:0] fingerprint;
     // some log entry may have the key of a get

@@ -80,8 +80,10 @@ module slot_requests
   assign request_place = go_i ? holder_i : begin_place_i;
 
   always_comb begin
-    request = '{request: left, is_first: 1'b0, went_left: go_to_i.left, fence_length: fence_length};
-    if (!go_i) request = '{request: leaf_i.request, is_first: 1'b1, went_left: 1'b0, fence_length: '0};
+    request = '{request: left, is_first: 1'b0, went_left: go_to_i.left, fence_length: fence_length,
+        empty_leaves: go_to_i.empty_leaves};
+    if (!go_i) request = '{request: leaf_i.request, is_first: 1'b1, went_left: 1'b0, fence_length: '0,
+        empty_leaves: '0};
   end
 
   // ---- leaves

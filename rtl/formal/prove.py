@@ -332,6 +332,12 @@ PROOFS = [
         ("header_q.node_version > search_q.read_version", "header_q.node_version >= search_q.read_version"),
         ("DepthRoot ? DepthSecond : DepthBelow", "DepthRoot ? DepthSecond : DepthSecond"),
         ("&& !reads_q && flies_q == '0;", "&& !reads_q;"),
+        # A child of the same level; a previous version of the same version, or of a higher level; a failure
+        # that does not end the descent.
+        ("arriving.level < header_q.level ||", "arriving.level <= header_q.level ||"),
+        ("arriving.node_version < header_q.node_version", "arriving.node_version <= header_q.node_version"),
+        ("(is_past_q && arriving.level == header_q.level)", "is_past_q"),
+        ("line_i.error || failed_q ? StateLeaf", "line_i.error ? StateLeaf"),
     ], stub="column_search"),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),

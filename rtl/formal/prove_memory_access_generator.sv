@@ -3,7 +3,8 @@
 // the samples of a node below the root. Other reads have exactly the lines that the search requests, split
 // where a page ends, and no read begins while one with its number is in flight. Lines are passed when their
 // read has ended. The descent ends with the LID, the buffer and the failure that follow from the headers and
-// children, when nothing is in flight. Reads, passes and the end are offered without a pause.
+// children, when nothing is in flight. A child whose level is not lower is a failure, and so is a previous
+// version that is not older, or has a higher level. Reads, passes and the end are offered without a pause.
 //
 // Columns are left out: in place of column_search there is a search that reads and passes arbitrary lines, as
 // far as prove_column_search allows it.
@@ -64,6 +65,8 @@ module prove_memory_access_generator
   // A descent runs; it awaits a header; the header has arrived; the node is searched; a read has failed; the
   // key was loaded.
   logic descends_q, awaits_q, has_header_q, searches_q, failed_q, is_loaded_q;
+  // the header that has arrived has not the order of child or previous version
+  logic breaks_order_q;
   logic [1:0] read_version_q, version_q, previous_q, level_q;
   node_t node_q;
   // The read of which not all lines were accepted, and those that are left. Lines in flight of each number.
@@ -75,6 +78,7 @@ module prove_memory_access_generator
   logic passes_q, pass_number_q;
 
   logic takes, accepts, passes, reads, ends, is_first, is_too_new, steps_back, goes_down, is_end;
+  logic breaks_order;
   line_count_t first, left_in_page;
 
   neighbours u_neighbours (.clk_i, .rst_o(rst), .in_valid_i(1'b0), .in_ready_i(1'b0));
@@ -123,6 +127,9 @@ module prove_memory_access_generator
   assign is_too_new = version_q > read_version_q;
   assign steps_back = has_header_q && is_too_new && previous_q != '0;
   assign goes_down = ends && !failed_q && level_q != 2'd1;
+  assign breaks_order = node_q.address != '0
+      ? version_i >= version_q || (node_q.depth != DepthRoot && level_i > level_q)
+      : node_q.depth != DepthRoot && level_i >= level_q;
   assign is_end = descends_q && !awaits_q && !has_header_q && !searches_q;
   assign left_in_page = 9'd64 - 9'(first_q[5:0]);
 
@@ -134,9 +141,10 @@ module prove_memory_access_generator
     for (int unsigned at = 0; at < 2; at++)
       flies_q[at] <= flies_q[at] + (takes && read.number == at[0] ? 4'(read.count) : 4'd0)
           - (line_valid_i && line_number_i == at[0] ? (line.last ? flies_q[at] : 4'd1) : 4'd0);
-    failed_q <= failed_q || (line_valid_i && line_error_i);
+    failed_q <= failed_q || breaks_order_q || (line_valid_i && line_error_i);
+    breaks_order_q <= is_first && breaks_order;
     if (is_first) begin
-      {awaits_q, has_header_q} <= {1'b0, !line_error_i};
+      {awaits_q, has_header_q} <= {1'b0, !line_error_i && !failed_q};
       {version_q, previous_q, level_q} <= {version_i, previous_i, level_i};
     end
     if (has_header_q && (is_too_new || level_q == '0)) has_header_q <= 1'b0;
@@ -160,6 +168,7 @@ module prove_memory_access_generator
     if (leaf_valid && leaf_ready_i) descends_q <= 1'b0;
     is_loaded_q <= descends_q && key_loaded_i;
     if (rst) {descends_q, awaits_q, has_header_q, searches_q, reads_q, passes_q, flies_q} <= '0;
+    if (rst) breaks_order_q <= 1'b0;
   end
 
   always @(posedge clk_i) begin
@@ -214,9 +223,12 @@ module prove_memory_access_generator
       NodeAsKnown : assert (!descends_q || {u_generator.lid_q, u_generator.address_q, u_generator.depth_q}
           == {lid_t'(node_q.lid), bus_address_t'(node_q.address), node_q.depth});
       PastAsKnown : assert (!descends_q || u_generator.is_past_q == (node_q.address != '0));
-      HeaderAsKnown : assert (!(has_header_q || searches_q) || ({u_generator.header_q.node_version,
-          u_generator.header_q.previous_version, u_generator.header_q.level}
-          == {64'(version_q), 64'(previous_q), 8'(level_q)}));
+      HeaderAsKnown : assert (!(has_header_q || searches_q
+          || (awaits_q && (node_q.address != '0 || node_q.depth != DepthRoot)))
+          || ({u_generator.header_q.node_version, u_generator.header_q.previous_version,
+          u_generator.header_q.level} == {64'(version_q), 64'(previous_q), 8'(level_q)}));
+      OrderAsKnown : assert (u_generator.breaks_order_q == breaks_order_q
+          && (!breaks_order_q || has_header_q || failed_q));
       TaskAsKnown : assert (!descends_q || (u_generator.failed_q == failed_q
           && {u_generator.search_q.read_version, u_generator.search_q.repeated}
           == {64'(read_version_q), 1'b0}));

@@ -293,6 +293,76 @@ async def a_tree_that_is_too_new_ends_at_its_root(dut):
         assert (leaf["failed"], leaf["lid"], leaf["address"]) == (0, lid, 0)
 
 
+async def fails(bench: Bench, root: int, version: int):
+    """Expects that descents in each direction end with a failure."""
+    for slot, direction in enumerate(("key", "before", "first", "last")):
+        leaf = await bench.find_leaf(Descent(direction, b"key", root, version, slot))
+        assert leaf["failed"], direction
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS[:2])
+async def children_have_lower_levels(dut, stall):
+    """Children that lead to the root, or to a node of the same level, end the descent."""
+    memory = Memory(SHAPES["tiny"])
+    root, below = memory.reserve_lid(), memory.reserve_lid()
+    memory.map(root, memory.place_node(Plan(level=2, left=root, items=(child(b"a", root),))))
+    memory.map(below, memory.place_node(Plan(level=3, left=root, items=(child(b"a", root),))))
+    bench = Bench(dut, memory, stall)
+    await bench.start()
+    await fails(bench, root, 1)
+    await fails(bench, below, 1)
+    memory.map(root, memory.place_node(Plan(level=2, left=below, items=(child(b"a", below),))))
+    for level, child_of_it in ((2, 1000), (255, 1000), (3, root)):
+        memory.change(below, level=level, left=child_of_it, items=(child(b"a", child_of_it),))
+        await fails(bench, root, 1)
+    memory.change(below, level=1, left=1000, items=(child(b"a", 1001),))
+    assert await bench.lid("key", b"key", root) == 1001
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS[:2], below=(False, True))
+async def previous_versions_are_older(dut, stall, below):
+    """Previous versions that are not older end the descent, of the root or of a node below it."""
+    memory = Memory(SHAPES["tiny"])
+    lid, root = memory.reserve_lid(), memory.reserve_lid()
+    memory.map(root, memory.place_node(Plan(level=2, left=lid, items=(child(b"a", lid),))))
+    plan = Plan(level=1, left=1000, items=(child(b"a", 1001),), version=9)
+    memory.map(lid, memory.place_node(plan))
+    bench = Bench(dut, memory, stall)
+    await bench.start()
+    start = root if below else lid
+    memory.change(lid, previous=memory.lids[lid])
+    await fails(bench, start, 8)
+    for version in (9, 10, 1 << 40):
+        previous = replace(plan, version=version, previous=memory.lids[lid])
+        memory.change(lid, previous=memory.place_node(previous))
+        await fails(bench, start, 8)
+    memory.change(lid, previous=memory.place_node(replace(plan, version=8)))
+    leaf = await bench.find_leaf(Descent("key", b"key", start, 8, 0))
+    assert (leaf["failed"], leaf["lid"]) == (0, 1001)
+
+
+@cocotb.test()
+async def previous_versions_have_no_higher_levels(dut):
+    """A previous version below the root leads to the parent, and one of the root may have any level."""
+    memory = Memory(SHAPES["tiny"])
+    lid, root = memory.reserve_lid(), memory.reserve_lid()
+    memory.map(root, memory.place_node(Plan(level=2, left=lid, items=(child(b"a", lid),))))
+    higher = memory.place_node(Plan(level=4, left=root, items=(child(b"a", root),)))
+    plan = Plan(level=1, left=1000, items=(child(b"a", 1001),), version=9, previous=higher)
+    memory.map(lid, memory.place_node(plan))
+    bench = Bench(dut, memory)
+    await bench.start()
+    await fails(bench, root, 8)
+    memory.change(root, level=1, left=1000, items=(child(b"a", 1001),))
+    leaf = await bench.find_leaf(Descent("key", b"key", lid, 8, 0))
+    assert (leaf["failed"], leaf["lid"]) == (0, 1001)
+    memory.change(root, level=3, left=lid, items=(child(b"a", lid),))
+    memory.change(lid, previous=0, version=1)
+    assert await bench.lid("key", b"key", root) == 1001
+
+
 def full_node() -> tuple[list[bytes], Memory, int]:
     """Returns the keys of a full node of 8 KiB, and its memory and its LID."""
     keys = sorted({random.randbytes(5) + b"x" for _ in range(484)})

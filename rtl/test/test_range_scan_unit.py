@@ -16,7 +16,7 @@ from honeycomb_layout import (
     NodeHeader,
 )
 from keys import around, nested_keys
-from nodes import SHAPES, Entry, Item, Memory, Plan, Shape
+from nodes import SHAPES, Entry, Item, Memory, Plan, Shape, child
 from place_ports import PlacePorts
 from ports import LINE_BYTES, KeyPorts
 from runner import SEEDS, simulate
@@ -42,6 +42,8 @@ from trees import Reader, Tree
 
 # The default capacities of the unit.
 LOG_ENTRIES, NODE_BYTES = 64, 8192
+# Fewer than by default, so that a scan reaches the limit.
+EMPTY_LEAVES = 128
 
 
 class Bench:
@@ -78,10 +80,14 @@ class Bench:
         """Offers the leaf of a read to the unit, by LID or by the address of its buffer."""
         self.slot = (self.slot + 1) % 256
         self.keys.keys[self.slot, 0], self.keys.keys[self.slot, 1] = read.lower, read.upper
+        lid, address = self.leaf_of(read, root)
+        self.leaves.put(LEAF.pack(lid=lid, address=address, request=read.task(self.slot, root)))
+
+    def leaf_of(self, read: Read, root: int) -> tuple[int, int]:
+        """Returns the leaf of a read, with the address of its buffer or without."""
         reader = Reader(self.memory, read.version)
         lid = read.leaf(reader, root)
-        address = random.choice((0, reader.address(lid) or 0))
-        self.leaves.put(LEAF.pack(lid=lid, address=address, request=read.task(self.slot, root)))
+        return lid, random.choice((0, reader.address(lid) or 0))
 
     async def next_answer(self, cycles_max=30_000) -> tuple[int, Answer, int]:
         """Returns the slot of the next answer, the answer, and its cycles."""
@@ -454,6 +460,94 @@ async def current_headers_that_are_too_large(dut):
         await bench.fails(Read(tree.version, b"absent", is_scan=False), tree.root)
 
 
+async def every_read_fails(bench: Bench, lid: int, version: int):
+    """Expects faults of a get and of scans that begin at a leaf."""
+    await bench.fails(Read(version, b"a", is_scan=False), lid)
+    for flags in ({}, {"backward": True}):
+        await bench.fails(Read(version, flags=flags), lid)
+
+
+@cocotb.test()
+@cocotb.parametrize(copies=(0.0, 1.0))
+async def previous_versions_are_older(dut, copies):
+    """Previous versions of a leaf that are not older lead to a fault."""
+    memory = Memory(SHAPES["tiny"])
+    lid, plan = memory.reserve_lid(), Plan(items=(Item(b"a", b"value"),), version=9)
+    memory.map(lid, memory.place_node(plan))
+    bench = Bench(dut, memory, copies=copies)
+    bench.leaf_of = lambda *_: (lid, 0)
+    await bench.start()
+    memory.change(lid, previous=memory.lids[lid])
+    await every_read_fails(bench, lid, 8)
+    for version in (9, 10, 1 << 40):
+        previous = replace(plan, version=version, previous=memory.lids[lid])
+        memory.change(lid, previous=memory.place_node(previous))
+        await every_read_fails(bench, lid, 8)
+    memory.change(lid, previous=memory.place_node(replace(plan, version=8)))
+    bench.request(Read(8), lid)
+    assert (await bench.answer()).pairs == [(b"a", b"value")]
+
+
+@cocotb.test()
+async def a_leaf_has_the_level_0(dut):
+    """A descent that ends at an interior node leads to a fault, unless the tree is too new."""
+    memory = Memory(SHAPES["tiny"])
+    lid = memory.reserve_lid()
+    memory.map(lid, memory.place_node(Plan(level=1, left=lid, items=(child(b"a", lid),), version=5)))
+    bench = Bench(dut, memory)
+    bench.leaf_of = lambda *_: (lid, 0)
+    await bench.start()
+    await every_read_fails(bench, lid, 5)
+    await bench.check(Read(4), lid)
+    await bench.check(Read(4, b"a", is_scan=False), lid)
+
+
+def leaves_in_a_row(memory: Memory, pairs: list[bytes]) -> list[int]:
+    """Returns leaves that are siblings: each has the pair of a key, or none."""
+    lids = [memory.reserve_lid() for _ in pairs]
+    for at, (lid, key) in enumerate(zip(lids, pairs)):
+        low, high = (b"%05d" % (at + more) for more in (0, 1))
+        items = (Item(low + key, b"value"),) if key else ()
+        siblings = {"left": lids[at - 1] if at else 0, "right": (lids + [0])[at + 1]}
+        memory.map(lid, memory.place_node(Plan(low=low, high=high, items=items, **siblings)))
+    return lids
+
+
+@cocotb.test()
+@cocotb.parametrize(length=(1, 2, 3))
+async def siblings_in_a_ring(dut, length):
+    """Empty leaves that are siblings of each other lead to a fault, also behind a leaf with a pair."""
+    memory = Memory(SHAPES["tiny"])
+    first, *ring = leaves_in_a_row(memory, [b"pair"] + [b""] * length)
+    memory.change(ring[0], left=ring[-1])
+    memory.change(ring[-1], right=ring[0])
+    bench = Bench(dut, memory)
+    await bench.start()
+    for flags in ({}, {"backward": True}):
+        bench.leaf_of = lambda *_: (ring[0], 0)
+        await bench.fails(Read(1, flags=flags), ring[0])
+    await bench.fails(Read(1, b"00001", flags={"floor_start": True}), ring[0])
+    bench.leaf_of = lambda *_: (first, 0)
+    bench.request(Read(1), first)
+    assert (await bench.answer()).status == STATUS_FAULT
+
+
+@cocotb.test()
+async def leaves_without_pairs_are_counted_from_the_last_pair(dut):
+    """One leaf less than the unit allows is before each pair."""
+    memory, most = Memory(SHAPES["tiny"]), int(dut.EmptyLeaves.value)
+    empty = [b""] * most
+    lids = leaves_in_a_row(memory, [*empty[1:], b"one", *empty[1:], b"two", *empty[1:], b""])
+    bench = Bench(dut, memory)
+    bench.leaf_of = lambda *_: (lids[0], 0)
+    await bench.start()
+    bench.request(Read(1), lids[0])
+    slot, answer, _ = await bench.next_answer(100_000)
+    assert (slot, answer.status, len(answer.pairs)) == (bench.slot, STATUS_FOUND, 2)
+    lids = leaves_in_a_row(memory, [*empty, b"one"])
+    await bench.fails(Read(1), lids[0])
+
+
 @cocotb.test()
 @cocotb.parametrize(shape=["default", "tiny"], stall=STALLS[:2])
 async def many_reads(dut, shape, stall):
@@ -546,7 +640,7 @@ async def leaves_arrive_during_other_requests(dut):
 
 
 def test_range_scan_unit():
-    unit = {"module": "range_scan_unit", "ResultLines": RESULT_BYTES // 64}
+    unit = {"module": "range_scan_unit", "ResultLines": RESULT_BYTES // 64, "EmptyLeaves": EMPTY_LEAVES}
     simulate(**unit, Slots=3)
     # Most tests send one request at a time, so the number of slots makes no difference to them.
     simulate(**unit, Slots=1, only="many_reads", seeds=SEEDS[:1])
