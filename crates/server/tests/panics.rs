@@ -73,13 +73,15 @@ fn commands_whose_functions_panic_are_errors() {
 fn functions_over_ranges_that_panic_keep_no_snapshot() {
     let running = start();
     let mut client = Client::connect(&running);
-    assert_eq!(client.reply_text("SET k a"), "OK");
+    // More than a page, so that the function is called before the end of the range.
+    let pairs: Vec<_> = (0..3000).map(|number| format!("k{number} a")).collect();
+    assert_eq!(client.reply_text(&format!("MSET {}", pairs.join(" "))), "OK");
     for _ in 0..100 {
         let reply = client.reply_text(&format!("RI.REDUCE - + u8 {UPDATE} 0"));
         assert!(reply.starts_with("!ERR") && reply.contains("panicked"), "{reply}");
     }
     assert_eq!(running.store.statistics().snapshots.count, 0);
-    assert_eq!(client.reply_text("RI.COUNT - +"), "1");
+    assert_eq!(client.reply_text("RI.COUNT - +"), "3000");
 }
 
 #[test]

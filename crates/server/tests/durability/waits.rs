@@ -10,7 +10,7 @@ use honeycomb_testing::SimulatedDisk;
 
 use crate::common::{self, Client, dialogue, start_durable as start};
 use crate::gate::start_gated;
-use crate::is_silent;
+use crate::{is_silent, wait_for};
 
 #[test]
 fn no_reply_leaves_before_it_is_durable() {
@@ -291,10 +291,13 @@ fn other_clients_are_served_while_a_shutdown_waits_for_a_checkpoint() {
     assert_eq!(others[1].reply_text("SHUTDOWN ABORT"), "OK");
     assert_eq!(common::show(&stopping.receive()), "!ERR SHUTDOWN ABORT has cancelled the shutdown");
     assert_eq!(others[1].reply_text("SHUTDOWN ABORT"), "!ERR No shutdown in progress.");
-    // The server also stops if the client has disconnected meanwhile.
-    stopping.send(&[b"SHUTDOWN", b"SAVE"]);
-    assert!(is_silent(&mut stopping));
+    // The server also stops if the client has disconnected meanwhile. It resets the connection, because it
+    // has not read a reply.
+    stopping.send_bytes(b"PING\r\nSHUTDOWN SAVE\r\n");
+    stopping.socket.peek(&mut [0]).unwrap();
+    thread::sleep(Duration::from_millis(100));
     drop(stopping);
+    wait_for(&mut others[0], "clients", "connected_clients:16\\r\\n");
     assert!(receive.try_recv().is_err(), "the checkpoint is not complete");
     gate.open();
     receive.recv_timeout(Duration::from_secs(60)).unwrap();

@@ -167,10 +167,10 @@ fn configurations_are_checked() {
         ("concurrent_operations", Config { concurrent_operations: (1 << 16) + 1, ..config() }),
         ("snapshots_max", Config { snapshots_max: 1 << 16, ..config() }),
         ("snapshots_max", Config { snapshots_max: usize::MAX, ..config() }),
-        ("node_bytes", Config { node_bytes: usize::MAX, ..config() }),
+        ("node size", Config { node_bytes: usize::MAX, ..config() }),
     ] {
         let error = Store::open(invalid).map(drop).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("invalid configuration: {name} is ")), "{error}");
+        assert!(error.starts_with(&format!("invalid configuration: {name} ")), "{error}");
     }
     let error = Store::open(Config { node_bytes: 1000, ..config() }).unwrap_err().to_string();
     assert!(error.contains("1000") && error.contains("power of two from 1024 to 16384"), "{error}");
