@@ -152,6 +152,11 @@ impl Command {
         )
     }
 
+    /// Returns whether the command accesses whole ranges or tables.
+    pub(crate) fn is_on_tables(&self) -> bool {
+        matches!(self.form, CommandForm::Store(_))
+    }
+
     /// Returns whether the core of the client parses its arguments, however many they are. The other forms
     /// have a [budget](crate::budget).
     pub(crate) fn begins_on_core(&self) -> bool {

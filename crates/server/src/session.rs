@@ -8,7 +8,6 @@ use honeycomb_protocol::resp::{ParsedRequest, RequestBuffer};
 use crate::arguments::Arguments;
 use crate::charge::Charge;
 use crate::clients::{Client, Flag};
-use crate::command::{Command, CommandForm};
 use crate::commands::range::bound_bytes;
 use crate::failure::Failure;
 use crate::monitors::Monitoring;
@@ -192,13 +191,13 @@ impl Queue {
     /// access whole ranges or tables.
     pub(crate) fn check_room(
         &mut self,
-        command: &Command,
+        is_on_tables: bool,
         (bytes, bytes_max): (usize, usize),
     ) -> Result<(), Failure> {
         if self.aborted {
             return Ok(());
         }
-        self.store_commands += usize::from(matches!(command.form, CommandForm::Store(_)));
+        self.store_commands += usize::from(is_on_tables);
         if self.store_commands > STORE_COMMANDS_MAX {
             return self.abort(Failure::TooManyStoreCommands(STORE_COMMANDS_MAX));
         }
@@ -342,10 +341,10 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_too_long_keeps_nothing() {
-        let (mut queue, command) = (Queue::default(), commands::by_number(0));
-        assert_eq!(queue.check_room(&command, (1000, 1000)), Ok(()));
-        assert_eq!(queue.check_room(&command, (1001, 1000)), Err(Failure::QueueTooLong(1000)));
+        let mut queue = Queue::default();
+        assert_eq!(queue.check_room(false, (1000, 1000)), Ok(()));
+        assert_eq!(queue.check_room(false, (1001, 1000)), Err(Failure::QueueTooLong(1000)));
         assert!(queue.aborted && queue.memory_bytes() == 0);
-        assert_eq!(queue.check_room(&command, (1001, 1000)), Ok(()));
+        assert_eq!(queue.check_room(false, (1001, 1000)), Ok(()));
     }
 }

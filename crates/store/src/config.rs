@@ -56,8 +56,8 @@ pub struct Config {
     /// [`UnorderedTable::get_with`](crate::UnorderedTable::get_with) calls with a value, is a part of an
     /// operation: it must not wait for another one.
     pub concurrent_operations: usize,
-    /// Most snapshots at one time. Each iterator and each [`Store::save`](crate::Store::save) counts as one, and
-    /// a checkpoint does not. Default 64.
+    /// Most snapshots at one time. Each iterator and each [`Store::save`](crate::Store::save) counts as one,
+    /// and a checkpoint does not. Default 64.
     pub snapshots_max: usize,
     /// Most pairs that one scan returns. Default 65,536.
     pub scan_pairs_max: usize,

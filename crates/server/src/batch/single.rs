@@ -106,19 +106,29 @@ pub(super) fn execute(
         }
         None => round.counts.commands_rejected.add(1),
     }
+    complete(connection, &found, served, (before, round.config.reply_bytes_max));
+    if let Some(version) = needed {
+        connection.held.got((before, connection.unsent()), version);
+    }
+    true
+}
+
+/// Queues the request of a command within a transaction, or completes its reply, which begins at `before`.
+fn complete(
+    connection: &mut Connection,
+    found: &ParsedRequest,
+    served: Result<Served, Failure>,
+    (before, reply_bytes_max): (usize, usize),
+) {
     match served {
-        Ok(Served::Queued(command)) => connection.queue_request(command, &found),
+        Ok(Served::Queued(command)) => connection.queue_request(command, found),
         Ok(_) => {}
         Err(failure) => failure.reply_after(before, &mut connection.replies),
     }
     if connection.session.end_command() {
         connection.replies.truncate(before);
     }
-    connection.bound_replies(before, round.config.reply_bytes_max);
-    if let Some(version) = needed {
-        connection.held.got((before, connection.unsent()), version);
-    }
-    true
+    connection.bound_replies(before, reply_bytes_max);
 }
 
 /// Closes a connection after a malformed request.
@@ -175,7 +185,7 @@ fn serve(
     };
     if let Some(queue) = context.session.queue.as_mut().filter(|_| !NEVER_QUEUED.contains(&command.name)) {
         let bytes_max = context.shared.config().request.request_bytes_max;
-        queue.check_room(&command, (found.bytes(), bytes_max))?;
+        queue.check_room(command.is_on_tables(), (found.bytes(), bytes_max))?;
         context.replies.simple("QUEUED");
         return Ok(Served::Queued(command.number));
     }
