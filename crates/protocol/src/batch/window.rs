@@ -118,7 +118,10 @@ mod tests {
             window.finish(1, &vec![0; bytes]);
             assert_eq!(window.memory_bytes(), empty + bytes);
         }
-        (2..65).for_each(|identifier| drop((window.begin(identifier), window.finish(identifier, &[0; 100]))));
+        for identifier in 2..65 {
+            window.begin(identifier);
+            window.finish(identifier, &[0; 100]);
+        }
         let full = window.memory_bytes();
         window.begin(65);
         assert_eq!(window.memory_bytes(), full - 10);
