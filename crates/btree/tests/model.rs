@@ -83,7 +83,9 @@ impl ModelTest {
             86..91 => {
                 Operation::CompareAndSwap { expected: if wrong { b"wrong" } else { &current }, value: &value }
             }
-            91..95 => Operation::CompareVersionAndSwap { version: version + u64::from(wrong), value: &value },
+            91..95 if self.forest.mvcc() => {
+                Operation::CompareVersionAndSwap { version: version + u64::from(wrong), value: &value }
+            }
             95..98 => Operation::Add(self.rng.random_range(-3..10)),
             _ => Operation::Function(&AddToBytes),
         };
