@@ -17,6 +17,7 @@ use honeycomb_protocol::resp::encode;
 use honeycomb_server::{Config, Datagrams};
 use honeycomb_store::Store;
 use honeycomb_store::unordered::{Element, FIRST_REGISTERED, Functions};
+use honeycomb_testing::Gate;
 
 use common::{Client, Running, dialogue, show, start_with, start_with_store};
 
@@ -38,6 +39,13 @@ fn start_calling(call: impl Fn() + Send + Sync + Clone + 'static) -> Running {
     let (memory_bytes, default) = (config.memory_bytes, honeycomb_store::Config::default());
     let store = honeycomb_store::Config { memory_bytes, functions, ..default };
     start_with_store(config, Store::open(store).unwrap())
+}
+
+/// Starts such a server whose function waits while a gate, which this closes, is closed.
+fn start_gated(gate: &Gate) -> Running {
+    gate.close();
+    let passage = Arc::new(gate.passage());
+    start_calling(move || passage())
 }
 
 /// Adds pairs, with several commands.
@@ -247,24 +255,18 @@ fn a_transaction_with_conflicts_does_not_stay_on_the_core() {
 #[test]
 fn other_clients_are_served_while_many_connect() {
     const CLIENTS: usize = 300;
-    let (open, gate) = mpsc::channel::<()>();
-    let gate = Arc::new(Mutex::new(gate));
-    let is_waiting = Arc::new(AtomicBool::new(false));
-    let waits = is_waiting.clone();
-    let running = start_calling(move || {
-        waits.store(true, Ordering::SeqCst);
-        let _ = gate.lock().unwrap().recv();
-    });
+    let gate = Gate::default();
+    let running = start_gated(&gate);
     // Dropped before the server, which waits for the function.
-    let open = open;
+    let gate = gate;
     let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
     dialogue(&mut client, &[("SET k v", "OK")]);
     dialogue(&mut other, &[("PING", "PONG")]);
     client.send_bytes(format!("KV.FILTER k u8 {FIRST_REGISTERED} 0\r\n").as_bytes());
-    wait_until(|| is_waiting.load(Ordering::SeqCst));
+    gate.wait_until_reached();
     let mut others: Vec<_> = (0..CLIENTS).map(|_| Client::connect(&running)).collect();
     other.send(&[b"INFO", b"clients"]);
-    drop(open);
+    gate.open();
     let info = show(&other.receive());
     let (_, connected) = info.split_once("connected_clients:").unwrap();
     let connected: String = connected.chars().take_while(char::is_ascii_digit).collect();
@@ -276,23 +278,17 @@ fn other_clients_are_served_while_many_connect() {
 #[test]
 fn other_clients_are_served_between_functions_over_ranges_of_datagrams() {
     const CLIENTS: usize = 64;
-    let (open, gate) = mpsc::channel::<()>();
-    let gate = Arc::new(Mutex::new(gate));
-    let is_waiting = Arc::new(AtomicBool::new(false));
-    let waits = is_waiting.clone();
-    let running = start_calling(move || {
-        waits.store(true, Ordering::SeqCst);
-        let _ = gate.lock().unwrap().recv();
-    });
+    let gate = Gate::default();
+    let running = start_gated(&gate);
     // Dropped before the server, which waits for the function.
-    let open = open;
+    let gate = gate;
     let (mut client, mut other) = (Client::connect(&running), Client::connect(&running));
     fill(&mut client, PAIRS);
     let address = running.server.batch_address().unwrap();
     let connect = || BatchClient::connect(address, ClientConfig::default()).unwrap();
     let clients: Vec<_> = (0..CLIENTS).map(|_| connect()).collect();
     client.send_bytes(format!("KV.FILTER key000000 u8 {FIRST_REGISTERED} 0\r\n").as_bytes());
-    wait_until(|| is_waiting.load(Ordering::SeqCst));
+    gate.wait_until_reached();
     let left = AtomicUsize::new(CLIENTS);
     let pings = thread::scope(|scope| {
         let count = |client| {
@@ -301,7 +297,7 @@ fn other_clients_are_served_between_functions_over_ranges_of_datagrams() {
         };
         clients.into_iter().for_each(|client| drop(scope.spawn(move || count(client))));
         thread::sleep(Duration::from_millis(200));
-        drop(open);
+        gate.open();
         let mut pings = 0;
         while left.load(Ordering::SeqCst) > 0 {
             assert_eq!(other.reply_text("PING"), "PONG");
