@@ -837,25 +837,6 @@ class ValueReference(_Record):
 
 
 @dataclass(frozen=True)
-class Child(_Record):
-    """The value of an interior node's item.
-
-    +-----------------------------------------------------------------+
-    | 0..6                                                            |
-    | lid                                                             |
-    +-----------------------------------------------------------------+
-    """
-
-    SIZE: ClassVar[int] = 6
-    FIELDS: ClassVar[dict[str, Field]] = {
-        "lid": Field(0, 48, None, 0xffffffffffff),
-    }
-
-    # LID of the child that holds the keys from this item's key on.
-    lid: int = 0
-
-
-@dataclass(frozen=True)
 class Bucket(_Record):
     """A bucket of an unordered table; its slots in use come first.
 

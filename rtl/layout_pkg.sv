@@ -767,21 +767,6 @@ package layout_pkg;
     logic [47:0] address;
   } value_reference_t;
 
-  // child: the value of an interior node's item
-  //
-  // +-----------------------------------------------------------------+
-  // | 0..6                                                            |
-  // | lid                                                             |
-  // +-----------------------------------------------------------------+
-  localparam int unsigned ChildSize = 6;
-  localparam int unsigned ChildLidOffset = 0;
-  localparam int unsigned ChildLidBytes = 6;
-
-  typedef struct packed {
-    // LID of the child that holds the keys from this item's key on
-    logic [47:0] lid;
-  } child_t;
-
   // bucket: a bucket of an unordered table; its slots in use come first
   //
   // +---------------------------------------------------------------------------------------+

@@ -25,10 +25,6 @@ package accelerator_pkg;
   // Lines of the longest key.
   localparam int unsigned KeyLines = (KeyBytesMax + LineBytes - 1) / LineBytes;
   localparam int unsigned KeyLineBits = $clog2(KeyLines);
-  // Keys are compared in chunks of this number of bytes, one chunk per cycle.
-  localparam int unsigned ChunkBytes = LineBytes / 2;
-  localparam int unsigned ChunkBits = 8 * ChunkBytes;
-  localparam int unsigned ChunkCountBits = $clog2(ChunkBytes + 1);
 
   typedef logic [LineBits-1:0] line_t;
   typedef logic [LidBits-1:0] lid_t;
@@ -39,8 +35,6 @@ package accelerator_pkg;
   typedef logic [LineCountBits-1:0] line_count_t;
   typedef logic [KeyLengthBits-1:0] key_length_t;
   typedef logic [KeyLineBits-1:0] key_line_t;
-  typedef logic [ChunkBits-1:0] chunk_t;
-  typedef logic [ChunkCountBits-1:0] chunk_count_t;
   // Identifies a request in flight, and addresses its key buffers and its metadata.
   typedef logic [7:0] slot_t;
 

@@ -35,6 +35,8 @@ PARAMETERS = ENGINES | {WHOLE: {
 }}
 # The tables omit parts that meet the gate and have less than this share of the engine's lookup tables.
 SHARE_MIN = 0.02
+# The columns of both tables.
+COLUMNS = "lookup tables | registers | block memories"
 
 
 def measure(name: str) -> bool:
@@ -48,7 +50,7 @@ def measure(name: str) -> bool:
     engines[name] = numbers(measured) | {"alms": size, "parameters": parameters}
     luts, *_, delay, levels = engines[name]["total"]
     sizes = f"{luts} lookup tables, {engines[name]['alms']} ALMs"
-    print(f"{name}: {sizes}, {delay} ns, {levels} levels", flush=True)
+    print(f"{name}: {sizes}, {delay} ns, {levels} levels\n\n{table_of_parts(engines[name])}", flush=True)
     prose = (newest / "synthesis.md").read_text().partition(BEGIN)[0]
     today.mkdir(exist_ok=True)
     (today / "synthesis.json").write_text(json.dumps(engines, indent=1, sort_keys=True) + "\n")
@@ -97,8 +99,7 @@ def row(use: Use) -> list[float]:
 
 
 def markdown(engines: dict[str, dict]) -> str:
-    columns = "lookup tables | registers | block memories"
-    lines = [f"| engine | parameters | {columns} | ALMs | ns | levels | MHz |\n", f"{'|---' * 9}|\n"]
+    lines = [f"| engine | parameters | {COLUMNS} | ALMs | ns | levels | MHz |\n", f"{'|---' * 9}|\n"]
     known = [name for name in PARAMETERS if name in engines]
     for name in known:
         engine = engines[name]
@@ -107,7 +108,13 @@ def markdown(engines: dict[str, dict]) -> str:
         cells = [f"`{name}`", named, *resources, engine.get("alms", ""), delay, levels, engine["megahertz"]]
         lines.append(f"| {' | '.join(map(str, cells))} |\n")
     for name in known:
-        lines += [f"\n## Parts of `{name}`\n\n| instance | {columns} | ns | levels |\n", f"{'|---' * 6}|\n"]
-        parts = sorted(engines[name]["parts"].items(), key=lambda part: -part[1][3])
-        lines += [f"| `{part}` | {' | '.join(map(str, values))} |\n" for part, values in parts]
+        lines.append(f"\n## Parts of `{name}`\n\n{table_of_parts(engines[name])}")
+    return "".join(lines)
+
+
+def table_of_parts(engine: dict) -> str:
+    """Returns the table of the larger or slower parts of an engine, the slowest first."""
+    lines = [f"| instance | {COLUMNS} | ns | levels |\n", f"{'|---' * 6}|\n"]
+    parts = sorted(engine["parts"].items(), key=lambda part: -part[1][3])
+    lines += [f"| `{part}` | {' | '.join(map(str, values))} |\n" for part, values in parts]
     return "".join(lines)

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::forest::{Forest, Root};
 use crate::node::fences::Fences;
-use crate::node::item::{Item, ItemHeader};
+use crate::node::item::{CHILD_LID_BYTES, Item, ItemHeader};
 use crate::node::key::{SearchKey, prefix_length, tag};
 use crate::node::live::Live;
 use crate::node::log::Overlay;
@@ -342,7 +342,7 @@ impl<'f> Check<'f> {
         let mut low = view.low_fence().to_vec();
         let mut child = view.leftmost();
         for (at, item) in view.all_items() {
-            check!(self, item.value().len() == layout::child::SIZE, "item at {at} has no child LID");
+            check!(self, item.value().len() == CHILD_LID_BYTES, "item at {at} has no child LID");
             let next = view.key(item).to_vec();
             let high = Some(next.clone());
             self.subtree(child, Expected { level: expected.level - 1, low, high }, leaves)?;

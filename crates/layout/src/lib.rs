@@ -841,30 +841,6 @@ pub mod value_reference {
     };
 }
 
-/// The value of an interior node's item.
-///
-/// ```text
-/// +-----------------------------------------------------------------+
-/// | 0..6                                                            |
-/// | lid                                                             |
-/// +-----------------------------------------------------------------+
-/// ```
-pub mod child {
-    /// Bytes of the whole.
-    pub const SIZE: usize = 6;
-    /// LID of the child that holds the keys from this item's key on.
-    pub const LID_OFFSET: usize = 0;
-    /// Bytes of `lid`.
-    pub const LID_BYTES: usize = 6;
-
-    const _: () = {
-        let end = 0;
-        assert!(LID_OFFSET == end);
-        let end = end + LID_BYTES;
-        assert!(SIZE == end);
-    };
-}
-
 /// A bucket of an unordered table; its slots in use come first.
 ///
 /// ```text

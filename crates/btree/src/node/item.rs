@@ -4,13 +4,16 @@
 //! | item word, 4 | key suffix, 0..=460 | value, 0..=469 |
 //! ```
 //! The value of a leaf's item is the value itself or a `value_reference`; that of an interior node's item is
-//! a `child`. Nodes store items in another form (see `columns`).
+//! the LID of a child. Nodes store items in another form (see `columns`).
 
-use honeycomb_layout::{child, item_word, value_reference};
+use honeycomb_layout::{column_child, item_word, value_reference};
 use honeycomb_memory::{BusAddress, Lid};
 
 use crate::node::suffix::Suffix;
 
+/// Bytes of the value of an interior node's item: the LID of a child.
+pub(crate) const CHILD_LID_BYTES: usize = (column_child::LID_BITS / 8) as usize;
+const _: () = assert!(column_child::LID_BITS.is_multiple_of(8));
 /// Bytes of an encoded item's header.
 const HEADER_BYTES: usize = (item_word::BITS / 8) as usize;
 
@@ -164,7 +167,7 @@ impl<'a> Item<'a> {
     #[inline]
     pub(crate) fn child(self) -> Lid {
         let mut bytes = [0; 8];
-        bytes[..child::LID_BYTES].copy_from_slice(self.value);
+        bytes[..CHILD_LID_BYTES].copy_from_slice(self.value);
         Lid::new(u64::from_le_bytes(bytes)).expect("a child's LID is never zero")
     }
 }
@@ -208,7 +211,8 @@ pub(crate) fn encode(header: ItemHeader, suffix: &[u8], value: &[u8]) -> ItemByt
 
 /// Returns the encoded item of an interior node.
 pub(crate) fn encode_child(suffix: &[u8], lid: Lid) -> ItemBytes {
-    encode(ItemHeader::new(suffix.len(), child::SIZE), suffix, &lid.get().to_le_bytes()[..child::LID_BYTES])
+    let header = ItemHeader::new(suffix.len(), CHILD_LID_BYTES);
+    encode(header, suffix, &lid.get().to_le_bytes()[..CHILD_LID_BYTES])
 }
 
 /// An encoded item. Most items are short.

@@ -221,9 +221,6 @@ names! {
             address: ADDRESS_OFFSET, ADDRESS_BYTES, 1,
             length: LENGTH_OFFSET, LENGTH_BYTES, 1,
         }
-        child {
-            lid: LID_OFFSET, LID_BYTES, 1,
-        }
         bucket {
             slots: SLOTS_OFFSET, SLOTS_BYTES, SLOTS_COUNT,
             marks: MARKS_OFFSET, MARKS_BYTES, 1,

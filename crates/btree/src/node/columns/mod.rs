@@ -27,7 +27,7 @@ pub(crate) mod size;
 
 use std::ops::Range;
 
-use honeycomb_layout::{COLUMN_HEADS_OFFSET, child, column_child, columns as layout, node_header};
+use honeycomb_layout::{COLUMN_HEADS_OFFSET, column_child, columns as layout, node_header};
 use honeycomb_memory::{LINE_BYTES, Lid, heads};
 
 use crate::node::columns::encoding::{
@@ -35,7 +35,7 @@ use crate::node::columns::encoding::{
     word_and_rest,
 };
 use crate::node::counts::Counts;
-use crate::node::item::{Item, ItemHeader};
+use crate::node::item::{CHILD_LID_BYTES, Item, ItemHeader};
 use crate::node::shape::LEAF;
 use crate::node::suffix::{HEAD_BYTES, Suffix, bytes_after_head};
 
@@ -352,7 +352,8 @@ impl<'a> Columns<'a> {
     fn separator_item(self, index: usize, head: u64) -> Item<'a> {
         let suffix = self.separator(index, head);
         let at = self.children_start() + CHILD_BYTES * index;
-        Item::new(ItemHeader::new(suffix.len(), child::SIZE), suffix, &self.from(at)[..child::SIZE])
+        let header = ItemHeader::new(suffix.len(), CHILD_LID_BYTES);
+        Item::new(header, suffix, &self.from(at)[..CHILD_LID_BYTES])
     }
 
     /// Returns the offset of the item of a separator; 0 if it has none.
