@@ -1,7 +1,7 @@
 //! Direct reads: gets and scans in the calling thread, without requests and completions. These exist for
 //! devices, and for a reader on the same CPU they are a third of the instructions of a get.
 
-use honeycomb_btree::{Descent, Reader, Root, Scan, Version, descend_together};
+use honeycomb_btree::{Descent, LastStart, Reader, Root, Scan, Version, descend_together};
 use smallvec::SmallVec;
 
 use crate::limits::Limits;
@@ -119,9 +119,10 @@ impl DirectReader<'_> {
         gets: &mut impl Iterator<Item = Get<'k>>,
         group: &mut Group<Descent<'r, 'k>>,
     ) -> Result<(), Status> {
+        let mut starts = LastStart::default();
         for Get { table, key } in gets.take(self.in_flight) {
             let root = self.roots.get(table).ok_or(Status::UnknownTable)?;
-            group.push(self.reader.descend_to_get(root, key));
+            group.push(self.reader.descend_to_get(starts.at(&self.reader, root), key));
         }
         Ok(())
     }
@@ -135,10 +136,12 @@ impl DirectReader<'_> {
         roots: &mut Group<Root>,
         descents: &mut Group<Descent<'r, 'k>>,
     ) -> Result<(), Status> {
+        let mut starts = LastStart::default();
         for direct in scans.take(self.in_flight) {
             let root = self.roots.get(direct.table).ok_or(Status::UnknownTable)?;
             if let Some(key) = direct.scan.start() {
-                descents.push(self.reader.descend_to_scan(root, key, direct.scan.limit));
+                let start = starts.at(&self.reader, root);
+                descents.push(self.reader.descend_to_scan(start, key, direct.scan.limit));
             }
             roots.push(root);
         }

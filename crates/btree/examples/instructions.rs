@@ -56,7 +56,8 @@ fn together(forest: &Forest, root: Root, kind: &str, keys: &[Key]) -> u64 {
 
 fn gets(forest: &Forest, root: Root, keys: &[Key]) -> u64 {
     let reader = forest.reader();
-    let mut descents: Vec<_> = keys.iter().map(|key| reader.descend_to_get(root, key)).collect();
+    let mut descents: Vec<_> =
+        keys.iter().map(|key| reader.descend_to_get(reader.start(root), key)).collect();
     descend_together(&mut descents);
     descents.iter().map(|descent| descent.get().map_or(0, |found| found.value.len() as u64)).sum()
 }

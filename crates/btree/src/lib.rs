@@ -27,7 +27,7 @@ pub use crate::forest::{Config, Forest, Root};
 pub use crate::journal::Journal;
 pub use crate::node::shape::Shape;
 pub use crate::read::access_stats::{AccessCounts, AccessStats, BlockCounts, LevelCounts};
-pub use crate::read::descent::{Descent, descend_together};
+pub use crate::read::descent::{Descent, LastStart, Start, descend_together};
 pub use crate::read::pair::Pair;
 pub use crate::read::reader::{LookupResult, Reader};
 pub use crate::read::run::{Emit, PairRun, WrittenPairs};

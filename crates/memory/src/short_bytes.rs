@@ -11,8 +11,8 @@ pub fn append(bytes: &[u8], out: &mut Vec<u8>) {
     if bytes.len() > SHORT_MAX {
         return out.extend_from_slice(bytes);
     }
-    if out.capacity() - out.len() < bytes.len() {
-        reserve(out, bytes.len());
+    if !has_room(out, bytes.len()) {
+        return reserve_and_append(bytes, out);
     }
     // Copies of constant length, which overlap.
     if append_ends::<16>(bytes, out) || append_ends::<8>(bytes, out) || append_ends::<1>(bytes, out) {
@@ -22,8 +22,13 @@ pub fn append(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 #[cold]
-fn reserve(out: &mut Vec<u8>, bytes: usize) {
-    out.reserve(bytes);
+fn reserve_and_append(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(bytes);
+}
+
+#[inline(always)]
+fn has_room(out: &Vec<u8>, bytes: usize) -> bool {
+    out.capacity() - out.len() >= bytes
 }
 
 /// Appends from `LENGTH` to twice as many bytes, for which there is room, and returns true. Returns false for
@@ -34,7 +39,7 @@ fn append_ends<const LENGTH: usize>(bytes: &[u8], out: &mut Vec<u8>) -> bool {
         return false;
     };
     let end = out.len() + bytes.len();
-    if bytes.len() > 2 * LENGTH || end > out.capacity() {
+    if bytes.len() > 2 * LENGTH || !has_room(out, bytes.len()) {
         return false;
     }
     // SAFETY: the vector has room up to `end`, and the bytes before `end` are at least `LENGTH`. Both copies

@@ -83,7 +83,7 @@ impl Limits {
         if !self.allow(start, end, used) {
             return Found::NoRoom;
         }
-        if end > values.capacity() {
+        if values.capacity() - start < value.len() {
             self.grow(values, end);
         }
         short_bytes::append(value, values);
@@ -105,8 +105,7 @@ impl Limits {
     /// Whether a value may be at this place, beside `used` bytes of other results.
     #[inline]
     fn allow(&self, start: usize, end: usize, used: usize) -> bool {
-        let is_first = used + start == 0;
-        (used + end <= self.bytes_max || is_first) && end - start <= self.value_bytes_max
+        (used + end <= self.bytes_max || used + start == 0) && end - start <= self.value_bytes_max
     }
 
     /// Doubles the capacity up to the limit.

@@ -73,7 +73,7 @@ impl<'r> Pipeline<'_, 'r> {
             if let Some(PlainGet { identifier, table, key }) = admission.next_get() {
                 if let Some(root) = self.root(identifier, table) {
                     group.flights.push(Flight { identifier, scan: None });
-                    group.descents.push(self.reader.descend_to_get(root, key));
+                    group.descents.push(self.reader.descend_to_get(self.reader.start(root), key));
                 }
             } else if let Some((request, _)) = admission.next(self.completions) {
                 if let Read::Unordered(operation) = request.read {
@@ -107,7 +107,7 @@ impl<'r> Pipeline<'_, 'r> {
     fn begin<'q>(&mut self, request: &Request<'q>) -> Option<Descent<'r, 'q>> {
         let root = self.root(request.identifier, request.table)?;
         let (scan, bytes_max) = match &request.read {
-            Read::Get(key) => return Some(self.reader.descend_to_get(root, key)),
+            Read::Get(key) => return Some(self.reader.descend_to_get(self.reader.start(root), key)),
             Read::Scan { scan, bytes_max } => (scan, *bytes_max),
             Read::Function(function) => {
                 if !self.set_aside(request) {
@@ -121,7 +121,7 @@ impl<'r> Pipeline<'_, 'r> {
             return None;
         }
         if let Some(key) = scan.start() {
-            return Some(self.reader.descend_to_scan(root, key, scan.limit));
+            return Some(self.reader.descend_to_scan(self.reader.start(root), key, scan.limit));
         }
         if self.completions.reject_if_full(request.identifier) {
             return None;

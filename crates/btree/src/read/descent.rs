@@ -14,7 +14,8 @@
 //!
 //! The upper interior nodes are few and stay in the caches. There the first three steps are one step.
 //!
-//! A single operation executes its steps one after the other. Several operations execute each step together.
+//! A single operation executes its steps one after the other. Several operations execute each step together,
+//! and those of one tree are always at the same step until they reach its leaves.
 
 mod ahead;
 mod together;
@@ -129,35 +130,64 @@ pub(crate) struct KeyPlace {
     pub(crate) near: Near,
 }
 
+/// The root of a tree as a reader has found it. Descents that begin at one start search its node together.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'r> {
+    root: Root,
+    node: Node<'r>,
+}
+
+/// The start of the last descent, from which the next one begins if it has the same root.
+#[derive(Debug, Default)]
+pub struct LastStart<'r>(Option<Start<'r>>);
+
+impl<'r> LastStart<'r> {
+    /// Returns the start of a descent from a root.
+    #[inline(always)]
+    pub fn at(&mut self, reader: &'r Reader<'r>, root: Root) -> Start<'r> {
+        match self.0 {
+            Some(start) if start.root == root => start,
+            _ => *self.0.insert(reader.start(root)),
+        }
+    }
+}
+
 impl<'r> Reader<'r> {
+    /// Finds the current root of a tree.
+    #[must_use]
+    #[inline]
+    pub fn start(&'r self, root: Root) -> Start<'r> {
+        Start { root, node: self.current(root.0) }
+    }
+
     /// Starts a descent to the leaf of a key for a get.
     #[must_use]
     #[inline]
-    pub fn descend_to_get<'k>(&'r self, root: Root, key: &'k [u8]) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, Purpose::Get)
+    pub fn descend_to_get<'k>(&'r self, start: Start<'r>, key: &'k [u8]) -> Descent<'r, 'k> {
+        Descent::new(self, start, key, Purpose::Get)
     }
 
     /// Starts a descent to the first leaf of a scan of about `pairs` pairs.
     #[must_use]
     #[inline]
-    pub fn descend_to_scan<'k>(&'r self, root: Root, key: &'k [u8], pairs: usize) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, Purpose::Scan { pairs: pairs.min(LEAF_PAIRS_MAX) })
+    pub fn descend_to_scan<'k>(&'r self, start: Start<'r>, key: &'k [u8], pairs: usize) -> Descent<'r, 'k> {
+        Descent::new(self, start, key, Purpose::Scan { pairs: pairs.min(LEAF_PAIRS_MAX) })
     }
 
     /// Starts a descent to the leaf of a key for a write of `value_bytes` in that leaf.
     #[inline]
     pub(crate) fn descend_to_write<'k>(
         &'r self,
-        root: Root,
+        start: Start<'r>,
         key: &'k [u8],
         value_bytes: usize,
     ) -> Descent<'r, 'k> {
-        Descent::new(self, root, key, Purpose::Write { value_bytes })
+        Descent::new(self, start, key, Purpose::Write { value_bytes })
     }
 
     /// Descends to the leaf of a key. Returns `None` only if the tree is newer than the reader.
     pub(crate) fn land(&'r self, root: Root, key: &[u8]) -> Option<Landing<'r>> {
-        self.descend_to_scan(root, key, 0).descend().landing()
+        self.descend_to_scan(self.start(root), key, 0).descend().landing()
     }
 }
 
@@ -176,7 +206,8 @@ pub fn descend_together(descents: &mut [Descent<'_, '_>]) {
 
 impl<'r, 'k> Descent<'r, 'k> {
     #[inline]
-    fn new(reader: &'r Reader<'r>, root: Root, key: &'k [u8], purpose: Purpose) -> Self {
+    fn new(reader: &'r Reader<'r>, start: Start<'r>, key: &'k [u8], purpose: Purpose) -> Self {
+        let Start { root, node } = start;
         Self {
             reader,
             root,
@@ -185,7 +216,7 @@ impl<'r, 'k> Descent<'r, 'k> {
             is_alone: false,
             step: Step::Node,
             lid: root.0,
-            node: reader.current(root.0).unread(),
+            node: node.unread(),
             right: None,
             head: 0,
             near: Near::default(),
@@ -237,16 +268,21 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn advance(&mut self) -> bool {
         match self.step {
-            Step::Child => {
-                self.go_to_child(self.lid);
-                if self.is_alone {
-                    prefetch_heads(self.node.node());
-                }
-            }
+            Step::Child => _ = self.go_to_chosen_child(),
             Step::Right => self.prefetch_right(),
             _ => {}
         }
         !matches!(self.step, Step::Leaf | Step::Missing)
+    }
+
+    /// Goes to the leaf that the step before has chosen.
+    #[inline(always)]
+    fn go_to_chosen_child(&mut self) -> bool {
+        self.go_to_child(self.node.node(), self.lid);
+        if self.is_alone {
+            prefetch_heads(self.node.node());
+        }
+        true
     }
 
     /// Reads the header of the current node. Returns false if the tree is newer than the reader.
@@ -308,8 +344,8 @@ impl<'r, 'k> Descent<'r, 'k> {
     }
 
     #[inline(always)]
-    fn go_to_child(&mut self, child: Lid) {
-        let node = self.node.node().current(child);
+    fn go_to_child(&mut self, parent: Node<'r>, child: Lid) {
+        let node = parent.current(child);
         prefetch_first(node, self.is_alone);
         (self.lid, self.node, self.step) = (child, node.unread(), Step::Node);
     }

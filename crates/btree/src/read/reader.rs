@@ -90,7 +90,7 @@ impl Reader<'_> {
     /// Returns the value of a key.
     #[must_use]
     pub fn get(&self, root: Root, key: &[u8]) -> Option<LookupResult<'_>> {
-        self.descend_to_get(root, key).descend().get()
+        self.descend_to_get(self.start(root), key).descend().get()
     }
 
     pub(crate) fn forest(&self) -> &Forest {

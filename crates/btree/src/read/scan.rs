@@ -83,7 +83,9 @@ impl Reader<'_> {
     /// Scans a range and emits its pairs until `emit` breaks or the limit is reached.
     pub fn scan_into(&self, root: Root, scan: &Scan<'_>, emit: &mut impl Emit) {
         match scan.start() {
-            Some(key) => self.descend_to_scan(root, key, scan.limit).descend().scan_into(scan, emit),
+            Some(key) => {
+                self.descend_to_scan(self.start(root), key, scan.limit).descend().scan_into(scan, emit)
+            }
             None => {
                 RunningScan { reader: self, root, scan, landing: None, remaining: scan.limit, emit }.run()
             }

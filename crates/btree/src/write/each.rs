@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::forest::Forest;
-use crate::read::descent::{Target, descend_together};
+use crate::read::descent::{LastStart, Target, descend_together};
 use crate::write::operation::{BatchOperation, Outcome};
 use crate::write::sparse::Shrunk;
 use crate::write::transaction::{Abort, WriteTransaction};
@@ -57,10 +57,11 @@ impl Forest {
         done: impl FnMut(usize, Result<Outcome, Error>),
     ) -> (usize, Option<Box<Shrunk>>) {
         let reader = self.reader();
-        let mut descents = SmallVec::<[_; AHEAD]>::new();
+        let (mut descents, mut starts) = (SmallVec::<[_; AHEAD]>::new(), LastStart::default());
         // A loop, because `extend` copies each descent.
         for BatchOperation { root, key, operation } in operations {
-            descents.push(reader.descend_to_write(*root, key, operation.stored_bytes(self)));
+            let start = starts.at(&reader, *root);
+            descents.push(reader.descend_to_write(start, key, operation.stored_bytes(self)));
         }
         descend_together(&mut descents);
         let mut group = WriteGroup::new(self, reader.pin(), done);

@@ -26,6 +26,12 @@ impl Stride {
         aligned(bytes_after_head(self.suffix_bytes) + self.value_bytes).max(ALIGNMENT)
     }
 
+    /// Returns the value of an item from the bytes from the rest of its key on.
+    #[inline(always)]
+    pub(crate) fn value_in(self, bytes: &[u8]) -> &[u8] {
+        &bytes[bytes_after_head(self.suffix_bytes)..][..self.value_bytes]
+    }
+
     /// Returns the lengths of each item.
     #[inline]
     pub(crate) fn header(self) -> ItemHeader {

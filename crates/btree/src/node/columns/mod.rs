@@ -335,6 +335,14 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Returns the form of the items of a leaf and the bytes of one of them, if all have one form.
+    #[inline(always)]
+    fn item_with_stride(self, index: usize) -> Option<(Stride, &'a [u8])> {
+        let place = self.place();
+        let bytes = place.stride_bytes();
+        (bytes > 0).then(|| (place.stride(), self.from(place.items_start() + index * bytes)))
+    }
+
     /// Returns the lengths and flags of the item of a leaf.
     #[inline]
     pub(crate) fn item_header(self, index: usize) -> ItemHeader {

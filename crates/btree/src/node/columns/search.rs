@@ -227,22 +227,27 @@ impl<'a> Columns<'a> {
         self.equals(index, search_key).then(|| self.item(index))
     }
 
-    /// Returns the lengths, the flags and the stored value of a key's item in a leaf. `equal` has the items
-    /// with the same head.
+    /// Returns the stored value of a key's item in a leaf, and whether it is an overflow value. `equal` has
+    /// the items with the same head.
     #[inline(always)]
     pub(crate) fn find_value(
         self,
         search_key: SearchKey<'_>,
         equal: Range<usize>,
-    ) -> Option<(ItemHeader, &'a [u8])> {
+    ) -> Option<(&'a [u8], bool)> {
         let is_tied = equal.len() > 1;
         let index = match is_tied {
             true => self.find_among_equal_heads(search_key, equal)?,
             false => equal.into_iter().next()?,
         };
+        // Not by the header of the item, because that of an item with a stride would be encoded and decoded.
+        if let Some((stride, bytes)) = self.item_with_stride(index) {
+            let is_equal = is_tied || search_key.equals_rest(stride.suffix_bytes, bytes);
+            return is_equal.then(|| (stride.value_in(bytes), false));
+        }
         let (header, bytes) = self.item_bytes(index);
         let is_equal = is_tied || search_key.equals_rest(header.suffix_bytes(), bytes);
-        is_equal.then(|| (header, value_in(header, bytes)))
+        is_equal.then(|| (value_in(header, bytes), header.overflow()))
     }
 
     /// Returns the lengths, the flags and the stored value of an item of a leaf.

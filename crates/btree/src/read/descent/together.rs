@@ -27,8 +27,8 @@ impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
 
     // One loop for each kind of step instead of one loop over all kinds: that avoids a branch at each step.
     #[inline(always)]
-    fn run(self, vectors: impl Vectors) {
-        let mut is_under_way = true;
+    fn run(mut self, vectors: impl Vectors) {
+        let mut is_under_way = COUNTED || !self.descend_one_tree(vectors);
         while is_under_way {
             for descent in &mut *self.0 {
                 if descent.step == Step::Node {
@@ -37,8 +37,8 @@ impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
             }
             for descent in &mut *self.0 {
                 match descent.step {
-                    Step::Parent => descent.search_parent(vectors),
-                    Step::Group => descent.search_group::<COUNTED>(vectors),
+                    Step::Parent => _ = descent.search_parent(vectors),
+                    Step::Group => _ = descent.search_group::<COUNTED>(vectors),
                     Step::RightNode => descent.prefetch_right_pairs(),
                     _ => {}
                 }
@@ -49,6 +49,54 @@ impl<const COUNTED: bool> Vectorized for Together<'_, '_, '_, COUNTED> {
             }
         }
     }
+}
+
+impl<'r, 'k, const COUNTED: bool> Together<'_, 'r, 'k, COUNTED> {
+    /// Executes the steps of descents that start at one root. Its leaves have one depth, so all descents are
+    /// at the same step, and none asks which one it is at. Returns whether all are complete; if not, each
+    /// has its next step.
+    #[inline(always)]
+    fn descend_one_tree(&mut self, vectors: impl Vectors) -> bool {
+        let Some(root) = self.read_root() else { return false };
+        let columns = columns_of(root);
+        if columns.is_leaf() {
+            return false;
+        }
+        if columns.level() > ABOVE_LEAVES {
+            self.0.iter_mut().for_each(|descent| descent.search_root(vectors, root, columns));
+        }
+        for _ in ABOVE_LEAVES + 1..columns.level() {
+            self.0.iter_mut().for_each(|descent| descent.search_node::<false>(vectors));
+        }
+        self.at_all(|descent| descent.search_parent_node(vectors))
+            && self.at_all(|descent| descent.search_parent(vectors))
+            && self.at_all(|descent| descent.go_to_chosen_child())
+            && self.at_all(|descent| descent.search_leaf(vectors))
+            && self.at_all(|descent| descent.search_group::<false>(vectors))
+    }
+
+    /// Executes a step of all descents. Returns whether the next one is the same for all.
+    #[inline(always)]
+    fn at_all(&mut self, mut step: impl FnMut(&mut Descent<'r, 'k>) -> bool) -> bool {
+        self.0.iter_mut().fold(true, |all, descent| all & step(descent))
+    }
+
+    /// Reads the root if all descents start at it.
+    #[inline(always)]
+    fn read_root(&mut self) -> Option<Published<'r>> {
+        let (first, others) = self.0.split_first_mut()?;
+        let is_shared = others.iter().all(|other| other.node.node().is(first.node.node()));
+        (is_shared && first.read_node()).then_some(first.node)
+    }
+}
+
+/// The place of a key in a node whose samples were searched.
+#[derive(Clone, Copy)]
+struct Place<'r, 'k> {
+    columns: Columns<'r>,
+    search_key: SearchKey<'k>,
+    /// The key's group of heads.
+    group: usize,
 }
 
 /// Returns the columns of a published node.
@@ -66,11 +114,11 @@ impl<'r, 'k> Descent<'r, 'k> {
             return None;
         }
         let columns = columns_of(self.node);
-        let Some((header, value)) = columns.find_value(self.key_in(columns), self.near.range()) else {
+        let Some((value, is_overflow)) = columns.find_value(self.key_in(columns), self.near.range()) else {
             return Some(None);
         };
         let version = self.node.node().word(node_header::NODE_VERSION_OFFSET);
-        (!header.overflow()).then_some(Some((value, version)))
+        (!is_overflow).then_some(Some((value, version)))
     }
 
     /// Returns the search key of a node whose head is known.
@@ -79,40 +127,79 @@ impl<'r, 'k> Descent<'r, 'k> {
         SearchKey { suffix: &self.key[columns.prefix_length()..], head: self.head }
     }
 
+    /// Searches the root, which was read for all descents.
+    #[inline(always)]
+    fn search_root(&mut self, vectors: impl Vectors, root: Published<'r>, columns: Columns<'r>) {
+        let search_key = SearchKey::after_prefix(self.key, columns.prefix_length());
+        let group = columns.find_group(vectors, search_key.head);
+        self.go_to_child(root.node(), columns.child_for(vectors, root.node(), search_key, group));
+    }
+
     #[inline(always)]
     fn search_node<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
         let before = self.node.node();
+        let Some(place) = self.find_place(vectors) else { return };
+        match place.columns.level() {
+            LEAF => self.stay_at_leaf(place),
+            ABOVE_LEAVES => self.stay_at_parent(place),
+            _ => {
+                let node = self.node.node();
+                self.go_to_child(node, place.columns.child_for(vectors, node, place.search_key, place.group));
+            }
+        }
+        if COUNTED && let Some(stats) = self.reader.access_stats() {
+            let view = self.reader.at_version(before).map(View::published);
+            self.count(stats, view.expect("the node was just read"));
+        }
+    }
+
+    /// Searches a parent of leaves. Returns false if the tree is newer than the reader.
+    #[inline(always)]
+    fn search_parent_node(&mut self, vectors: impl Vectors) -> bool {
+        self.find_place(vectors).map(|place| self.stay_at_parent(place)).is_some()
+    }
+
+    /// Searches a leaf. Returns false if the tree is newer than the reader.
+    #[inline(always)]
+    fn search_leaf(&mut self, vectors: impl Vectors) -> bool {
+        self.find_place(vectors).map(|place| self.stay_at_leaf(place)).is_some()
+    }
+
+    /// Reads the header and the samples of the current node, and finds the key's group of heads. Returns
+    /// `None` if the tree is newer than the reader.
+    #[inline(always)]
+    fn find_place(&mut self, vectors: impl Vectors) -> Option<Place<'r, 'k>> {
         if !self.read_node() {
-            return;
+            return None;
         }
         let columns = columns_of(self.node);
         let search_key = SearchKey::after_prefix(self.key, columns.prefix_length());
         self.head = search_key.head;
         let group = columns.find_group(vectors, search_key.head);
         self.near = Near::of(group..0);
-        match columns.level() {
-            LEAF => {
-                self.step = Step::Group;
-                prefetch_group(self.node.node(), columns, group);
-                match self.purpose {
-                    Purpose::Write { value_bytes } => {
-                        let entry_bytes = entry_bytes_for(search_key.suffix.len(), value_bytes);
-                        let (shape, state) = (self.reader.forest().shape(), self.node.state());
-                        let state = (state.size(), state.log_count());
-                        prefetch_for_write(self.node.node(), shape, columns.sorted_end(), state, entry_bytes);
-                    }
-                    _ => self.prefetch_log_of(columns, search_key),
-                }
+        Some(Place { columns, search_key, group })
+    }
+
+    /// Prefetches the key's group of heads in a parent of leaves.
+    #[inline(always)]
+    fn stay_at_parent(&mut self, place: Place<'r, 'k>) {
+        self.step = Step::Parent;
+        prefetch_group(self.node.node(), place.columns, place.group);
+    }
+
+    /// Prefetches the key's group of heads in a leaf, and the log block if it is needed.
+    #[inline(always)]
+    fn stay_at_leaf(&mut self, Place { columns, search_key, group }: Place<'r, 'k>) {
+        self.step = Step::Group;
+        prefetch_group(self.node.node(), columns, group);
+        match self.purpose {
+            Purpose::Write { value_bytes } => {
+                let entry_bytes = entry_bytes_for(search_key.suffix.len(), value_bytes);
+                let (shape, state) = (self.reader.forest().shape(), self.node.state());
+                let state = (state.size(), state.log_count());
+                prefetch_for_write(self.node.node(), shape, columns.sorted_end(), state, entry_bytes);
             }
-            ABOVE_LEAVES => {
-                self.step = Step::Parent;
-                prefetch_group(self.node.node(), columns, group);
-            }
-            _ => self.go_to_child(columns.child_for(vectors, self.node.node(), search_key, group)),
-        }
-        if COUNTED && let Some(stats) = self.reader.access_stats() {
-            let view = self.reader.at_version(before).map(View::published);
-            self.count(stats, view.expect("the node was just read"));
+            _ => self.prefetch_log_of(columns, search_key),
         }
     }
 
@@ -132,15 +219,18 @@ impl<'r, 'k> Descent<'r, 'k> {
         }
     }
 
+    /// Finds the child of a parent of leaves.
     #[inline(always)]
-    fn search_parent(&mut self, vectors: impl Vectors) {
+    fn search_parent(&mut self, vectors: impl Vectors) -> bool {
         let columns = columns_of(self.node);
         let group = self.near.start();
         self.choose_child(columns.child_for(vectors, self.node.node(), self.key_in(columns), group));
+        true
     }
 
+    /// Searches the group of a leaf. Returns whether the descent is complete.
     #[inline(always)]
-    fn search_group<const COUNTED: bool>(&mut self, vectors: impl Vectors) {
+    fn search_group<const COUNTED: bool>(&mut self, vectors: impl Vectors) -> bool {
         let (columns, node) = (columns_of(self.node), self.node.node());
         let equal = columns.equal_heads(vectors, self.head, self.near.start());
         let at = columns.item_offset(equal.start);
@@ -157,6 +247,7 @@ impl<'r, 'k> Descent<'r, 'k> {
         if COUNTED {
             self.count_item();
         }
+        self.step == Step::Leaf
     }
 }
 
