@@ -92,8 +92,9 @@ impl Functions {
     /// Returns the function of a number, if it is an update and not a predicate, or the reverse.
     #[inline]
     fn get(&self, number: u32, predicate: bool) -> Result<Function<'_>, Error> {
-        let found = if number < FIRST_REGISTERED { self.built_in(number) } else { self.registered(number) };
-        let Some((is_predicate, function)) = found else { return Err(Error::UnknownFunction { number }) };
+        let Some((is_predicate, function)) = self.find(number) else {
+            return Err(Error::UnknownFunction { number });
+        };
         if is_predicate != predicate {
             let allowed = if predicate { "a predicate" } else { "an update" };
             return Err(Error::WrongFunction { number, allowed });
@@ -101,11 +102,23 @@ impl Functions {
         Ok(function)
     }
 
+    /// Returns the function of a number, and whether it is a predicate.
+    #[inline]
+    fn find(&self, number: u32) -> Option<(bool, Function<'_>)> {
+        if number < FIRST_REGISTERED { self.built_in(number) } else { self.registered(number) }
+    }
+
     #[inline]
     fn built_in(&self, number: u32) -> Option<(bool, Function<'_>)> {
         let (function, element) = BuiltIn::of_number(number)?;
         let (operands, body) = (function.operands(), Body::BuiltIn(function));
         Some((function.is_predicate(), Function { number, element, operands, body }))
+    }
+
+    /// Returns the type of the elements of a function, or `None` if no function has the number.
+    #[must_use]
+    pub fn element(&self, number: u32) -> Option<Element> {
+        self.find(number).map(|(_, function)| function.element)
     }
 
     fn registered(&self, number: u32) -> Option<(bool, Function<'_>)> {

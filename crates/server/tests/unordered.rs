@@ -553,10 +553,11 @@ fn invalid_functions_and_operands_are_rejected() {
             ("KV.REDUCE a u8 add 255", "'5'"),
             ("KV.REDUCE a u8 add 256", "!ERR an operand is not a number of the type u8"),
             ("KV.REDUCE a i8 add -129", "!ERR an operand is not a number of the type i8"),
-            ("KV.UPDATE a u8 add SCALAR", "!ERR wrong number of arguments for 'kv.update' command"),
+            ("KV.UPDATE a u8 add", "!ERR wrong number of arguments for 'kv.update' command"),
+            ("KV.UPDATE a u8 add VECTOR", "!ERR syntax error"),
             ("KV.UPDATE a u8 add TWICE 1", "!ERR syntax error"),
             ("KV.UPDATE a u8 add VECTOR x y", "!ERR syntax error"),
-            ("KV.UPDATE a u8 bounded-add EACH 1 0 255 7", "!ERR 4 operands: a function has 1 to 3"),
+            ("KV.UPDATE a u8 bounded-add EACH 1 0 255 7", "!ERR 4 operands: a function has 0 to 3"),
         ],
     );
     for line in [
@@ -576,6 +577,8 @@ fn invalid_functions_and_operands_are_rejected() {
         "KV.REDUCE a u8 affine 0",
         "KV.FILTER a u8 add 0",
         "KV.FILTER a u8 equal 0 0",
+        "KV.FILTER a u8 equal",
+        "KV.UPDATE a u8 add EACH",
         "KV.UPDATE a u8 add SCALAR 1",
         "KV.UPDATE a u16 add EACH 1",
         "KV.UPDATE a u8 add VECTOR four",
@@ -620,7 +623,7 @@ fn a_range_is_reduced_inside_its_scan() {
             ("RI.REDUCE - + u16 add 0 OFFSET -1", "!ERR value is not an integer or out of range"),
             ("RI.REDUCE - + u16 add 0 OFFSET", "!ERR syntax error"),
             ("RI.REDUCE - + u16 add 0 OFFSET 1 2", "!ERR syntax error"),
-            ("RI.REDUCE - + u16 add 0 WHERE 0 u16 equal", "!ERR syntax error"),
+            ("RI.REDUCE - + u16 add 0 WHERE 0 u16", "!ERR syntax error"),
             ("RI.REDUCE - + u16 add 0 NOTHING 0", "!ERR syntax error"),
             ("RI.REDUCE - + u16 add 0 OFFSET 9223372036854775807", "'0'"),
             ("MULTI", "OK"),
@@ -702,7 +705,7 @@ fn counts_with_conditions_have_bounds_and_limits() {
                 `[key` (included) or `(key` (excluded).",
             ),
             ("RI.COUNT - + WHERE", "!ERR syntax error"),
-            ("RI.COUNT - + WHERE 0 u8 greater", "!ERR syntax error"),
+            ("RI.COUNT - + WHERE 0 u8", "!ERR syntax error"),
             ("RI.COUNT - + OFFSET 1", "!ERR syntax error"),
             ("RI.COUNT - + WHERE 0 u8 greater 0 OFFSET 1", "!ERR syntax error"),
             ("RI.COUNT - + WHERE -1 u8 greater 0", "!ERR value is not an integer or out of range"),
@@ -714,7 +717,9 @@ fn counts_with_conditions_have_bounds_and_limits() {
             ("SELECT 0", "OK"),
         ],
     );
-    for conditions in ["0 u8 add 1", "0 u8 greater 1 2", "0 u8 greater x", "0 u8 greater 0 SNAPSHOT 0"] {
+    for conditions in
+        ["0 u8 add 1", "0 u8 greater", "0 u8 greater 1 2", "0 u8 greater x", "0 u8 greater 0 SNAPSHOT 0"]
+    {
         let error = client.reply_text(&format!("RI.COUNT - + WHERE {conditions}"));
         assert!(error.starts_with("!ERR"), "{conditions}: {error}");
     }
@@ -738,7 +743,7 @@ fn invalid_and_large_filters_of_ranges_are_limited() {
             ("RI.FILTER - + 1025 WHERE 0 u8 less 9", count),
             ("RI.FILTER - + 1024 WHERE 0 u8 less 9", "[]"),
             ("RI.FILTER - + 1 OFFSET 1 WHERE 0 u8 less 9", "!ERR syntax error"),
-            ("RI.FILTER - + 1 WHERE 0 u8 less", "!ERR wrong number of arguments for 'ri.filter' command"),
+            ("RI.FILTER - + 1 WHERE 0 u8", "!ERR wrong number of arguments for 'ri.filter' command"),
             ("RI.TOP - + 1 u9", "!ERR unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"),
             ("MULTI", "OK"),
             ("RI.TOP - + 1 u8", "!ERR Command not allowed inside a transaction"),

@@ -5,7 +5,7 @@
 
 use honeycomb_protocol::resp::Replies;
 use honeycomb_store::Error;
-use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Operation, Outcome};
+use honeycomb_store::unordered::{BuiltIn, Element, FIRST_REGISTERED, Functions, Operation, Outcome};
 
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
@@ -17,10 +17,11 @@ use crate::keyspace::Keyspace;
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "kv.update",
-        arity: -6,
+        arity: -5,
         keys: Keys::First,
         form: CommandForm::Update(update),
-        usage: "key type function SCALAR operand [operand ...] | EACH operand [operand ...] | VECTOR bytes",
+        usage: "key type function SCALAR [operand [operand ...]] | EACH [operand [operand ...]] | VECTOR \
+            bytes",
         summary: "Applies a function to the elements of a value; returns the original value.",
     },
     Command {
@@ -33,10 +34,10 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         name: "kv.filter",
-        arity: -5,
+        arity: -4,
         keys: Keys::First,
         form: CommandForm::Read(filter),
-        usage: "key type predicate operand [operand ...]",
+        usage: "key type predicate [operand [operand ...]]",
         summary: "Returns the elements of a value that satisfy a predicate.",
     },
 ];
@@ -84,9 +85,12 @@ fn update(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (element, function) = function(arguments)?;
-    let (form, scalars) = (&arguments[4], |from| numbers(element, &arguments.from(from)));
-    let operands = if is(form, "vector") { arguments[5].to_vec() } else { scalars(5)? };
+    let (element, function) = function_at(keyspace.functions(), arguments, 2)?;
+    let form = &arguments[4];
+    let operands = match arguments.get(5) {
+        Some(vector) if is(form, "vector") => vector.to_vec(),
+        _ => numbers(element, &arguments.from(5))?,
+    };
     let operation = match form {
         _ if is(form, "scalar") => Operation::UpdateScalar { function, operands: &operands },
         _ if is(form, "each") => Operation::UpdateVectorWithScalar { function, operands: &operands },
@@ -111,7 +115,7 @@ fn reduce(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (element, function) = function(arguments)?;
+    let (element, function) = function_at(keyspace.functions(), arguments, 2)?;
     let initial = number(element, &arguments[4])?;
     let (operation, mut result) = (Operation::Reduce { function, initial: &initial }, Vec::new());
     match execute(keyspace, &arguments[1], &operation, (&mut result, &mut Vec::new()))? {
@@ -126,7 +130,7 @@ fn filter(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let (element, function) = function(arguments)?;
+    let (element, function) = function_at(keyspace.functions(), arguments, 2)?;
     let operands = numbers(element, &arguments.from(4))?;
     let (operation, mut found) = (Operation::Filter { function, operands: &operands }, Vec::new());
     match execute(keyspace, &arguments[1], &operation, (&mut found, &mut Vec::new()))? {
@@ -155,11 +159,6 @@ fn execute(
     }
 }
 
-/// Parses the type and the function, which follow the key.
-fn function(arguments: &Arguments<'_>) -> Result<(Element, u32), Failure> {
-    function_at(arguments, 2)
-}
-
 /// Parses the name of a type.
 pub(super) fn element(name: &[u8]) -> Result<Element, Failure> {
     let found = TYPES.iter().find(|(known, _)| is(name, known));
@@ -168,15 +167,42 @@ pub(super) fn element(name: &[u8]) -> Result<Element, Failure> {
         .ok_or_else(|| Failure::other("unknown type: allowed are u8 to u64, i8 to i64, f32 and f64"))
 }
 
+/// Returns the name of a type.
+fn name(element: Element) -> &'static str {
+    TYPES.iter().find(|(_, known)| *known == element).map_or("", |(name, _)| name)
+}
+
 /// Parses the type at a position and the function after it. A function is a name or a number.
-pub(super) fn function_at(arguments: &Arguments<'_>, at: usize) -> Result<(Element, u32), Failure> {
-    let (element, function) = (element(&arguments[at])?, &arguments[at + 1]);
+///
+/// # Errors
+/// A [`Failure`] also if a registered function has elements of another type: of two types of the same width,
+/// the function would take the elements of one for those of the other.
+pub(super) fn function_at(
+    functions: &Functions,
+    arguments: &Arguments<'_>,
+    at: usize,
+) -> Result<(Element, u32), Failure> {
+    let element = element(&arguments[at])?;
+    let number = number_of_function(element, &arguments[at + 1])?;
+    match functions.element(number) {
+        Some(registered) if registered != element => Err(Failure::other(format!(
+            "function {number} has elements of the type {}, not {}",
+            name(registered),
+            name(element)
+        ))),
+        // The check of the operation returns an error if no function has the number.
+        _ => Ok((element, number)),
+    }
+}
+
+/// Parses a function of a type.
+fn number_of_function(element: Element, function: &[u8]) -> Result<u32, Failure> {
     let by_name = NAMES.iter().position(|known| is(function, known));
     let by_number = || integer(function).ok().and_then(|number| usize::try_from(number).ok());
     match by_name.or_else(by_number) {
-        Some(number) if number < NAMES.len() => Ok((element, BuiltIn::ALL[number].number(element))),
+        Some(number) if number < NAMES.len() => Ok(BuiltIn::ALL[number].number(element)),
         Some(number) if (FIRST_REGISTERED as usize..=u32::MAX as usize).contains(&number) => {
-            Ok((element, number as u32))
+            Ok(number as u32)
         }
         _ => Err(Failure::other(format!(
             "unknown function: allowed are {}, the numbers 0 to {}, and those of registered functions from \
@@ -191,7 +217,7 @@ pub(super) fn function_at(arguments: &Arguments<'_>, at: usize) -> Result<(Eleme
 pub(super) fn numbers(element: Element, arguments: &Arguments<'_>) -> Result<Vec<u8>, Failure> {
     if arguments.len() > OPERANDS_MAX {
         return Err(Failure::other(format!(
-            "{} operands: a function has 1 to {OPERANDS_MAX}",
+            "{} operands: a function has 0 to {OPERANDS_MAX}",
             arguments.len()
         )));
     }
@@ -220,10 +246,7 @@ macro_rules! with_type {
 pub(super) fn number(element: Element, argument: &[u8]) -> Result<Vec<u8>, Failure> {
     let text = str::from_utf8(argument).unwrap_or_default();
     let parsed = with_type!(element, T => text.parse::<T>().map(|number| number.to_le_bytes().to_vec()).ok());
-    parsed.ok_or_else(|| {
-        let name = TYPES.iter().find(|(_, known)| *known == element).map_or("", |(name, _)| name);
-        Failure::other(format!("an operand is not a number of the type {name}"))
-    })
+    parsed.ok_or_else(|| Failure::other(format!("an operand is not a number of the type {}", name(element))))
 }
 
 /// Formats a number of a type.

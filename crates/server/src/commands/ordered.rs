@@ -44,8 +44,8 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: -3,
         keys: Keys::None,
         form: CommandForm::Count(count, count_range),
-        usage: "lower upper [SNAPSHOT token | WHERE offset type predicate operand [operand ...] \
-            [WHERE offset type predicate operand [operand ...]] ...]",
+        usage: "lower upper [SNAPSHOT token | WHERE offset type predicate [operand [operand ...]] \
+            [WHERE offset type predicate [operand [operand ...]]] ...]",
         summary: "Returns the number of pairs between two bounds whose values satisfy all conditions, at one \
             version.",
     },

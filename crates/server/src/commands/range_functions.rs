@@ -6,7 +6,7 @@
 use std::ops::Bound;
 
 use honeycomb_protocol::batch::RangeFunction;
-use honeycomb_store::unordered::Element;
+use honeycomb_store::unordered::{Element, Functions};
 use honeycomb_store::{PushDown, Table};
 
 use crate::arguments::{Arguments, integer, is};
@@ -22,11 +22,11 @@ use crate::task::progress::Progress;
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         name: "ri.filter",
-        arity: -9,
+        arity: -8,
         keys: Keys::None,
         form: CommandForm::Errand(filter_range),
-        usage: "lower upper count WHERE offset type predicate operand [operand ...] \
-            [WHERE offset type predicate operand [operand ...]] ...",
+        usage: "lower upper count WHERE offset type predicate [operand [operand ...]] \
+            [WHERE offset type predicate [operand [operand ...]]] ...",
         summary: "Returns the first pairs between two bounds whose values satisfy all conditions, at one \
             version.",
     },
@@ -35,8 +35,8 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: -6,
         keys: Keys::None,
         form: CommandForm::Errand(reduce_range),
-        usage: "lower upper type function initial [OFFSET offset] [WHERE offset type predicate operand \
-            [operand ...]] ...",
+        usage: "lower upper type function initial [OFFSET offset] [WHERE offset type predicate [operand \
+            [operand ...]]] ...",
         summary: "Folds the elements at an offset of all values between two bounds, at one version; returns \
             the result as text.",
     },
@@ -45,8 +45,8 @@ pub(super) const COMMANDS: &[Command] = &[
         arity: -5,
         keys: Keys::None,
         form: CommandForm::Errand(top_of_range),
-        usage: "lower upper count type [OFFSET offset] [WHERE offset type predicate operand \
-            [operand ...]] ...",
+        usage: "lower upper count type [OFFSET offset] [WHERE offset type predicate [operand \
+            [operand ...]]] ...",
         summary: "Returns the pairs between two bounds with the greatest elements at an offset of their \
             values, the greatest first, at one version.",
     },
@@ -105,7 +105,7 @@ pub(super) fn count_range(
 }
 
 fn reduce_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
-    let (element, function) = function_at(arguments, 3)?;
+    let (element, function) = function_at(context.shared.databases.functions(), arguments, 3)?;
     let initial = number(element, &arguments[5])?;
     let result = RangeResult::Fold { element, function, initial, offset: 0 };
     RangeFunctions::parse(context, arguments, 6, result)
@@ -141,13 +141,18 @@ impl RangeFunctions {
         let (range, table) = (between(arguments)?, context.ordered()?.clone());
         let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
         let (lower, upper, conditions) = (owned(range.lower), owned(range.upper), Vec::new());
-        let mut functions = Self { table, lower, upper, conditions, result };
-        functions.parse_options(arguments, options)?;
-        Ok(Box::new(functions))
+        let mut parsed = Self { table, lower, upper, conditions, result };
+        parsed.parse_options(context.shared.databases.functions(), arguments, options)?;
+        Ok(Box::new(parsed))
     }
 
-    /// Parses `OFFSET offset` and `WHERE offset type predicate operand [operand ...]`.
-    fn parse_options(&mut self, arguments: &Arguments<'_>, mut at: usize) -> Result<(), Failure> {
+    /// Parses `OFFSET offset` and `WHERE offset type predicate [operand [operand ...]]`.
+    fn parse_options(
+        &mut self,
+        functions: &Functions,
+        arguments: &Arguments<'_>,
+        mut at: usize,
+    ) -> Result<(), Failure> {
         let is_word = |at: usize| ["offset", "where"].iter().any(|word| is(&arguments[at], word));
         while at < arguments.len() {
             let end = (at + 1..arguments.len()).find(|at| is_word(*at)).unwrap_or(arguments.len());
@@ -155,9 +160,9 @@ impl RangeFunctions {
             let offset = usize::try_from(integer(offset)?).map_err(|_| Failure::NotInteger)?;
             match &arguments[at] {
                 word if is(word, "offset") && end == at + 2 => self.set_offset(offset)?,
-                word if is(word, "where") && end > at + 4 => {
+                word if is(word, "where") && end >= at + 4 => {
                     self.check_room()?;
-                    let (element, function) = function_at(arguments, at + 2)?;
+                    let (element, function) = function_at(functions, arguments, at + 2)?;
                     let operands = numbers(element, &arguments.part(at + 4..end))?;
                     self.conditions.push(RangeCondition { offset, function, operands });
                 }
