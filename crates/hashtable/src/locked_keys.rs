@@ -93,7 +93,17 @@ impl<'s> LockedKeys<'s> {
     /// # Panics
     /// If there is no such key.
     pub fn get(&self, key: usize, out: &mut Vec<u8>) -> bool {
-        self.index.find(self.access, &self.keys[key], Some(out)).is_some()
+        self.get_beginning(key, usize::MAX, out)
+    }
+
+    /// As [`LockedKeys::get`], but appends at most the first `value_bytes_max` bytes of a value that is
+    /// longer than 512 bytes.
+    ///
+    /// # Panics
+    /// If there is no such key.
+    pub fn get_beginning(&self, key: usize, value_bytes_max: usize, out: &mut Vec<u8>) -> bool {
+        let access = Access { value_bytes_max, ..self.access };
+        self.index.find(access, &self.keys[key], Some(out)).is_some()
     }
 
     /// Prepares the new value of a key, or its removal. Call it at most once for each key.

@@ -167,10 +167,7 @@ impl<M: Deref<Target = Memory>> Table<M> {
         value_bytes_max: usize,
         out: &mut Vec<u8>,
     ) -> Result<bool, Error> {
-        check_key(key)?;
-        let (pin, key) = (self.memory.pin(), HashedKey::new(self.index.config.seed, key));
-        let access = Access { value_bytes_max, ..Access::new(&self.memory, &pin) };
-        Ok(self.index.get(access, &key, out).is_some())
+        self.session().get_beginning(key, value_bytes_max, out)
     }
 
     /// Removes all pairs at one moment. Other threads wait for a time that does not depend on the number of
@@ -237,6 +234,22 @@ impl Session<'_> {
             return self.index.write(access, &key, &operation, &mut self.scratch, out);
         }
         self.index.apply(access, &key, &operation, &mut self.scratch, out)
+    }
+
+    /// As [`Table::get_beginning`].
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn get_beginning(
+        &self,
+        key: &[u8],
+        value_bytes_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Error> {
+        check_key(key)?;
+        let key = HashedKey::new(self.index.config.seed, key);
+        let access = Access { value_bytes_max, ..self.access() };
+        Ok(self.index.get(access, &key, out).is_some())
     }
 }
 

@@ -17,11 +17,12 @@ use std::thread;
 use honeycomb_memory::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use honeycomb_store::unordered::Functions;
 use honeycomb_store::{
-    Batch, Error, Statistics, Store, Table, TableHandle, TableKind, UnorderedConfig, UnorderedStatistics,
-    Version,
+    Batch, Error, Statistics, Store, Table, TableHandle, TableKind, TableRef, UnorderedConfig,
+    UnorderedStatistics, UnorderedTable, Version,
 };
 
 use crate::config::Config;
+use crate::envelope::HEADER_BYTES_MAX;
 use crate::failure::Failure;
 
 thread_local! {
@@ -138,6 +139,16 @@ impl Databases {
     /// Returns the functions of the store.
     pub(crate) fn functions(&self) -> &Functions {
         self.store.functions()
+    }
+
+    /// Returns the beginnings of the values of keys of an unordered table at one moment.
+    pub(crate) fn beginnings(
+        &self,
+        table: &UnorderedTable,
+        keys: &[&[u8]],
+    ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let keys: Vec<(TableRef<'_>, &[u8])> = keys.iter().map(|key| (table.into(), *key)).collect();
+        self.store.get_beginnings_together(&keys, HEADER_BYTES_MAX)
     }
 
     /// Returns the statistics of the unordered tables, by the numbers with which clients select them.

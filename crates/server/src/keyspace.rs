@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use honeycomb_store::unordered::Functions;
-use honeycomb_store::{Reads, TableHandle};
+use honeycomb_store::{Reads, TableHandle, UnorderedTable};
 
+use crate::arguments::Arguments;
 use crate::budget::BYTES_MAX;
 use crate::databases::Databases;
 use crate::deadlines::Deadlines;
@@ -25,6 +26,8 @@ pub(crate) struct Keyspace<'k> {
     touches: bool,
     /// The task in the background that the command belongs to.
     away: Option<Arc<AwayTask>>,
+    /// Whether the transaction consists of this command.
+    is_alone: bool,
     source: ValueSource<'k>,
 }
 
@@ -48,7 +51,7 @@ impl<'k> Keyspace<'k> {
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
         let (table, source) = (databases.table(number), ValueSource::Batch(reads, first));
-        Self { databases, number, table, now, touches, away: None, source }
+        Self { databases, number, table, now, touches, away: None, is_alone: false, source }
     }
 
     /// Returns the keyspace of a command in a transaction.
@@ -60,7 +63,18 @@ impl<'k> Keyspace<'k> {
     ) -> Self {
         let Session { database: number, touches, .. } = *session;
         let (table, away) = (databases.table(transaction.swaps.number(number)), session.away.clone());
-        Self { databases, number, table, now, touches, away, source: ValueSource::Transaction(transaction) }
+        let source = ValueSource::Transaction(transaction);
+        Self { databases, number, table, now, touches, away, is_alone: false, source }
+    }
+
+    /// Returns the keyspace of a command whose transaction has no other commands.
+    pub(crate) fn alone(
+        databases: &'k Databases,
+        session: &Session,
+        now: u64,
+        transaction: &'k mut OptimisticTransaction,
+    ) -> Self {
+        Self { is_alone: true, ..Self::in_transaction(databases, session, now, transaction) }
     }
 
     /// Returns the number of the table.
@@ -75,12 +89,12 @@ impl<'k> Keyspace<'k> {
 
     /// Returns the keyspace of another table in the same transaction.
     pub(crate) fn of(&mut self, number: usize) -> Keyspace<'_> {
-        let Self { databases, now, touches, .. } = *self;
+        let Self { databases, now, touches, is_alone, .. } = *self;
         let away = self.away.clone();
         let (_, transaction) = self.writable();
         let (table, source) =
             (databases.table(transaction.swaps.number(number)), ValueSource::Transaction(transaction));
-        Keyspace { databases, number, table, now, touches, away, source }
+        Keyspace { databases, number, table, now, touches, away, is_alone, source }
     }
 
     /// Returns the time in milliseconds since 1970. It is constant during a command.
@@ -101,6 +115,37 @@ impl<'k> Keyspace<'k> {
         let found = self.find(key)?;
         tally::looked_up(found.is_some());
         Ok(found)
+    }
+
+    /// Returns how many keys of a command that only reads exist. A repeated key counts repeatedly. It does
+    /// not count a use of the pairs.
+    pub(crate) fn count_existing(&mut self, keys: &Arguments<'_>) -> Result<i64, Failure> {
+        let mut existing = 0;
+        if self.is_alone
+            && let TableHandle::Unordered(table) = self.table
+        {
+            return self.count_at_one_moment(table, keys);
+        }
+        for key in keys.iter() {
+            existing += i64::from(self.peek(key)?.is_some());
+        }
+        Ok(existing)
+    }
+
+    /// Counts keys of an unordered table. It reads only the beginnings of their values, which the commit of a
+    /// transaction could not compare with those at another moment.
+    fn count_at_one_moment(&mut self, table: &UnorderedTable, keys: &Arguments<'_>) -> Result<i64, Failure> {
+        self.check_awaited()?;
+        self.writable().1.check_pairs(keys.len())?;
+        let allowed: Vec<&[u8]> = keys.iter().filter(|key| table.allows_key(key)).collect();
+        let mut existing = 0;
+        for (key, pair) in allowed.iter().zip(self.databases.beginnings(table, &allowed)?) {
+            let is_alive = Self::alive(pair.as_deref(), self.now, || (self.table, key))?.is_some();
+            tally::looked_up(is_alive);
+            existing += i64::from(is_alive);
+        }
+        (allowed.len()..keys.len()).for_each(|_| tally::looked_up(false));
+        Ok(existing)
     }
 
     /// Returns the value of a key for a command that will write. The statistics of lookups do not count it.

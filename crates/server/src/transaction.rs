@@ -204,6 +204,11 @@ impl OptimisticTransaction {
         self.budget.check(bytes)
     }
 
+    /// Returns an error if the budget of the command does not suffice to read a number of pairs.
+    pub(crate) fn check_pairs(&self, pairs: usize) -> Result<(), Failure> {
+        self.budget.check_pairs(pairs)
+    }
+
     /// Returns whether the transaction has read or written more than fits into a budget.
     pub(crate) fn is_long(&self) -> bool {
         let bytes = self.kept_bytes + self.changed_bytes;

@@ -209,14 +209,54 @@ fn a_transaction_reads_values_up_to_a_limit() {
     let limit = 32 << 20;
     let running = start_with(config);
     let mut client = Client::connect(&running);
-    // The stored values have one byte more.
-    for (key, length) in [("a", 12 << 20), ("b", 12 << 20), ("c", (8 << 20) - 3), ("d", (8 << 20) - 2)] {
-        client.send(&[b"SET", key.as_bytes(), &vec![b'v'; length]]);
+    // The stored values have one byte more, and nine with a deadline.
+    for (key, length) in [("a", 12 << 20), ("b", 12 << 20), ("c", (8 << 20) - 11), ("d", (8 << 20) - 10)] {
+        let (value, deadline) = (vec![b'v'; length], [&b"PX"[..], b"1000"]);
+        let words = [&b"SET"[..], key.as_bytes(), &value].into_iter();
+        let words: Vec<&[u8]> = words.chain(deadline.into_iter().filter(|_| key == "b")).collect();
+        client.send(&words);
         assert_eq!(show(&client.receive()), "OK");
     }
-    assert_eq!(client.reply_text("EXISTS a b c"), "3");
-    let expected = "!ERR the values that a transaction reads from unordered databases take more than";
-    assert_eq!(client.reply_text("EXISTS a b d"), format!("{expected} {limit} bytes"));
+    let expected = "the values that a transaction reads from unordered databases take more than";
+    dialogue(
+        &mut client,
+        &[
+            ("MULTI", "OK"),
+            ("EXISTS a b c", "QUEUED"),
+            ("EXEC", "[3]"),
+            ("MULTI", "OK"),
+            ("EXISTS a b d", "QUEUED"),
+            ("EXEC", &format!("[!ERR {expected} {limit} bytes]")),
+            // Alone, these commands read only the beginnings of the values.
+            ("EXISTS a b d a", "4"),
+            ("TOUCH a b c d e", "4"),
+        ],
+    );
+    let longest_key = "k".repeat(460);
+    client.reply_to(&format!("SET {longest_key} v"));
+    assert_eq!(client.reply_text(&format!("EXISTS a b d {longest_key} {longest_key}x")), "4");
+    running.time.advance(1000);
+    assert_eq!(client.reply_text("EXISTS a b d"), "2");
+}
+
+/// A rename moves a pair between two keys, so that one of them exists at each moment.
+#[test]
+fn several_keys_exist_at_one_moment() {
+    let running = start();
+    let done = &AtomicBool::new(false);
+    Client::connect(&running).reply_to(&format!("SET left {}", "v".repeat(1000)));
+    run_concurrently(&running, 2, |number, client| {
+        let line =
+            |round: usize| if round.is_multiple_of(2) { "RENAME left right" } else { "RENAME right left" };
+        for round in 0..2000 {
+            match number {
+                0 => assert_eq!(client.reply_text(line(round)), "OK"),
+                _ if done.load(Ordering::Relaxed) => return,
+                _ => assert_eq!(client.reply_text("EXISTS left right"), "1"),
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

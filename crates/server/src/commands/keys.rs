@@ -72,11 +72,7 @@ fn exists(
     arguments: &Arguments<'_>,
     replies: &mut Replies,
 ) -> Result<(), Failure> {
-    let mut existing = 0;
-    for key in arguments.from(1).iter() {
-        existing += i64::from(keyspace.peek(key)?.is_some());
-    }
-    replies.integer(existing);
+    replies.integer(keyspace.count_existing(&arguments.from(1))?);
     Ok(())
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn attempt(
     let mut transaction = OptimisticTransaction::new(shared.config().transaction_bytes_max());
     transaction.begin_command(budget);
     transaction.begin_events(shared, &arguments[0]);
-    handler(&mut Keyspace::in_transaction(databases, session, now, &mut transaction), arguments, replies)?;
+    handler(&mut Keyspace::alone(databases, session, now, &mut transaction), arguments, replies)?;
     let committed = databases.commit(swap_count, &transaction.swaps, || transaction.commit(shared))?;
     if !committed {
         replies.truncate(before);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use honeycomb_btree::{Reader, Root};
-use honeycomb_hashtable::{Operation, Session};
+use honeycomb_hashtable::Session;
 use honeycomb_memory::Pin;
 
 use super::entry::UnorderedEntry;
@@ -20,6 +20,9 @@ use crate::table_handle::TableRef;
 
 /// Attempts before the reader locks the stripes, so that writers cannot delay it for ever.
 const ATTEMPTS: usize = 16;
+
+/// Values up to this length are copied as a whole.
+const SHORT_BYTES_MAX: usize = 512;
 
 type Values = Vec<Option<Vec<u8>>>;
 
@@ -45,6 +48,19 @@ impl Store {
     /// [`Error::KeyLength`], [`Error::ForeignTable`]; [`Error::MvccOff`] if a key of several is of an ordered
     /// table and the store has no versions.
     pub fn get_together(&self, keys: &[(TableRef<'_>, &[u8])]) -> Result<Values, Error> {
+        self.get_beginnings_together(keys, usize::MAX)
+    }
+
+    /// As [`Store::get_together`], but copies at most the first `value_bytes_max` bytes of values that are
+    /// longer than 512 bytes. So it shows which keys exist, however long their values are.
+    ///
+    /// # Errors
+    /// The same as for [`Store::get_together`].
+    pub fn get_beginnings_together(
+        &self,
+        keys: &[(TableRef<'_>, &[u8])],
+        value_bytes_max: usize,
+    ) -> Result<Values, Error> {
         let state = self.state();
         for (table, key) in keys {
             table.check_store(state)?;
@@ -55,7 +71,7 @@ impl Store {
                 }
             }
         }
-        let plan = Plan::of(keys);
+        let plan = Plan { value_bytes_max, ..Plan::of(keys) };
         for _ in 0..ATTEMPTS {
             if let Some(values) = plan.try_read(state)? {
                 state.catch_up();
@@ -71,6 +87,8 @@ impl Store {
 /// The keys by table.
 struct Plan<'k> {
     count: usize,
+    /// Bytes of values longer than [`SHORT_BYTES_MAX`] that it copies.
+    value_bytes_max: usize,
     /// The unordered tables by their identifiers, each with the positions of its keys.
     unordered: BTreeMap<u64, TableKeys<'k>>,
     ordered: Vec<(usize, Root, &'k [u8])>,
@@ -84,7 +102,8 @@ struct TableKeys<'k> {
 
 impl<'k> Plan<'k> {
     fn of(keys: &'k [(TableRef<'k>, &'k [u8])]) -> Self {
-        let mut plan = Self { count: keys.len(), unordered: BTreeMap::new(), ordered: Vec::new() };
+        let (unordered, ordered) = (BTreeMap::new(), Vec::new());
+        let mut plan = Self { count: keys.len(), value_bytes_max: usize::MAX, unordered, ordered };
         for (position, (table, key)) in keys.iter().enumerate() {
             match table {
                 TableRef::Ordered(table) => plan.ordered.push((position, table.root(), key)),
@@ -108,7 +127,7 @@ impl<'k> Plan<'k> {
     /// Reads all keys. `None` if a writer has interfered.
     fn try_read(&self, state: &StoreState) -> Result<Option<Values>, Error> {
         let pin = state.forest.memory().pin();
-        let mut sessions = self.sessions(&pin);
+        let sessions = self.sessions(&pin);
         let mut watches = Vec::new();
         for (session, table) in sessions.iter().zip(self.unordered.values()) {
             for key in &table.keys {
@@ -117,11 +136,11 @@ impl<'k> Plan<'k> {
         }
         let mut values = vec![None; self.count];
         self.read_ordered(&state.forest.reader_under(&pin), &mut values);
-        for (session, table) in sessions.iter_mut().zip(self.unordered.values()) {
+        for (session, table) in sessions.iter().zip(self.unordered.values()) {
             for (key, &position) in table.keys.iter().zip(&table.positions) {
                 let mut value = Vec::new();
-                let outcome = session.apply(key, Operation::Get, &mut value)?;
-                values[position] = (outcome != honeycomb_hashtable::Outcome::Absent).then_some(value);
+                let exists = session.get_beginning(key, self.value_bytes_max, &mut value)?;
+                values[position] = exists.then_some(value);
             }
         }
         let mut watches = watches.iter();
@@ -144,15 +163,21 @@ impl<'k> Plan<'k> {
         for (locked, positions) in &locked {
             for (key, &position) in positions.iter().enumerate() {
                 let mut value = Vec::new();
-                values[position] = locked.get(key, &mut value).then_some(value);
+                values[position] =
+                    locked.get_beginning(key, self.value_bytes_max, &mut value).then_some(value);
             }
         }
         Ok(values)
     }
 
+    /// Returns the part of a value that it copies.
+    fn beginning<'v>(&self, value: &'v [u8]) -> &'v [u8] {
+        if value.len() <= SHORT_BYTES_MAX { value } else { &value[..value.len().min(self.value_bytes_max)] }
+    }
+
     fn read_ordered(&self, reader: &Reader<'_>, values: &mut Values) {
         for &(position, root, key) in &self.ordered {
-            values[position] = reader.get(root, key).map(|found| found.value.to_vec());
+            values[position] = reader.get(root, key).map(|found| self.beginning(found.value).to_vec());
         }
     }
 }

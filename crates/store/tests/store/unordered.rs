@@ -386,6 +386,23 @@ fn reads_together_see_batches_completely_or_not_at_all() {
 }
 
 #[test]
+fn the_beginnings_of_both_kinds_are_read_together() {
+    let store = store();
+    let tables =
+        [TableHandle::Ordered(store.table("ordered").unwrap()), TableHandle::Unordered(open(&store))];
+    for length in [0, 9, 400, 513, 5000] {
+        for table in &tables {
+            table.put(b"k", &vec![7; length]).unwrap();
+        }
+        let keys =
+            [((&tables[0]).into(), &b"k"[..]), ((&tables[1]).into(), b"k"), ((&tables[1]).into(), b"no")];
+        let found = store.get_beginnings_together(&keys, 9).unwrap();
+        let expected = Some(vec![7; if length > 512 { 9 } else { length }]);
+        assert_eq!(found, [expected.clone(), expected, None], "{length}");
+    }
+}
+
+#[test]
 fn an_image_has_tables_of_both_kinds() {
     let store = store();
     let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
