@@ -12,6 +12,8 @@ use common::{TestTable, memory};
 
 /// Buckets that a removal removes at most.
 const REMOVED_MAX: u64 = 4;
+/// Buckets that a put adds at most.
+const ADDED_MAX: u64 = 2;
 /// Buckets of a page.
 const PAGE_BUCKETS: u64 = 1024;
 
@@ -72,6 +74,23 @@ fn buckets_and_pages_leave_with_their_pairs() {
     drop(table);
     memory.reclaim();
     memory.accounting().assert_complete();
+}
+
+/// With a share of 1 % nearly every put finds too many slots in use.
+#[test]
+fn a_put_adds_a_bounded_number_of_buckets() {
+    let memory = memory(16 << 20);
+    let config = TableConfig { buckets: 1, fill_percent: Some(1), ..TableConfig::default() };
+    let table = TestTable::new(&memory, config, Functions::default()).unwrap();
+    let (mut before, mut most) = (1, 0);
+    for number in 0..3000 {
+        put(&table, number);
+        let buckets = table.statistics().buckets;
+        most = most.max(buckets - before);
+        before = buckets;
+    }
+    assert_eq!(most, ADDED_MAX);
+    assert_eq!(table.verify().unwrap().pairs, 3000);
 }
 
 #[test]
