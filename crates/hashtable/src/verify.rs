@@ -1,17 +1,18 @@
 //! The check of a whole table, and the census of its buckets.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS};
+use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS, SLAB_UNIT_BYTES, bucket};
 use honeycomb_memory::sync::Ordering;
 
 use crate::access::{Access, BUCKET_CLASS};
-use crate::bucket::{Bucket, Stored};
+use crate::bucket::{Bucket, Entry, Stored};
 use crate::directory::number_of;
 use crate::form::{Form, class_bytes};
 use crate::hash::{hash, second_hash};
 use crate::index::Index;
-use crate::record::SlabValue;
+use crate::page_map::PAGE_UNITS;
+use crate::record::{Record, SlabValue};
 
 /// What a walk over all buckets finds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +44,37 @@ struct Walk {
     slab_bytes: usize,
     pairs: Vec<u64>,
     used_slots: Vec<u64>,
+    owned: OwnedUnits,
+}
+
+/// The slab units that buckets and slabs consist of: a bit for each unit of each page.
+#[derive(Default)]
+struct OwnedUnits(HashMap<u32, [u64; PAGE_UNITS as usize / 64]>);
+
+impl OwnedUnits {
+    /// Adds the units of some bytes. Returns false if another bucket or slab has one of them.
+    fn add(&mut self, address: u32, bytes: usize) -> bool {
+        let mut units = address..address + (bytes / SLAB_UNIT_BYTES) as u32;
+        units.all(|unit| self.add_unit(unit))
+    }
+
+    fn add_unit(&mut self, unit: u32) -> bool {
+        let at = unit % PAGE_UNITS;
+        let bits = self.0.entry(unit / PAGE_UNITS).or_insert([0; PAGE_UNITS as usize / 64]);
+        let (word, bit) = (&mut bits[at as usize / 64], 1 << (at % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+}
+
+/// A bucket with its place.
+struct Place<'b> {
+    bucket: &'b Bucket,
+    /// The number of the first bucket of its chain.
+    number: u64,
+    /// The number of buckets up to this one.
+    length: usize,
 }
 
 impl Index {
@@ -67,29 +99,19 @@ impl Index {
 
     fn verify_chain(&self, access: Access<'_>, number: u64, walk: &mut Walk) -> Result<(), String> {
         let (mut keys, mut length) = (HashSet::new(), 0);
-        let stripe = number as usize % self.stripes.len();
-        let chain: Vec<Bucket> =
-            Self::chain(access, self.directory.address(number)).map(|(_, bucket)| bucket).collect();
-        for bucket in &chain {
+        let mut next = Some(self.directory.address(number));
+        while let Some(address) = next {
             length += 1;
+            let is_aligned = address.is_multiple_of((bucket::SIZE / SLAB_UNIT_BYTES) as u32);
+            let words = access.try_bucket(address).filter(|_| is_aligned);
+            let bucket = words.ok_or_else(|| format!("bucket {length} of the chain has no page"))?.loaded();
+            // A chain with a cycle ends here.
+            check(walk.owned.add(address, bucket::SIZE), || {
+                format!("bucket {length} of the chain overlaps another bucket or a slab")
+            })?;
             check(length == 1 || bucket.used() > 0, || "a chained bucket is empty".into())?;
-            let mut used = 0;
-            for pair in bucket.pairs() {
-                let (at, slots) = pair.slots();
-                check(at == used, || format!("slot {at} follows slot {used}"))?;
-                used += slots;
-                let key = self.verify_pair(access, bucket, pair, walk)?;
-                walk.census.key_bytes += key.len() as u64;
-                let hash = hash(self.config.seed, &key);
-                check(number_of(hash, self.directory.count()) == number, || {
-                    format!("the key {key:?} belongs to another bucket")
-                })?;
-                walk.census.get_accesses += length as u64 + u64::from(matches!(pair, Stored::Slab(_)));
-                walk.pairs[stripe] += 1;
-                check(keys.insert(key), || "a key exists twice".into())?;
-            }
-            check(used == bucket.used() && used <= BUCKET_SLOTS, || "a slot is of no pair".into())?;
-            walk.used_slots[stripe] += used as u64;
+            self.verify_bucket(access, &Place { bucket: &bucket, number, length }, &mut keys, walk)?;
+            next = bucket.next();
         }
         walk.slab_bytes += (length - 1) * class_bytes(BUCKET_CLASS);
         walk.census.chained_buckets += length as u64 - 1;
@@ -97,14 +119,46 @@ impl Index {
         Ok(())
     }
 
-    /// Checks a pair, counts it and returns its key.
+    fn verify_bucket(
+        &self,
+        access: Access<'_>,
+        place: &Place<'_>,
+        keys: &mut HashSet<Vec<u8>>,
+        walk: &mut Walk,
+    ) -> Result<(), String> {
+        let Place { bucket, number, length } = *place;
+        let stripe = number as usize % self.stripes.len();
+        let (mut rebuilt, mut used) = (Bucket::default(), 0);
+        for pair in bucket.pairs() {
+            let (at, slots) = pair.slots();
+            check(at == used, || format!("slot {at} follows slot {used}"))?;
+            used += slots;
+            let (key, entry) = self.verify_pair(access, bucket, pair, walk)?;
+            rebuilt.push(&entry);
+            walk.census.key_bytes += key.len() as u64;
+            let hash = hash(self.config.seed, &key);
+            check(number_of(hash, self.directory.count()) == number, || {
+                format!("the key {key:?} belongs to another bucket")
+            })?;
+            walk.census.get_accesses += length as u64 + u64::from(matches!(pair, Stored::Slab(_)));
+            walk.pairs[stripe] += 1;
+            check(keys.insert(key), || "a key exists twice".into())?;
+        }
+        check(used == bucket.used() && used <= BUCKET_SLOTS, || "a slot is of no pair".into())?;
+        rebuilt.set_next(bucket.next());
+        check(rebuilt == *bucket, || "the bucket has bits of no pair".into())?;
+        walk.used_slots[stripe] += used as u64;
+        Ok(())
+    }
+
+    /// Checks a pair and counts it. Returns its key, and the slots that it should have.
     fn verify_pair(
         &self,
         access: Access<'_>,
         bucket: &Bucket,
         pair: Stored,
         walk: &mut Walk,
-    ) -> Result<Vec<u8>, String> {
+    ) -> Result<(Vec<u8>, Entry), String> {
         walk.census.pairs += 1;
         let slab = match pair {
             Stored::Inline(pair, key_length) => {
@@ -113,13 +167,21 @@ impl Index {
                 check(key_length + pair.value_length <= self.config.inline_pair_bytes_max, || {
                     format!("slot {} has a pair that is too long for a bucket", pair.slot())
                 })?;
-                return Ok(bucket.bytes()[pair.value - key_length..pair.value].to_vec());
+                let bytes = bucket.bytes();
+                let (key, value) =
+                    (&bytes[pair.offset..pair.value], &bytes[pair.value..][..pair.value_length]);
+                return Ok((key.to_vec(), Entry::inline(key, value)));
             }
             Stored::Slab(slab) => slab,
         };
-        walk.slab_bytes += class_bytes(slab.slab.form.class());
-        let record = access.record(slab.slab);
-        let decoded = record.pair().ok_or_else(|| format!("slot {} has no valid slab", slab.slot))?;
+        let slab_bytes = class_bytes(slab.slab.form.class());
+        walk.slab_bytes += slab_bytes;
+        check(walk.owned.add(slab.slab.address, slab_bytes), || {
+            format!("the slab of slot {} overlaps a bucket or another slab", slab.slot)
+        })?;
+        let record = access.try_record(slab.slab);
+        let decoded = record.as_ref().and_then(Record::pair);
+        let decoded = decoded.ok_or_else(|| format!("slot {} has no valid slab", slab.slot))?;
         let length = match decoded.value {
             SlabValue::InSlab(value) => value.len(),
             SlabValue::Overflow(reference) => {
@@ -135,10 +197,13 @@ impl Index {
         let second = second_hash(hash(self.config.seed, decoded.key));
         let found = bucket.find_slab(second, slab.slot);
         check(found == Some(slab), || format!("slot {} has a wrong second hash", slab.slot))?;
-        Ok(decoded.key.to_vec())
+        Ok((decoded.key.to_vec(), Entry::slab(slab.slab, second)))
     }
 }
 
 fn check(holds: bool, rule: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(rule()) }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;
