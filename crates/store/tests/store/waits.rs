@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use honeycomb_store::unordered::{Element, Functions};
 use honeycomb_store::{Batch, Config, Store, UnorderedConfig, UnorderedTable};
-use honeycomb_testing::within;
+use honeycomb_testing::{Gate, within};
 
 use super::{config, key};
 
@@ -61,6 +61,42 @@ fn a_table_grows_after_the_last_stripe_of_its_batch_is_free() {
             scope.spawn(|| (0..ROUNDS).for_each(|round| apply(2 * round + 1, false)));
         });
         assert_eq!(a.pair_count(), 2 * ROUNDS);
+    });
+}
+
+/// A writer that is stopped inside its function holds one stripe: gets of other stripes go on, and one of the
+/// same stripe waits until the writer has stored the value.
+#[test]
+fn gets_of_other_stripes_do_not_wait_for_a_stopped_writer() {
+    must_end(|| {
+        let (gate, mut functions) = (Gate::default(), Functions::default());
+        let passage = gate.passage();
+        let increment = Box::new(move |value, _: &[u64]| (passage(), value + 1).1);
+        let increment = functions.register_update(Element::U8, 0, increment).unwrap();
+        let config = Config { functions: Arc::new(functions), hash_seed: Some(1), ..config() };
+        let store = Store::open(config).unwrap();
+        let table = table(&store, "table", 1024);
+        // With this seed, no other key has the stripe of the first one.
+        (0..100).for_each(|number| table.put(&key(number), &[0]).unwrap());
+        let begins = Barrier::new(2);
+        gate.close();
+        thread::scope(|scope| {
+            scope.spawn(|| table.update_scalar(&key(0), increment, &[]).unwrap());
+            gate.wait_until_reached();
+            for number in 1..100 {
+                assert_eq!(table.get(&key(number)).unwrap(), Some(vec![0]), "{number}");
+            }
+            let same = scope.spawn(|| {
+                begins.wait();
+                table.get(&key(0)).unwrap()
+            });
+            begins.wait();
+            // In this time, the get reaches the stripe.
+            thread::sleep(Duration::from_millis(20));
+            assert!(!same.is_finished());
+            gate.open();
+            assert_eq!(same.join().unwrap(), Some(vec![1]));
+        });
     });
 }
 
