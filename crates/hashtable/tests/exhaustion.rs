@@ -2,18 +2,14 @@
 
 mod common;
 
-use honeycomb_hashtable::{Answers, Error, Functions, Operation, TableConfig};
-use honeycomb_memory::{Faults, Memory, MemoryConfig, MemoryError};
+use honeycomb_hashtable::{Answers, Functions, Operation, TableConfig};
+use honeycomb_memory::{Faults, Memory, MemoryConfig};
 use honeycomb_testing::{Random, seed};
 
 use common::{
-    Answer, Model, OwnedOperation, TestTable, answer, assert_agrees, memory, operation, requests, table,
+    Answer, Model, OwnedOperation, TestTable, answer, assert_agrees, is_exhausted, memory, operation,
+    requests, table,
 };
-
-fn is_exhausted<T, E: std::borrow::Borrow<Error>>(result: &Result<T, E>) -> bool {
-    let exhausted = |error: &E| matches!(error.borrow(), Error::Memory(MemoryError::Exhausted { .. }));
-    result.as_ref().is_err_and(exhausted)
-}
 
 /// Returns memory, and the faults of its allocations.
 fn failing_memory() -> (Memory, Faults) {

@@ -2,12 +2,13 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use honeycomb_hashtable::{
     BuiltIn, Element, Error, Functions, Operation, Outcome, Request, Table, TableConfig,
 };
-use honeycomb_memory::{Memory, MemoryConfig};
+use honeycomb_memory::{Memory, MemoryConfig, MemoryError};
 use honeycomb_testing::Random;
 
 pub(crate) type TestTable<'m> = Table<&'m Memory>;
@@ -301,6 +302,12 @@ fn updated(function: TestFunction, value: &[u8], operands: &[u8]) -> Vec<u8> {
         function.write(number, element);
     }
     updated
+}
+
+/// Whether an operation has found no memory.
+pub(crate) fn is_exhausted<T, E: Borrow<Error>>(result: &Result<T, E>) -> bool {
+    let exhausted = |error: &E| matches!(error.borrow(), Error::Memory(MemoryError::Exhausted { .. }));
+    result.as_ref().is_err_and(exhausted)
 }
 
 /// The answer with its value.

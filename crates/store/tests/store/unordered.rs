@@ -175,58 +175,153 @@ fn add_random_write(
     is_valid
 }
 
-/// Random batches over both kinds beside two maps. In some, each allocation fails once.
+/// Changes the pairs of a table from some to others.
+fn change(table: TableHandle, from: &Pairs, to: &Pairs) {
+    for (key, value) in to.iter().filter(|(key, value)| from.get(*key) != Some(value)) {
+        table.put(key, value).unwrap();
+    }
+    from.keys().filter(|key| !to.contains_key(*key)).for_each(|key| assert!(table.delete(key).unwrap()));
+}
+
+/// A random batch, the pairs of both tables after it, and the first of its entries whose condition fails.
+struct RandomBatch {
+    batch: Batch,
+    after: [Pairs; 2],
+    expected: Option<usize>,
+}
+
+impl RandomBatch {
+    fn new((table, unordered): (&Table, &UnorderedTable), models: &[Pairs; 2], random: &mut Random) -> Self {
+        let mut new = Self { batch: Batch::default(), after: models.clone(), expected: None };
+        for index in 0..1 + random.below(10) {
+            let key = vec![random.below(80) as u8; 1 + random.below(2)];
+            let length = random.pick(&[0, 8, 60, 700]);
+            let value = random.bytes(length);
+            let kind = random.below(2);
+            let table: TableRef<'_> = if kind == 0 { table.into() } else { unordered.into() };
+            if !add_random_write(&mut new.batch, table, (key, value), &mut new.after[kind], random) {
+                new.expected.get_or_insert(index);
+            }
+        }
+        new
+    }
+}
+
+/// Random batches over both kinds beside two maps. For half of them, each allocation fails in turn.
 #[test]
 fn batches_over_both_kinds_are_applied_completely_or_not_at_all() {
     let (mut random, faults) = (Random::new(seed()), Faults::default());
     let mut store = Store::open(Config { node_bytes: 1024, faults: faults.clone(), ..config() }).unwrap();
     let mut models = [Pairs::new(), Pairs::new()];
     let (mut rejected, mut failed) = (0, 0);
-    for step in 0..2500 {
+    for step in 0..1500 {
         let (table, unordered) = (store.table("ordered").unwrap(), open(&store));
-        let (mut batch, mut after) = (Batch::default(), models.clone());
-        let mut expected = None;
-        for index in 0..1 + random.below(10) {
-            let key = vec![random.below(80) as u8; 1 + random.below(2)];
-            let length = random.pick(&[0, 8, 60, 700]);
-            let value = random.bytes(length);
-            let kind = random.below(2);
-            let table: TableRef<'_> = if kind == 0 { (&table).into() } else { (&unordered).into() };
-            if !add_random_write(&mut batch, table, (key, value), &mut after[kind], &mut random) {
-                expected.get_or_insert(index);
+        let RandomBatch { batch, after, expected } =
+            RandomBatch::new((&table, &unordered), &models, &mut random);
+        for failing in 0.. {
+            let seen = faults.seen();
+            if step % 2 == 0 {
+                faults.set(failing);
             }
+            let outcome = store.apply(&batch);
+            faults.clear();
+            let has_failed = step % 2 == 0 && faults.seen() > seen + failing;
+            let now = match outcome {
+                Ok(BatchOutcome::Applied { outcomes, .. }) => {
+                    assert_eq!((expected, outcomes.len()), (None, batch.len()));
+                    &after
+                }
+                Ok(BatchOutcome::Rejected { .. }) => {
+                    assert!(expected.is_some());
+                    rejected += 1;
+                    &models
+                }
+                Err(error) => {
+                    assert!(matches!(error, Error::OutOfMemory { .. }) && has_failed, "{error}");
+                    failed += 1;
+                    &models
+                }
+            };
+            assert_eq!(ordered(&table), now[0], "step {step}");
+            assert_eq!(walk(&unordered), now[1], "step {step}");
+            if !has_failed {
+                models = now.clone();
+                break;
+            }
+            change(TableHandle::Ordered(table.clone()), &now[0], &models[0]);
+            change(TableHandle::Unordered(unordered.clone()), &now[1], &models[1]);
         }
-        if step % 2 == 0 {
-            faults.set(random.below(4) as u64);
-        }
-        let outcome = store.apply(&batch);
-        faults.clear();
-        match outcome {
-            Ok(BatchOutcome::Applied { outcomes, .. }) => {
-                assert_eq!((expected, outcomes.len()), (None, batch.len()));
-                models = after;
-            }
-            Ok(BatchOutcome::Rejected { .. }) => {
-                assert!(expected.is_some());
-                rejected += 1;
-            }
-            Err(error) => {
-                assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
-                failed += 1;
-            }
-        }
-        assert_eq!(ordered(&table), models[0], "step {step}");
-        assert_eq!(walk(&unordered), models[1], "step {step}");
         if step % 100 == 0 {
-            batch.clear();
-            drop((table, unordered));
+            drop((batch, table, unordered));
             let counts = store.verify().unwrap();
             let [ordered, unordered] = &models;
             assert_eq!(counts.pairs, (ordered.len() + unordered.len()) as u64);
             assert_eq!(counts.unordered_pairs, unordered.len() as u64);
         }
     }
-    assert!(rejected > 100 && failed > 5, "{rejected} rejected, {failed} failed");
+    assert!(rejected > 100 && failed > 50, "{rejected} rejected, {failed} failed");
+}
+
+/// Calls a function with an empty store whose first allocation fails, then the second one, and so on, until
+/// no allocation fails. The function returns whether it has succeeded. Returns the number of failures.
+fn with_each_allocation_failing(mut call: impl FnMut(&mut Store, &dyn Fn()) -> bool) -> usize {
+    let mut failures = 0;
+    for failing in 0.. {
+        let faults = Faults::default();
+        let mut store = Store::open(Config { faults: faults.clone(), ..config() }).unwrap();
+        let seen = faults.seen();
+        faults.set(failing);
+        let is_done = call(&mut store, &|| faults.clear());
+        if faults.seen() <= seen + failing {
+            assert!(is_done, "no allocation has failed");
+            return failures;
+        }
+        failures += usize::from(!is_done);
+    }
+    unreachable!("the loop has no end")
+}
+
+#[test]
+fn a_table_is_created_completely_or_not_at_all_if_an_allocation_fails() {
+    let failures = with_each_allocation_failing(|store, end_failures| {
+        // Four pages of buckets.
+        let config = UnorderedConfig { buckets: 4096, ..UnorderedConfig::default() };
+        let created = store.unordered_table("new", config);
+        end_failures();
+        let is_created = created.is_ok();
+        match created {
+            Ok(table) => table.put(b"k", b"v").unwrap(),
+            Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{error}"),
+        }
+        assert_eq!(store.tables().len(), usize::from(is_created));
+        assert_eq!(store.verify().unwrap().pairs, u64::from(is_created));
+        is_created
+    });
+    assert!(failures > 0, "no allocation fails");
+}
+
+#[test]
+fn an_image_of_an_unordered_table_is_loaded_completely_or_not_at_all_if_an_allocation_fails() {
+    let from = store();
+    let unordered = open(&from);
+    for number in 0..200_u32 {
+        let value = vec![number as u8; (number as usize * 7) % 900];
+        unordered.put(&number.to_le_bytes(), &value).unwrap();
+    }
+    let (mut image, pairs) = (Vec::new(), walk(&unordered));
+    from.save(&mut image).unwrap();
+    let failures = with_each_allocation_failing(|store, end_failures| {
+        let loaded = store.load(&image[..]);
+        end_failures();
+        match &loaded {
+            Ok(count) => assert_eq!((*count, walk(&open(store))), (200, pairs.clone())),
+            Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{error}"),
+        }
+        assert_eq!(store.tables().len(), usize::from(loaded.is_ok()));
+        assert_eq!(store.verify().unwrap().pairs, loaded.as_ref().map_or(0, |count| *count));
+        loaded.is_ok()
+    });
+    assert!(failures >= 10, "{failures} failures");
 }
 
 /// Functions of a batch see each other, return originals, and change nothing if the batch is rejected.
