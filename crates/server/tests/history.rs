@@ -30,25 +30,59 @@ const LONG_SETS: i64 = 10;
 const LONG_SET_PAIRS: usize = 300;
 const OPERATIONS_MIN: usize = 100_000;
 
+/// The databases of the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Databases {
+    /// One, which is ordered.
+    Ordered,
+    /// One, which is unordered.
+    Unordered,
+    /// An ordered one has the first keys, and an unordered one the last key.
+    Both,
+}
+
+impl Databases {
+    /// The numbers of the unordered databases.
+    fn unordered(self) -> Vec<usize> {
+        match self {
+            Self::Ordered => Vec::new(),
+            Self::Unordered => vec![0],
+            Self::Both => vec![1],
+        }
+    }
+
+    /// The database of a key, if there are several.
+    fn of(self, key: usize) -> Option<usize> {
+        (self == Self::Both).then_some(usize::from(key + 1 == KEYS.len()))
+    }
+}
+
 #[test]
 fn answers_are_linearizable() {
-    answers_of(&[]);
+    answers_of(Databases::Ordered);
 }
 
 #[test]
 fn answers_of_an_unordered_database_are_linearizable() {
-    answers_of(&[0]);
+    answers_of(Databases::Unordered);
 }
 
-fn answers_of(unordered: &[usize]) {
+/// Transactions read and write databases of both kinds at one moment.
+#[test]
+fn answers_of_databases_of_both_kinds_are_linearizable() {
+    answers_of(Databases::Both);
+}
+
+fn answers_of(databases: Databases) {
     let first_seed = seed_or(1);
     let until = Instant::now() + Duration::from_secs(number("HONEYCOMB_SOAK_SECONDS", 0));
-    let running = start_with(Config { cores: 2, unordered: unordered.to_vec(), ..Config::default() });
+    let config = Config { cores: 2, databases: 2, unordered: databases.unordered(), ..Config::default() };
+    let running = start_with(config);
     let mut clients: [Client; CLIENTS] = std::array::from_fn(|_| Client::connect(&running));
     let (mut checked, mut seed) = (0, first_seed);
     while checked < OPERATIONS_MIN || Instant::now() < until {
-        let begin = state(&running);
-        let history = round(&mut clients, seed, unordered.is_empty());
+        let begin = state(&running, databases);
+        let history = round(&mut clients, seed, databases);
         checked += history.iter().map(Vec::len).sum::<usize>();
         assert!(is_linearizable(&history, begin.clone()), "HONEYCOMB_SEED={seed}: {begin:?} {history:#?}");
         seed += 1;
@@ -57,17 +91,20 @@ fn answers_of(unordered: &[usize]) {
 }
 
 /// Reads the pairs while no client writes.
-fn state(running: &Running) -> Keyspace {
+fn state(running: &Running, databases: Databases) -> Keyspace {
     let mut client = Client::connect(running);
-    let mut value = |key: &&str| match client.reply_to(&format!("GET {key}")) {
-        Reply::Bulk(bytes) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
-        _ => None,
+    let mut value = |key: usize| {
+        let lines = lines(&Operation::Get(key), databases);
+        match lines.iter().map(|line| client.reply_to(line)).last() {
+            Some(Reply::Bulk(bytes)) => Some(String::from_utf8(bytes).unwrap().parse().unwrap()),
+            _ => None,
+        }
     };
-    Keyspace::of(std::array::from_fn(|key| value(&KEYS[key])))
+    Keyspace::of(std::array::from_fn(&mut value))
 }
 
 /// Sends two pipelines from each client, concurrently, and returns their history.
-fn round(clients: &mut [Client; CLIENTS], seed: u64, ranges: bool) -> [Vec<Event>; CLIENTS] {
+fn round(clients: &mut [Client; CLIENTS], seed: u64, databases: Databases) -> [Vec<Event>; CLIENTS] {
     let (clock, barrier) = (&AtomicU64::new(0), &Barrier::new(CLIENTS));
     let mut history = [const { Vec::new() }; CLIENTS];
     thread::scope(|scope| {
@@ -75,7 +112,7 @@ fn round(clients: &mut [Client; CLIENTS], seed: u64, ranges: bool) -> [Vec<Event
             scope.spawn(move || {
                 let mut rng = StdRng::seed_from_u64(seed.wrapping_mul(CLIENTS as u64) + at as u64);
                 barrier.wait();
-                (0..2).for_each(|_| events.extend(exchange(client, &mut rng, clock, ranges)));
+                (0..2).for_each(|_| events.extend(exchange(client, &mut rng, clock, databases)));
             });
         }
     });
@@ -83,9 +120,9 @@ fn round(clients: &mut [Client; CLIENTS], seed: u64, ranges: bool) -> [Vec<Event
 }
 
 /// Sends some operations in one pipeline and records them.
-fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64, ranges: bool) -> Vec<Event> {
-    let operations = operations(rng, ranges);
-    let lines: Vec<Vec<String>> = operations.iter().map(lines).collect();
+fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64, databases: Databases) -> Vec<Event> {
+    let operations = operations(rng, databases == Databases::Ordered);
+    let lines: Vec<Vec<String>> = operations.iter().map(|operation| lines(operation, databases)).collect();
     let mut bytes = Vec::new();
     for line in lines.iter().flatten() {
         encode(&line.split(' ').collect::<Vec<_>>(), &mut bytes);
@@ -95,10 +132,21 @@ fn exchange(client: &mut Client, rng: &mut StdRng, clock: &AtomicU64, ranges: bo
     client.send_bytes(&bytes);
     let events = operations.into_iter().zip(lines).map(|(operation, lines)| {
         // The answer to the last line is that of the operation. Earlier lines are only queued.
-        let answer = lines.iter().map(|_| client.receive()).last().expect("a line");
-        Event { operation, began, ended: tick(), answer: show(&answer) }
+        let reply = lines.iter().map(|_| client.receive()).last().expect("a line");
+        let answer = answer(&operation, reply, databases);
+        Event { operation, began, ended: tick(), answer }
     });
     events.collect()
+}
+
+/// Returns the answer to an operation: the reply to its last line, without those to selections of databases.
+fn answer(operation: &Operation, reply: Reply, databases: Databases) -> String {
+    match (operation, reply) {
+        (Operation::Execute(_), Reply::Array(replies)) if databases == Databases::Both => {
+            show(&Reply::Array(replies.into_iter().skip(1).step_by(2).collect()))
+        }
+        (_, reply) => show(&reply),
+    }
 }
 
 /// Returns random operations. Some begin with a watch and end with a transaction.
@@ -131,8 +179,10 @@ fn single_key_operation(rng: &mut StdRng) -> Operation {
     }
 }
 
-/// Returns the commands of an operation. The answer to the last one is that of the operation.
-fn lines(operation: &Operation) -> Vec<String> {
+/// Returns the commands of an operation. The answer to the last one is that of the operation. If there are
+/// several databases, one is selected before each command on a key.
+fn lines(operation: &Operation, databases: Databases) -> Vec<String> {
+    let database = key_of(operation).and_then(|key| databases.of(key));
     let line = match operation {
         Operation::Get(key) => format!("GET {}", KEYS[*key]),
         Operation::Set(key, value) if value % LONG_SETS == 0 => {
@@ -148,11 +198,24 @@ fn lines(operation: &Operation) -> Vec<String> {
         Operation::Connect | Operation::Time(_) => unreachable!("no command"),
         Operation::Watch(key) => format!("WATCH {}", KEYS[*key]),
         Operation::Execute(queued) => {
-            let queued = queued.iter().flat_map(lines);
+            let queued = queued.iter().flat_map(|operation| lines(operation, databases));
             return ["MULTI".to_owned()].into_iter().chain(queued).chain(["EXEC".to_owned()]).collect();
         }
     };
-    vec![line]
+    database.map(|number| format!("SELECT {number}")).into_iter().chain([line]).collect()
+}
+
+/// Returns the key of an operation on one key.
+fn key_of(operation: &Operation) -> Option<usize> {
+    match *operation {
+        Operation::Get(key)
+        | Operation::Set(key, _)
+        | Operation::SetUntil(key, ..)
+        | Operation::Delete(key)
+        | Operation::Increment(key)
+        | Operation::Watch(key) => Some(key),
+        _ => None,
+    }
 }
 
 /// Returns a history of two clients: the second reads after the write of the first has ended.

@@ -17,7 +17,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::common::{BEGIN, Client, Running, show, start_with_store};
 use crate::keyspace::{CLIENTS, Event, Keyspace, NO_ANSWER, Operation};
-use crate::{KEYS, lines, operations};
+use crate::{Databases, KEYS, lines, operations};
 
 /// Restarts of all histories.
 const RESTARTS: u64 = 60;
@@ -156,7 +156,8 @@ fn exchange(
 ) -> Vec<Event> {
     let operations = operations(rng, true).into_iter().map(|operation| expiring(operation, rng, now));
     let operations: Vec<_> = operations.collect();
-    let commands: Vec<Vec<String>> = operations.iter().map(lines).collect();
+    let commands: Vec<Vec<String>> =
+        operations.iter().map(|operation| lines(operation, Databases::Ordered)).collect();
     let mut bytes = Vec::new();
     for line in commands.iter().flatten() {
         encode(&line.split(' ').collect::<Vec<_>>(), &mut bytes);
