@@ -21,6 +21,7 @@ use crate::short_value::ShortValue;
 use crate::slab_words::Match;
 
 /// The words were of two moments: the reader must start again.
+#[derive(Debug)]
 struct Torn;
 
 /// Receives the value that a reader finds.
@@ -129,12 +130,7 @@ impl Index {
                     return Ok(Some(span));
                 }
             }
-            // Loaded before the validation, which covers only earlier loads.
-            let next = bucket.next();
-            if !lock.unchanged(number) {
-                return Err(Torn);
-            }
-            let Some(next) = next else { return Ok(None) };
+            let Some(next) = follow(lock, number, bucket.next())? else { return Ok(None) };
             address = next;
         }
     }
@@ -168,6 +164,13 @@ impl Index {
             }
         }
     }
+}
+
+/// The address of the next bucket of a chain, as loaded from a bucket, if nothing has changed since the
+/// beginning: the slab at the address may have another owner otherwise, and any bytes.
+#[inline(always)]
+fn follow(lock: &SequenceLock, number: u64, next: Option<u32>) -> Result<Option<u32>, Torn> {
+    if lock.unchanged(number) { Ok(next) } else { Err(Torn) }
 }
 
 /// The span of a value, or `None` if the key is absent.
@@ -534,4 +537,95 @@ fn append_rest(bucket: &Bucket<impl Words>, offset: usize, length: usize, out: &
 pub(crate) fn sixteen_at(bucket: &Bucket<impl Words>, offset: usize) -> [u8; 16] {
     let (low, high) = (bucket.word_at(offset), bucket.word_at(offset + 8));
     (u128::from(low) | u128::from(high) << 64).to_le_bytes()
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use honeycomb_memory::sync::{Arc, AtomicU64, Ordering, fence, thread};
+
+    use super::*;
+
+    /// The bucket of the key, and its chained bucket, which is a slab.
+    const FIRST: u32 = 0;
+    const CHAINED: u32 = 1;
+    /// The word of a bucket without a next one.
+    const END: u64 = u64::MAX;
+
+    /// A bucket: a word with the value of the key, or 0, and a word with the address of the next bucket.
+    struct Words {
+        value: AtomicU64,
+        chain: AtomicU64,
+    }
+
+    /// A chain whose chained bucket has the key, with the value 1.
+    struct Shared {
+        lock: SequenceLock,
+        buckets: [Words; 2],
+    }
+
+    impl Words {
+        fn new(value: u64, chain: u64) -> Self {
+            Self { value: AtomicU64::new(value), chain: AtomicU64::new(chain) }
+        }
+
+        fn store(&self, value: u64, chain: u64) {
+            self.value.store(value, Ordering::Relaxed);
+            self.chain.store(chain, Ordering::Relaxed);
+        }
+    }
+
+    impl Shared {
+        fn new() -> Self {
+            let buckets = [Words::new(0, u64::from(CHAINED)), Words::new(1, END)];
+            Self { lock: SequenceLock::default(), buckets }
+        }
+
+        /// Moves the pair to the first bucket, so that the chained bucket leaves the chain. The next owner of
+        /// its slab, which may hold another stripe, stores bytes that look like a chain without an end.
+        fn empty_and_reuse(&self) {
+            let guard = self.lock.lock();
+            self.buckets[FIRST as usize].store(1, END);
+            drop(guard);
+            // As the allocator of slabs does.
+            fence(Ordering::Release);
+            self.buckets[CHAINED as usize].store(0, u64::from(CHAINED));
+        }
+
+        /// Returns the value of the key, as `try_chain` does.
+        fn try_get(&self) -> Result<Option<u64>, Torn> {
+            let number = self.lock.begin();
+            let (mut address, mut length) = (FIRST, 0);
+            loop {
+                length += 1;
+                assert!(length <= self.buckets.len(), "the walk is longer than the chain");
+                let bucket = &self.buckets[address as usize];
+                let value = bucket.value.load(Ordering::Relaxed);
+                if value != 0 {
+                    return if self.lock.unchanged(number) { Ok(Some(value)) } else { Err(Torn) };
+                }
+                let chain = bucket.chain.load(Ordering::Relaxed);
+                let next = follow(&self.lock, number, (chain != END).then_some(chain as u32))?;
+                let Some(next) = next else { return Ok(None) };
+                address = next;
+            }
+        }
+    }
+
+    /// Fails if a reader follows the address of a chained bucket before the validation, or without the fence
+    /// of the next owner.
+    #[test]
+    fn loom_a_reader_leaves_a_chain_whose_bucket_is_reused() {
+        loom::model(|| {
+            let shared = Arc::new(Shared::new());
+            let writer = {
+                let shared = shared.clone();
+                thread::spawn(move || shared.empty_and_reuse())
+            };
+            if let Ok(value) = shared.try_get() {
+                assert_eq!(value, Some(1), "the key exists throughout");
+            }
+            writer.join().unwrap();
+            assert_eq!(shared.try_get().unwrap(), Some(1));
+        });
+    }
 }
