@@ -22,7 +22,7 @@ use crate::windows::{self, Windows};
 pub enum Value<'v> {
     /// It is now at the end of the buffer.
     Appended(Span),
-    /// A value that is longer than 512 bytes, in the memory of the table.
+    /// A value that is too long for a slab, in the memory of the table.
     Overflow(&'v [u8]),
 }
 

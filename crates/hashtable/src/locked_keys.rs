@@ -97,7 +97,7 @@ impl<'s> LockedKeys<'s> {
     }
 
     /// As [`LockedKeys::get`], but appends at most the first `value_bytes_max` bytes of a value that is
-    /// longer than 512 bytes.
+    /// too long for a slab.
     ///
     /// # Panics
     /// If there is no such key.

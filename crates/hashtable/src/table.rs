@@ -157,7 +157,7 @@ impl<M: Deref<Target = Memory>> Table<M> {
     }
 
     /// Appends the value of a key to `out`, but at most the first `value_bytes_max` bytes of a value that is
-    /// longer than 512 bytes. Returns whether the key exists.
+    /// too long for a slab. Returns whether the key exists.
     ///
     /// # Errors
     /// [`Error::KeyLength`].

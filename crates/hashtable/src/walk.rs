@@ -83,8 +83,8 @@ impl Session<'_> {
         self.walk_beginnings(cursor, usize::MAX, pairs)
     }
 
-    /// As [`Session::walk`], but copies at most `value_bytes_max` bytes of values that are longer than 512
-    /// bytes.
+    /// As [`Session::walk`], but copies at most `value_bytes_max` bytes of values that are too long for
+    /// a slab.
     pub fn walk_beginnings(&self, cursor: u64, value_bytes_max: usize, pairs: &mut WalkedPairs) -> u64 {
         self.index.walk(Access { value_bytes_max, ..self.access() }, cursor, pairs)
     }

@@ -84,7 +84,8 @@ impl UnorderedEntry {
     }
 
     /// Replaces the contents of `pairs` with the next ones of a walk, about `count` or 256 KiB of them, and
-    /// returns the next cursor; 0 at the end. Values longer than 512 bytes are cut to `value_bytes_max`.
+    /// returns the next cursor; 0 at the end. Values that are too long for a slab
+    /// are cut to `value_bytes_max`.
     pub(crate) fn walk(
         &self,
         mut cursor: u64,

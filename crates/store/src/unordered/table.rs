@@ -282,7 +282,7 @@ impl UnorderedTable {
     }
 
     /// As [`UnorderedTable::walk`], but copies at most the first `value_bytes_max` bytes of values that are
-    /// longer than 512 bytes.
+    /// too long for a slab.
     pub fn walk_beginnings(
         &self,
         cursor: u64,
@@ -312,7 +312,7 @@ impl UnorderedTable {
     }
 
     /// Replaces the contents of `value` with the value of a key, but at most with the first `bytes_max` bytes
-    /// of a value that is longer than 512 bytes. Returns whether the key exists.
+    /// of a value that is too long for a slab. Returns whether the key exists.
     ///
     /// # Errors
     /// [`Error::KeyLength`].

@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// As [`Store::get_together`], but copies at most the first `value_bytes_max` bytes of values that are
-    /// longer than 512 bytes. So it shows which keys exist, however long their values are.
+    /// too long for a slab. So it shows which keys exist, however long their values are.
     ///
     /// # Errors
     /// The same as for [`Store::get_together`].
