@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use honeycomb_btree::{Root, Scan, Version};
 use honeycomb_hashtable::WalkedPairs;
-use honeycomb_log::{CheckpointWriter, Manifest, checkpoint_file};
+use honeycomb_log::{CheckpointWriter, LogError, Manifest, checkpoint_file};
 use honeycomb_memory::lower_priority;
 use honeycomb_memory::sync::Ordering;
 
@@ -115,7 +115,7 @@ impl Checkpoints {
         self.source.log.check_failed()?;
         let first_file = writer.first_file_after(lease.version).min(archived);
         let manifest = Manifest { checkpoint: number, version: lease.version, first_file, pairs };
-        manifest.store(&*self.storage)?;
+        self.store_manifest(manifest)?;
         *lock(&self.manifest) = manifest;
         self.version.store(lease.version, Ordering::Relaxed);
         *lock(&self.begun_at) = begun_at;
@@ -124,6 +124,22 @@ impl Checkpoints {
         drop(writer);
         recycled.and(manifest.remove_other_checkpoints(&*self.storage))?;
         Ok(Checkpoint { version: lease.version, pairs })
+    }
+
+    /// Executes a part of a checkpoint, which fails if the part panics.
+    fn catch<T>(part: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        panics::catch(part).unwrap_or_else(|message| Err(Error::CheckpointPanicked { message }))
+    }
+
+    /// Makes a checkpoint the one from which a recovery starts. On a full disk the earlier manifest stays
+    /// valid, so nothing needs the new file, and a log file may need its room. After any other error the new
+    /// manifest may be valid, so the file stays.
+    fn store_manifest(&self, manifest: Manifest) -> Result<(), LogError> {
+        manifest.store(&*self.storage).inspect_err(|error| {
+            if error.is_full() {
+                let _ = self.storage.remove(&checkpoint_file(manifest.checkpoint));
+            }
+        })
     }
 
     /// Takes a lease, and the tables of its version: their creation has a version, and happens under the

@@ -1,8 +1,8 @@
 //! A full disk: what becomes durable, what a checkpoint can do, and what the end of a store loses.
 
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,37 @@ fn a_store_with_a_full_disk_can_be_dropped_during_a_checkpoint() {
     // The checkpoint waits for the log, if it waits at all.
     thread::sleep(Duration::from_millis(300));
     assert!(within(move || drop((table, store))).is_some(), "the drop hangs");
+}
+
+/// Otherwise each attempt would leave one more file on the full disk, until a restart.
+#[test]
+fn a_checkpoint_without_room_for_its_manifest_leaves_no_file() {
+    let disk = SimulatedDisk::default();
+    let error = Arc::new(Mutex::new(None));
+    let next = error.clone();
+    let refuses = move |call: DiskCall<'_>| match *next.lock().unwrap() {
+        Some(kind) if call == DiskCall::Create("manifest.new") => Err(io::Error::from(kind)),
+        _ => Ok(()),
+    };
+    let mut config = config(&disk, SyncPolicy::Always);
+    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk::refusing(&disk, refuses));
+    let store = Store::open(config).unwrap();
+    store.table("t").unwrap().put(b"key", b"value").unwrap();
+    store.checkpoint().unwrap();
+    let checkpoints = || disk.files().iter().filter(|(name, _)| name.ends_with(".checkpoint")).count();
+    *error.lock().unwrap() = Some(ErrorKind::StorageFull);
+    for _ in 0..2 {
+        let refused = store.checkpoint();
+        assert!(matches!(refused, Err(Error::DiskFull)), "{refused:?}");
+        assert_eq!(checkpoints(), 1, "{:?}", disk.files());
+    }
+    // The manifest may name the checkpoint of an attempt that failed in another way.
+    *error.lock().unwrap() = Some(ErrorKind::Other);
+    assert!(matches!(store.checkpoint(), Err(Error::Log(_))));
+    assert_eq!(checkpoints(), 2, "{:?}", disk.files());
+    *error.lock().unwrap() = None;
+    assert_eq!(store.checkpoint().unwrap().pairs, 1);
+    assert_eq!(checkpoints(), 1, "{:?}", disk.files());
 }
 
 /// All accepted records have room, so the checkpoint makes them durable and frees log files.
