@@ -16,6 +16,7 @@ mod loading;
 pub(crate) mod log_state;
 mod log_thread;
 mod newest_writes;
+mod panics;
 mod queue;
 mod read_only;
 mod recent;

@@ -207,6 +207,13 @@ pub enum Error {
     /// The store was dropped during a checkpoint, which is not valid.
     #[error("the store was dropped")]
     Stopping,
+    /// A checkpoint has panicked, perhaps in a function of the embedding program. It is not valid, and later
+    /// ones can succeed.
+    #[error("the checkpoint has panicked: {message}")]
+    CheckpointPanicked {
+        /// The message of the panic.
+        message: String,
+    },
     /// Another process, or another store of this process, uses the directory.
     #[error("directory `{}` is in use by another store", path.display())]
     DirectoryInUse {

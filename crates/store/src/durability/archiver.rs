@@ -5,11 +5,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use honeycomb_log::{ClosedFile, LogError, Storage, archive};
+use honeycomb_log::{ClosedFile, Storage, archive};
 use honeycomb_memory::sync::{AtomicU64, Ordering};
 
 use super::checkpoints::lock;
 use super::log_state::LogState;
+use super::panics;
 
 pub(crate) struct Archiver {
     storage: Arc<dyn Storage>,
@@ -51,12 +52,16 @@ impl Archiver {
             let copied = self.copy(file).inspect(|()| *progress = file.number);
             copied.err().map(|error| (file.number, error))
         });
-        *lock(&self.error) = failed.as_ref().map(|(_, error)| error.to_string());
+        *lock(&self.error) = failed.as_ref().map(|(_, error)| error.clone());
         failed.map_or(current, |(first, _)| first)
     }
 
-    fn copy(&self, file: &ClosedFile) -> Result<(), LogError> {
-        archive(&*self.storage, &*self.archive, file)?;
+    /// Copies a file, or returns the reason that it is not in the archive.
+    fn copy(&self, file: &ClosedFile) -> Result<(), String> {
+        let copied = panics::catch(|| archive(&*self.storage, &*self.archive, file));
+        copied
+            .map_err(|message| format!("the copy has panicked: {message}"))?
+            .map_err(|error| error.to_string())?;
         self.archived.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

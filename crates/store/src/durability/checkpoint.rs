@@ -19,6 +19,7 @@ use honeycomb_memory::lower_priority;
 use honeycomb_memory::sync::Ordering;
 
 use super::checkpoints::{Checkpoint, Checkpoints, Current, Source, lock};
+use super::panics;
 use crate::directory::Entry;
 use crate::error::Error;
 use crate::lease::ActiveLease;
@@ -54,7 +55,7 @@ impl Checkpoints {
         let mut current = lock(&self.current);
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.is_running.store(true, Ordering::Release);
-        let written = self.attempt_until_done(&mut current);
+        let written = Self::catch(|| self.attempt_until_done(&mut current));
         *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
         let counter = if written.is_ok() { &self.completed } else { &self.failed };
         counter.fetch_add(1, Ordering::Release);
@@ -102,7 +103,8 @@ impl Checkpoints {
         let number = current.next;
         current.next += 1;
         let (lease, tables) = self.begin()?;
-        let written = self.write_file(number, &lease, &tables, turns);
+        // The lease ends in any case.
+        let written = Self::catch(|| self.write_file(number, &lease, &tables, turns));
         self.source.leases.end(&lease);
         let written = written.and_then(|pairs| self.wait_for_log(lease.version, &tables).map(|()| pairs));
         let pairs = written.inspect_err(|_| {

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use honeycomb_log::{CheckpointReader, LogError, Until, restore};
 use honeycomb_store::{Backup, DurabilityConfig, Error, Storage, Store, SyncPolicy};
@@ -121,6 +122,26 @@ fn log_files_stay_while_the_archive_fails() {
     let state = contents(&store);
     drop((table, store));
     assert!(contents(&restored(&image, &[&archive, &disk], Until::End)) == state);
+}
+
+/// The thread that copies files also writes the checkpoints that clients wait for.
+#[test]
+fn an_archive_that_panics_keeps_log_files_and_ends_no_thread() {
+    let (disk, archive) = (SimulatedDisk::default(), SimulatedDisk::default());
+    let panics = Arc::new(AtomicBool::new(true));
+    let is_broken = panics.clone();
+    let creates = move |_: &str| assert!(!is_broken.load(Ordering::Relaxed), "the archive is broken");
+    let observed = Arc::new(ObservedDisk::before_creations(&archive, creates));
+    let store = open_with(&disk, observed, SyncPolicy::Always);
+    let table = store.table("t").unwrap();
+    (0..500_u32).for_each(|number| table.put(&number.to_be_bytes(), &[1; 100]).unwrap());
+    let statistics = || store.durability_statistics().unwrap();
+    wait_until(|| statistics().archive_error.is_some_and(|error| error.contains("the archive is broken")));
+    store.request_checkpoint().unwrap();
+    wait_until(|| statistics().checkpoints == 1);
+    assert!(statistics().files > 5, "{:?}", statistics());
+    panics.store(false, Ordering::Relaxed);
+    wait_until(|| statistics().archive_error.is_none() && statistics().archived_files >= 5);
 }
 
 /// The reader gets the error with the name of the file, and the next backup is whole.
@@ -304,4 +325,12 @@ fn the_newest_backup_can_be_opened_during_a_checkpoint() {
     let opened = within(move || reader.newest_backup().unwrap().map(|backup| backup.number()));
     gate.open();
     assert_eq!(opened, Some(Some(number)));
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20), "the condition stays false");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }

@@ -461,6 +461,35 @@ fn a_checkpoint_that_is_too_slow_fails_and_loses_nothing() {
     assert_eq!(store.checkpoint().unwrap().pairs, 2);
 }
 
+/// The disk may be a part of the embedding program. A client that waits for a checkpoint must learn its end.
+#[test]
+fn a_checkpoint_that_panics_fails_and_later_ones_succeed() {
+    let (disk, panicking) = (SimulatedDisk::default(), Arc::new(Mutex::new(None::<&str>)));
+    let ending = panicking.clone();
+    let creates = move |name: &str| {
+        let ending = *ending.lock().unwrap();
+        assert!(ending.is_none_or(|ending| !name.ends_with(ending)), "no room for {name} in this program");
+    };
+    let mut config = config(&disk, SyncPolicy::Always);
+    config.durability.as_mut().unwrap().storage = Arc::new(ObservedDisk::before_creations(&disk, creates));
+    let store = Store::open(config).unwrap();
+    store.table("t").unwrap().put(b"key", b"value").unwrap();
+    let statistics = || store.durability_statistics().unwrap();
+    for (failed, ending) in [(1, ".checkpoint"), (2, "manifest.new")] {
+        *panicking.lock().unwrap() = Some(ending);
+        store.request_checkpoint().unwrap();
+        wait_until(|| statistics().failed_checkpoints == failed && !statistics().is_checkpoint_running);
+        let error = statistics().checkpoint_error.unwrap();
+        assert!(error.contains("has panicked: no room for") && error.contains(ending), "{error}");
+        assert_eq!(store.statistics().snapshots.count, 0, "its lease pins memory");
+    }
+    assert!(matches!(store.checkpoint(), Err(Error::CheckpointPanicked { .. })));
+    *panicking.lock().unwrap() = None;
+    store.request_checkpoint().unwrap();
+    wait_until(|| statistics().checkpoints == 1);
+    assert_eq!(statistics().checkpoint_error, None);
+}
+
 #[test]
 fn the_age_of_a_checkpoint_outlives_the_process() {
     let disk = SimulatedDisk::default();
