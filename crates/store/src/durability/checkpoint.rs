@@ -53,12 +53,10 @@ impl Checkpoints {
     /// Writes a checkpoint of the current state. Waits for one that is in progress.
     pub(crate) fn write(&self) -> Result<Checkpoint, Error> {
         let mut current = lock(&self.current);
-        self.begun.fetch_add(1, Ordering::Relaxed);
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         self.is_running.store(true, Ordering::Release);
         let written = Self::catch(|| self.attempt_until_done(&mut current));
-        *lock(&self.error) = written.as_ref().err().map(ToString::to_string);
-        let counter = if written.is_ok() { &self.completed } else { &self.failed };
-        counter.fetch_add(1, Ordering::Release);
+        lock(&self.outcomes).add(number, &written);
         *lock(&self.ended_at) = self.source.leases.now();
         if written.is_ok() {
             *lock(&self.age_at) = (self.source.leases.now(), Duration::ZERO);

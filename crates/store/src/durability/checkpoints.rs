@@ -14,6 +14,7 @@ use super::log_state::LogState;
 use super::statistics::LogPosition;
 use crate::config::LeaseLimits;
 use crate::directory::Directory;
+use crate::error::Error;
 use crate::lease::Leases;
 
 /// The share of the memory that a checkpoint may pin: a tenth.
@@ -50,9 +51,33 @@ pub(crate) struct Checkpoints {
     pub(super) age_at: Mutex<(Duration, Duration)>,
     pub(crate) is_running: AtomicBool,
     pub(crate) begun: AtomicU64,
-    pub(crate) completed: AtomicU64,
-    pub(crate) failed: AtomicU64,
-    pub(super) error: Mutex<Option<String>>,
+    /// Locked for a moment.
+    pub(super) outcomes: Mutex<Outcomes>,
+}
+
+/// The outcomes of the checkpoints since the store was opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcomes {
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
+    /// The number of the newest one that did not fail, counted in the order of their begins; 0: there is
+    /// none.
+    pub(crate) newest: u64,
+    /// The error of the last one, if it failed.
+    pub(crate) error: Option<String>,
+}
+
+impl Outcomes {
+    /// Adds the outcome of the checkpoint with a number.
+    pub(super) fn add(&mut self, number: u64, outcome: &Result<Checkpoint, Error>) {
+        self.error = outcome.as_ref().err().map(ToString::to_string);
+        if outcome.is_ok() {
+            self.completed += 1;
+            self.newest = number;
+        } else {
+            self.failed += 1;
+        }
+    }
 }
 
 /// The parts of a store that checkpoints read. Their thread has no handle to the store, so the drop of the
@@ -94,9 +119,7 @@ impl Checkpoints {
             age_at: Mutex::new((now, age)),
             is_running: AtomicBool::new(false),
             begun: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            error: Mutex::default(),
+            outcomes: Mutex::default(),
         }
     }
 
@@ -107,9 +130,8 @@ impl Checkpoints {
         self.source.log.counters.position().since(begun_at)
     }
 
-    /// The error of the last checkpoint, if it failed.
-    pub(crate) fn error(&self) -> Option<String> {
-        lock(&self.error).clone()
+    pub(crate) fn outcomes(&self) -> Outcomes {
+        lock(&self.outcomes).clone()
     }
 
     /// The time since the end of the last checkpoint that did not fail, or since the open if there is none.
@@ -125,7 +147,7 @@ impl Checkpoints {
 
     /// The time that must pass before the next checkpoint that nobody has requested.
     pub(crate) fn pause(&self) -> Duration {
-        if lock(&self.error).is_some() { FAILURE_PAUSE } else { Duration::ZERO }
+        if lock(&self.outcomes).error.is_some() { FAILURE_PAUSE } else { Duration::ZERO }
     }
 }
 

@@ -37,17 +37,18 @@ impl Durability {
 
     pub(crate) fn statistics(&self) -> DurabilityStatistics {
         let checkpoints = &self.checkpoints;
-        let health = self.log.health();
+        let (health, outcomes) = (self.log.health(), checkpoints.outcomes());
         let mut statistics = DurabilityStatistics {
             durable_version: self.log.durable_version(),
             queued_bytes: self.log.queue.bytes(checkpoints.source.forest.read_version()),
             checkpoint_version: checkpoints.version.load(Ordering::Relaxed),
             checkpoint_age: checkpoints.age(),
             begun_checkpoints: checkpoints.begun.load(Ordering::Relaxed),
-            checkpoints: checkpoints.completed.load(Ordering::Acquire),
-            failed_checkpoints: checkpoints.failed.load(Ordering::Acquire),
+            checkpoints: outcomes.completed,
+            failed_checkpoints: outcomes.failed,
+            newest_checkpoint: outcomes.newest,
             is_checkpoint_running: checkpoints.is_running.load(Ordering::Acquire),
-            checkpoint_error: checkpoints.error(),
+            checkpoint_error: outcomes.error,
             is_direct: checkpoints.storage.is_direct(),
             change_streams: self.log.recent.readers(),
             change_stream_lag: self

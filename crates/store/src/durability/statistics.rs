@@ -45,6 +45,9 @@ pub struct DurabilityStatistics {
     pub checkpoints: u64,
     /// Failed checkpoints since the store was opened.
     pub failed_checkpoints: u64,
+    /// The number of the newest checkpoint that did not fail, counted in the order of their begins since the
+    /// store was opened; 0: there is none.
+    pub newest_checkpoint: u64,
     /// Whether a checkpoint is in progress.
     pub is_checkpoint_running: bool,
     /// The error of the last checkpoint, if it failed.
