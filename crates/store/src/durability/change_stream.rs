@@ -137,7 +137,11 @@ impl Store {
         }
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
-        let filter = Filter { name: table.name().to_owned(), tree: None, lower, upper };
+        // A checkpoint may forget the identifiers of the version before the first poll, although the records
+        // are in memory. A poll returns the error if they are not known now.
+        let is_noted = after <= log.written_version();
+        let tree = if is_noted { log.table_ids.at(table.name(), after).ok() } else { None };
+        let filter = Filter { name: table.name().to_owned(), tree, lower, upper };
         let reading = log.recent.read(after);
         Ok(ChangeStream { state: self.state().clone(), filter, version: after, reader: None, reading })
     }

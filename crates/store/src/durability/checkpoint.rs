@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use honeycomb_btree::{Root, Scan, Version};
 use honeycomb_hashtable::WalkedPairs;
-use honeycomb_log::{CheckpointWriter, LogError, Manifest, checkpoint_file};
+use honeycomb_log::{CheckpointWriter, LogError, LogWriter, Manifest, checkpoint_file};
 use honeycomb_memory::lower_priority;
 use honeycomb_memory::sync::Ordering;
 
@@ -119,8 +119,7 @@ impl Checkpoints {
         *lock(&self.manifest) = manifest;
         self.version.store(lease.version, Ordering::Relaxed);
         *lock(&self.begun_at) = begun_at;
-        let recycled = writer.recycle(first_file);
-        self.source.log.counters.set_files(writer.files());
+        let recycled = self.recycle(&mut writer, first_file);
         drop(writer);
         recycled.and(manifest.remove_other_checkpoints(&*self.storage))?;
         Ok(Checkpoint { version: lease.version, pairs })
@@ -140,6 +139,18 @@ impl Checkpoints {
                 let _ = self.storage.remove(&checkpoint_file(manifest.checkpoint));
             }
         })
+    }
+
+    /// Ends the use of the log files before one, and of what is known about the versions of their records.
+    fn recycle(&self, writer: &mut LogWriter, first_file: u64) -> Result<(), LogError> {
+        let unused = writer.closed_files().iter().take_while(|file| file.number < first_file).last();
+        let last_version = unused.map(|file| file.last_version);
+        let recycled = writer.recycle(first_file);
+        self.source.log.counters.set_files(writer.files());
+        if let (Some(version), Ok(())) = (last_version, &recycled) {
+            self.source.log.table_ids.forget_before(version);
+        }
+        recycled
     }
 
     /// Takes a lease, and the tables of its version: their creation has a version, and happens under the
