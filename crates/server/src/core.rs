@@ -211,11 +211,13 @@ impl Core {
         more
     }
 
-    /// Frees chunks that no reply has needed recently, and closes streams of changes that nobody uses.
+    /// Frees chunks that no reply has needed recently, and closes streams of changes and backups that nobody
+    /// uses.
     fn shrink_pool(&mut self, now: u64) {
         if now >= self.shrink_pool_at {
             self.shared.reply_chunks.shrink(CHUNKS_FREED);
             self.shared.change_streams.close_unused(now);
+            self.shared.backups.close_unused(now);
             self.shrink_pool_at = now + POOL_INTERVAL;
         }
     }

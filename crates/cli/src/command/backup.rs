@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: &BackupArguments) -> Result<Status, Error> {
     receive(&mut server, &part, remote, (resumed_bytes, arguments.rate))?;
     check(&part)?;
     replace(&part, &arguments.file)?;
+    server.end(remote.number);
     let Remote { version, pairs, bytes, .. } = remote;
     let file = encoding::path(&arguments.file);
     report::print(&BackupReport { file, version, pairs, bytes, resumed_bytes }, arguments.json.json)?;
@@ -113,6 +114,12 @@ impl<'a> Server<'a> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Frees the bytes of the checkpoint on the disk of the server. An earlier version of the server does
+    /// that later, and so does this one without the request.
+    fn end(&mut self, number: u64) {
+        let _ = self.execute::<()>(redis::cmd("RI.BACKUP").arg("END").arg(number));
     }
 
     fn read(&mut self, number: u64, offset: u64, count: u64) -> Result<Vec<u8>, Error> {

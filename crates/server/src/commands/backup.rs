@@ -19,15 +19,16 @@ pub(super) const COMMANDS: &[Command] = &[Command {
     arity: -2,
     keys: Keys::None,
     form: CommandForm::Errand(begin),
-    usage: "START | INFO number | READ number offset count",
+    usage: "START | INFO number | READ number offset count | END number",
     summary: "Writes a checkpoint and returns its number, version, pairs and bytes; returns these of an open \
-        backup; returns a part of its bytes, which are an image for `honeycomb restore`.",
+        backup; returns a part of its bytes, which are an image for `honeycomb restore`; closes it.",
 }];
 
 enum Request {
     Start(AwaitedCheckpoint),
     Info { number: u64 },
     Read { number: u64, offset: u64, count: usize },
+    End { number: u64 },
 }
 
 fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
@@ -40,6 +41,7 @@ fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn
     let request = match arguments.len() {
         2 if is(&arguments[1], "start") => Request::Start(AwaitedCheckpoint::request(&context.shared.store)?),
         3 if is(&arguments[1], "info") => Request::Info { number: natural(2)? },
+        3 if is(&arguments[1], "end") => Request::End { number: natural(2)? },
         5 if is(&arguments[1], "read") => {
             let count = integer(&arguments[4])?;
             if !(1..=PART_BYTES_MAX).contains(&count) {
@@ -60,17 +62,20 @@ impl Errand for Request {
                 if !checkpoint.is_complete(&shared.store)? {
                     return Ok(Progress::Wait);
                 }
-                shared.backups.add(&shared.store, now, |backup| describe(backup, context.replies))?;
+                describe(&shared.backups.add(&shared.store, now)?.lock(), context.replies);
             }
             Self::Info { number } => {
-                let describe = |backup: &Backup| describe(backup, context.replies);
-                shared.backups.with((&shared.store, now), *number, describe)?;
+                describe(&shared.backups.find(&shared.store, now, *number)?.lock(), context.replies);
             }
             Self::Read { number, offset, count } => {
                 let mut part = vec![0; *count];
-                let read = |backup: &Backup| backup.read_at(*offset, &mut part);
-                let read = shared.backups.with((&shared.store, now), *number, read)??;
+                let backup = shared.backups.find(&shared.store, now, *number)?;
+                let read = backup.lock().read_at(*offset, &mut part)?;
                 context.replies.bulk(&part[..read]);
+            }
+            Self::End { number } => {
+                shared.backups.end(*number)?;
+                context.replies.ok();
             }
         }
         Ok(Progress::Done)

@@ -194,6 +194,7 @@ fn persistence(context: &Context<'_>, lines: &mut Lines) {
         lines.field("log_direct_writes", u8::from(statistics.is_direct));
         lines.field("archived_files", statistics.archived_files);
         lines.field("archive_error", statistics.archive_error.unwrap_or_default());
+        lines.field("open_backups", context.shared.backups.len());
         lines.field("read_only_reason", statistics.failure.unwrap_or_default());
     }
 }

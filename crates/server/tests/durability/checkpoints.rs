@@ -105,6 +105,40 @@ fn other_clients_go_on_while_a_client_waits_for_a_checkpoint() {
     assert!(in_memory.reply_text("RI.BACKUP START").contains("directory"));
 }
 
+/// A later checkpoint has removed the names of their files, so their bytes are in use until they are closed.
+#[test]
+fn backups_are_closed_at_their_end_or_when_nobody_uses_them() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    let start = |client: &mut Client| {
+        let started = client.reply_text("RI.BACKUP START");
+        dialogue(client, &[("SAVE", "OK")]);
+        let number: u64 = started.trim_start_matches('[').split(' ').next().unwrap().parse().unwrap();
+        number
+    };
+    let (first, second) = (start(&mut client), start(&mut client));
+    wait_for(&mut client, "persistence", "open_backups:2\\r\\n");
+    let unknown = format!("!ERR no such backup: {first}");
+    dialogue(
+        &mut client,
+        &[
+            (&format!("RI.BACKUP READ {first} 0 8"), "'HONEYCHK'"),
+            (&format!("RI.BACKUP END {first}"), "OK"),
+            (&format!("RI.BACKUP END {first}"), &unknown),
+            (&format!("RI.BACKUP READ {first} 0 8"), &unknown),
+        ],
+    );
+    running.time.advance(10 * 60 * 1000 - 1);
+    dialogue(&mut client, &[(&format!("RI.BACKUP READ {second} 0 8"), "'HONEYCHK'")]);
+    running.time.advance(10 * 60 * 1000);
+    wait_for(&mut client, "persistence", "open_backups:0\\r\\n");
+    dialogue(
+        &mut client,
+        &[(&format!("RI.BACKUP INFO {second}"), &format!("!ERR no such backup: {second}"))],
+    );
+    running.server.stop().unwrap();
+}
+
 /// The connection receives nothing, because it has many requests that wait for the command, and sends
 /// nothing. So no call tells the core that the client is gone.
 #[test]
