@@ -32,8 +32,8 @@ thread_local! {
     static KEEPS_NUMBERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The name of the table that keeps the position of each number. It is not a number, so no client can select
-/// it.
+/// The name of the table that keeps the position of each number, and in a durable store the version of its
+/// last swap. It is not a number, so no client can select it.
 pub(crate) const PLACES_TABLE: &str = ".databases";
 
 /// The numbered tables.
@@ -53,6 +53,10 @@ pub(crate) struct Databases {
     swap_count: AtomicUsize,
     /// The version after the last swap.
     swapped_at: AtomicU64,
+    /// The version of the last swap of each number. Streams of changes by number end there. Relaxed:
+    /// iterations and swaps never overlap, and the changes after a swap are in the log only after the store
+    /// of its version.
+    swap_versions: Vec<AtomicU64>,
     /// The gates of all cores.
     gates: Mutex<Vec<Arc<Gate>>>,
 }
@@ -66,7 +70,11 @@ pub(crate) struct Gate {
 /// The numbers that a transaction swaps at its commit, each with the present number of the table that it will
 /// have then. However many swaps there are, they take no more time than numbers exist.
 #[derive(Debug, Default)]
-pub(crate) struct Swaps(BTreeMap<usize, usize>);
+pub(crate) struct Swaps {
+    numbers: BTreeMap<usize, usize>,
+    /// The version of the commit.
+    version: Cell<Version>,
+}
 
 /// An iteration in progress. Until it is dropped, no thread can swap numbers.
 pub(crate) struct IterationGuard<'g> {
@@ -89,6 +97,7 @@ impl Databases {
         let tables = (0..count).map(|number| open(store, &number.to_string(), parameters(number)));
         let stored_places = store.table(PLACES_TABLE)?;
         let tables: Vec<_> = tables.collect::<Result<_, _>>()?;
+        let swap_versions = stored_swaps(&stored_places, count)?.into_iter().map(AtomicU64::new).collect();
         Ok(Self {
             has_unordered: tables.iter().any(|table| table.unordered().is_some()),
             tables,
@@ -99,6 +108,7 @@ impl Databases {
             exclusive: Mutex::new(()),
             swap_count: AtomicUsize::new(0),
             swapped_at: AtomicU64::new(0),
+            swap_versions,
             gates: Mutex::default(),
         })
     }
@@ -117,6 +127,17 @@ impl Databases {
     pub(crate) fn newest_write(&self, number: usize, key: &[u8]) -> Version {
         let swapped_at = self.swapped_at.load(Ordering::Relaxed);
         self.store.newest_write(self.table(number), key).max(swapped_at)
+    }
+
+    /// Returns the version of the last swap of a number, or 0. The thread need not keep the numbers.
+    pub(crate) fn swap_version(&self, number: usize) -> Version {
+        self.swap_versions[number].load(Ordering::Relaxed)
+    }
+
+    /// Checks that a number has had its table since a version, so that a stream from there is of one table.
+    pub(crate) fn check_not_swapped(&self, number: usize, after: Version) -> Result<(), Failure> {
+        let version = self.swap_version(number);
+        if version <= after { Ok(()) } else { Err(Failure::Swapped { number, version }) }
     }
 
     /// Returns the number of the table at a position in the list of tables.
@@ -248,7 +269,8 @@ impl Databases {
     /// Adds the positions that numbers have after the swaps to the batch of their transaction, for the next
     /// start. A number in its own position has no pair.
     pub(crate) fn write_places(&self, swaps: &Swaps, batch: &mut Batch) {
-        for (&number, &present) in &swaps.0 {
+        self.write_swap_versions(swaps, batch);
+        for (&number, &present) in &swaps.numbers {
             let (key, place) = (number.to_string(), self.places[present].load(Ordering::Relaxed));
             if place == number {
                 batch.delete(&self.stored_places, key.as_bytes());
@@ -258,11 +280,26 @@ impl Databases {
         }
     }
 
+    /// Adds the version of the commit, for streams of changes after the next start. The version is not known
+    /// yet. It is the next one, unless another thread of an embedding program writes to the store at this
+    /// moment. No client can have seen a version between the two.
+    fn write_swap_versions(&self, swaps: &Swaps, batch: &mut Batch) {
+        if self.store.sync_policy().is_some() {
+            let version = (self.store.read_version() + 1).to_string();
+            for number in swaps.changed() {
+                batch.put(&self.stored_places, swap_key(number).as_bytes(), version.as_bytes());
+            }
+        }
+    }
+
     fn exchange(&self, swaps: &Swaps) {
         let place_of = |present: &usize| self.places[*present].load(Ordering::Relaxed);
-        let places: Vec<_> = swaps.0.values().map(place_of).collect();
-        for (number, place) in swaps.0.keys().zip(places) {
+        let places: Vec<_> = swaps.numbers.values().map(place_of).collect();
+        for (number, place) in swaps.numbers.keys().zip(places) {
             self.places[*number].store(place, Ordering::Relaxed);
+        }
+        for number in swaps.changed() {
+            self.swap_versions[number].store(swaps.version.get(), Ordering::Relaxed);
         }
         self.swap_count.fetch_add(1, Ordering::Relaxed);
     }
@@ -331,22 +368,46 @@ fn stored(places: &Table, count: usize) -> Result<Vec<usize>, Error> {
     Ok(if sorted.iter().copied().eq(0..count) { all } else { (0..count).collect() })
 }
 
+/// Returns the stored version of the last swap of each number.
+fn stored_swaps(places: &Table, count: usize) -> Result<Vec<Version>, Error> {
+    let version = |number| {
+        let stored = places.get(swap_key(number).as_bytes())?;
+        Ok(stored.and_then(|version| str::from_utf8(&version).ok()?.parse().ok()).unwrap_or_default())
+    };
+    (0..count).map(version).collect()
+}
+
+/// The key of the version of the last swap of a number.
+fn swap_key(number: usize) -> String {
+    format!("swap of {number}")
+}
+
 impl Swaps {
     /// Returns whether there are no swaps.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.numbers.is_empty()
+    }
+
+    /// Returns the numbers that get another table. The second of two swaps may give a table back.
+    fn changed(&self) -> impl Iterator<Item = usize> {
+        self.numbers.iter().filter(|(number, present)| number != present).map(|(number, _)| *number)
+    }
+
+    /// States the version of the commit, before [`Databases::commit`] swaps.
+    pub(crate) fn set_version(&self, version: Version) {
+        self.version.set(version);
     }
 
     /// Adds a swap after the earlier ones.
     pub(crate) fn push(&mut self, first: usize, second: usize) {
         let present = [self.number(first), self.number(second)];
-        self.0.extend([(second, present[0]), (first, present[1])]);
+        self.numbers.extend([(second, present[0]), (first, present[1])]);
     }
 
     /// Returns the current number of the table that will have `number` after these swaps.
     #[inline]
     pub(crate) fn number(&self, number: usize) -> usize {
-        self.0.get(&number).copied().unwrap_or(number)
+        self.numbers.get(&number).copied().unwrap_or(number)
     }
 }
 
@@ -445,7 +506,7 @@ mod tests {
             expected.swap(first, second);
             assert_eq!([0, 1, 2, 3, 4].map(|number| swaps.number(number)), expected);
         }
-        assert!(swaps.0.len() <= 5);
+        assert!(swaps.numbers.len() <= 5);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Errors of commands, with the texts that Redis clients expect.
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::Error;
+use honeycomb_store::{Error, Version};
 
 use crate::embedder::Panicked;
 use crate::tally;
@@ -50,6 +50,12 @@ pub(crate) enum Failure {
     Unordered(usize),
     #[error("ERR the values that a transaction reads from unordered databases take more than {0} bytes")]
     ReadsTooLong(usize),
+    /// A stream of changes of the database would go on in another table.
+    #[error(
+        "ERR version too old: SWAPDB has given database {number} another table at version {version}; read \
+         the database and continue from there"
+    )]
+    Swapped { number: usize, version: Version },
     #[error("ERR invalid cursor")]
     Cursor,
     #[error("ERR no such snapshot")]

@@ -194,7 +194,12 @@ impl Server {
         };
         let run = move || {
             let is_exceeded = || shared.client_limit().is_exceeded();
-            shared.watches.run(|| shared.is_stopping(), is_exceeded, |core| shared.wake(core));
+            let swap_version = |number| shared.databases.swap_version(number);
+            shared.watches.run(
+                || shared.is_stopping(),
+                (is_exceeded, swap_version),
+                |core| shared.wake(core),
+            );
             Ok(())
         };
         self.spawn("watches".to_owned(), Box::new(wake), run)

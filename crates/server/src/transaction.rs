@@ -403,7 +403,9 @@ impl OptimisticTransaction {
         }
         let mut batch = self.batch(deadlines);
         write_places(&mut batch);
-        Ok(matches!(store.apply(&batch)?, BatchOutcome::Applied { .. }))
+        let BatchOutcome::Applied { version, .. } = store.apply(&batch)? else { return Ok(false) };
+        self.swaps.set_version(version);
+        Ok(true)
     }
 
     /// Returns a batch with all reads as conditions, followed by all writes.

@@ -3,14 +3,17 @@
 //! 1. One thread polls the streams. It appends messages to the queue of a watch while that has room, and
 //!    wakes the core of the client. A stream waits at its version while the queue is full, or the memory of
 //!    all clients exceeds its limit, so a slow client delays nobody and takes no further memory.
-//! 2. The core of a client moves messages from the queue to the replies as far as these have space. A client
+//! 2. A swap of numbers ends the watches of these numbers. The thread loads the version of the last swap
+//!    after it has polled. A core that has written a change after the swap has seen the swap, and the thread
+//!    has seen the change in the log, so it sees the swap as well.
+//! 3. The core of a client moves messages from the queue to the replies as far as these have space. A client
 //!    with a watch uses RESP3: the choice of RESP2 ends the watch.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use honeycomb_protocol::resp::{Replies, Version};
-use honeycomb_store::{ChangeStream, Store};
+use honeycomb_store::{ChangeStream, Store, TableChange, Version as StoreVersion};
 
 use crate::change_messages::Shown;
 use crate::charge::Charge;
@@ -40,6 +43,8 @@ struct Watch {
     client: Arc<Client>,
     /// `None` after an error, which the client has received.
     stream: Mutex<Option<ChangeStream>>,
+    /// The number of its database, and the version of the last swap of the number before the watch.
+    database: (usize, StoreVersion),
     /// Whether the client has requested the values before changes.
     has_old: bool,
     waiting: Mutex<Waiting>,
@@ -66,14 +71,14 @@ impl Watches {
     pub(crate) fn add(
         self: &Arc<Self>,
         client: Arc<Client>,
-        (stream, has_old): (ChangeStream, bool),
+        (stream, database, has_old): (ChangeStream, (usize, StoreVersion), bool),
         limit: ClientLimit<'_>,
     ) -> Watching {
         let messages = Replies::new(Version::Resp3);
         let mut waiting = Waiting { messages, stream_bytes: stream.memory_bytes(), charge: limit.charge(0) };
         waiting.update_charge();
         let (stream, waiting) = (Mutex::new(Some(stream)), Mutex::new(waiting));
-        let watch = self.all.add(Watch { client, stream, has_old, waiting });
+        let watch = self.all.add(Watch { client, stream, database, has_old, waiting });
         self.notify();
         Watching { watches: self.clone(), watch }
     }
@@ -92,14 +97,15 @@ impl Watches {
     }
 
     /// Polls the streams until the server stops, and wakes the cores that have messages to send. The streams
-    /// wait while clients exceed the limit of their memory.
+    /// wait while clients exceed the limit of their memory. `swap_version` returns the version of the last
+    /// swap of a number.
     pub(crate) fn run(
         &self,
         is_stopping: impl Fn() -> bool,
-        is_exceeded: impl Fn() -> bool,
+        (is_exceeded, swap_version): (impl Fn() -> bool, impl Fn(usize) -> StoreVersion),
         wake_core: impl Fn(usize),
     ) {
-        let advances = |watch: &&Arc<Watch>| !is_exceeded() && watch.advance(&wake_core);
+        let advances = |watch: &&Arc<Watch>| !is_exceeded() && watch.advance(&swap_version, &wake_core);
         while !is_stopping() {
             let all = self.all.members().clone();
             let advanced = all.iter().filter(advances).count();
@@ -114,7 +120,7 @@ impl Watches {
 
 impl Watch {
     /// Appends the next changes to the queue if it has room. Returns whether there were any.
-    fn advance(&self, wake_core: impl Fn(usize)) -> bool {
+    fn advance(&self, swap_version: impl Fn(usize) -> StoreVersion, wake_core: impl Fn(usize)) -> bool {
         let mut stream = lock(&self.stream);
         let Some(polled) = stream.as_mut().filter(|_| lock(&self.waiting).messages.len() < QUEUE_BYTES_MAX)
         else {
@@ -124,10 +130,12 @@ impl Watch {
         let changes = polled.poll();
         let version = polled.version();
         lock(&self.waiting).set_stream_bytes(polled.memory_bytes());
-        let failure = match changes {
-            Ok(changes) if changes.is_empty() => return version > before,
-            Ok(changes) => self.add_changes(&Shown::of(&changes, version, self.has_old)),
-            Err(error) => Some(error.into()),
+        let swap = self.swap_before(version, swap_version);
+        let failure = match (changes, swap) {
+            (Ok(changes), None) if changes.is_empty() => return version > before,
+            (Ok(changes), None) => self.add_changes(&Shown::of(&changes, version, self.has_old)),
+            (Ok(changes), Some(swap)) => self.add_last_changes(changes, swap),
+            (Err(error), _) => Some(error.into()),
         };
         if let Some(failure) = failure {
             self.add_failure(&failure);
@@ -135,6 +143,23 @@ impl Watch {
         }
         wake_core(self.client.core);
         true
+    }
+
+    /// Returns the version of the swap that ends this watch, if the stream has reached it.
+    fn swap_before(
+        &self,
+        version: StoreVersion,
+        swap_version: impl Fn(usize) -> StoreVersion,
+    ) -> Option<StoreVersion> {
+        let (database, known) = self.database;
+        Some(swap_version(database)).filter(|&swap| swap > known && swap <= version)
+    }
+
+    /// Adds the changes up to the swap that ends the watch. Returns the error after them.
+    fn add_last_changes(&self, mut changes: Vec<TableChange>, version: StoreVersion) -> Option<Failure> {
+        changes.truncate(changes.partition_point(|change| change.version <= version));
+        let swapped = Failure::Swapped { number: self.database.0, version };
+        self.add_changes(&Shown::of(&changes, version, self.has_old)).or(Some(swapped))
     }
 
     /// Adds a message with changes. Returns the error after them.

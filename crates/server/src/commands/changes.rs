@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use honeycomb_protocol::resp::Version as Protocol;
-use honeycomb_store::{TableHandle, Version};
+use honeycomb_store::{ChangeStream, Version};
 
 use crate::arguments::{Arguments, Options, integer};
 use crate::change_messages::Shown;
@@ -37,10 +37,11 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-/// A poll of a stream.
+/// A poll of a stream. Its database is that of the client when the poll executes: `SWAPDB` may give the
+/// number another table before.
 struct Poll {
-    table: TableHandle,
-    subject: Subject,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
     after: Version,
     /// Whether the client requests the values before changes.
     has_old: bool,
@@ -51,17 +52,18 @@ fn begin(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn
 }
 
 fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
-    let Poll { table, subject, after, has_old } = parse(context, arguments)?;
-    let Context { shared, session, replies, .. } = context;
-    if replies.version() != Protocol::Resp3 {
+    let poll = parse(context, arguments)?;
+    if context.replies.version() != Protocol::Resp3 {
         return Err(Failure::other("RI.WATCH needs RESP3 (HELLO 3); RI.CHANGES does not"));
     }
-    if session.watching.is_some() {
+    if context.session.watching.is_some() {
         return Err(Failure::other("this client has a watch: RESET ends it"));
     }
-    let stream = shared.change_streams.take((&shared.store, &table), &subject, after)?;
-    session.watching =
-        Some(shared.watches.add(session.client.clone(), (stream, has_old), shared.client_limit()));
+    let (stream, _) = poll.stream(context)?;
+    let Context { shared, session, replies, .. } = context;
+    let database = (session.database, shared.databases.swap_version(session.database));
+    let watch = (stream, database, poll.has_old);
+    session.watching = Some(shared.watches.add(session.client.clone(), watch, shared.client_limit()));
     replies.ok();
     Ok(())
 }
@@ -69,7 +71,6 @@ fn watch(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Fai
 fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failure> {
     let range = between(arguments)?;
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-    let table = context.table().clone();
     let (lower, upper) = (owned(range.lower), owned(range.upper));
     let after = match &arguments[3] {
         b"$" => context.shared.store.read_version(),
@@ -84,15 +85,25 @@ fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failu
             _ => return Err(Failure::Syntax),
         }
     }
-    let subject = Subject { table: table.name().to_owned(), lower, upper };
-    Ok(Poll { table, subject, after, has_old })
+    Ok(Poll { lower, upper, after, has_old })
+}
+
+impl Poll {
+    /// Returns the stream of the database of the client.
+    fn stream(&self, context: &Context<'_>) -> Result<(ChangeStream, Subject), Failure> {
+        let (shared, table) = (context.shared, context.table());
+        shared.databases.check_not_swapped(context.session.database, self.after)?;
+        let (lower, upper) = (self.lower.clone(), self.upper.clone());
+        let subject = Subject { table: table.name().to_owned(), lower, upper };
+        let stream = shared.change_streams.take((&shared.store, table), &subject, self.after)?;
+        Ok((stream, subject))
+    }
 }
 
 impl Errand for Poll {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
         let Context { shared, now, .. } = *context;
-        let streams = &shared.change_streams;
-        let mut stream = streams.take((&shared.store, &self.table), &self.subject, self.after)?;
+        let (mut stream, subject) = self.stream(context)?;
         let changes = stream.poll()?;
         let shown = Shown::of(&changes, stream.version(), self.has_old);
         let failure = shown.failure();
@@ -100,7 +111,7 @@ impl Errand for Poll {
         match failure {
             Some(failure) if shown.is_empty() => return Err(failure),
             Some(_) => {}
-            None => streams.keep(self.subject.clone(), stream, now),
+            None => shared.change_streams.keep(subject, stream, now),
         }
         context.replies.array(2);
         shown.write(context.replies);

@@ -197,6 +197,57 @@ fn a_watch_receives_every_change_once_and_in_order() {
     assert!(watcher.reply_text("RI.WATCH - + 1").starts_with("!ERR this client has a watch"));
 }
 
+/// A number has another table then: a stream would miss the changes of one table and get those of the other.
+#[test]
+fn a_swap_ends_the_streams_of_its_databases() {
+    let disk = SimulatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let [mut client, mut watcher, mut other] = [(); 3].map(|()| Client::connect(&running));
+    watcher.reply_to("HELLO 3");
+    other.reply_to("HELLO 3");
+    dialogue(&mut client, &[("SET a 1", "OK")]);
+    let before = running.store.read_version();
+    dialogue(&mut watcher, &[("RI.WATCH - + $", "OK")]);
+    dialogue(&mut other, &[("SELECT 2", "OK"), ("RI.WATCH - + $", "OK")]);
+    // More than the queue of the watch and the buffers of the socket hold, so the watch sees the swap late.
+    for _ in 0..16 {
+        client.send(&[b"SET", b"long", &[b'v'; 1 << 20]]);
+        assert_eq!(common::show(&client.receive()), "OK");
+    }
+    dialogue(&mut client, &[("SET b 1", "OK"), ("SWAPDB 0 1", "OK"), ("SET c 1", "OK"), ("SELECT 2", "OK")]);
+    dialogue(&mut client, &[("SET d 1", "OK"), ("SELECT 0", "OK")]);
+    let refused = client.reply_text(&format!("RI.CHANGES - + {before}"));
+    let begin = "!ERR version too old: SWAPDB has given database 0 another table at version ";
+    let swap: u64 = refused.strip_prefix(begin).unwrap().split(';').next().unwrap().parse().unwrap();
+    let polled = client.reply_text(&format!("RI.CHANGES - + {swap}"));
+    assert!(polled.contains("'c'") && !polled.contains("'b'"), "{polled}");
+    // The watch gets all changes before the swap, and no later one.
+    let mut messages = common::show(&watcher.receive());
+    while !messages.contains("!ERR") {
+        messages += &common::show(&watcher.receive());
+    }
+    assert!(messages.contains("'b'") && !messages.contains("'c'"), "{messages}");
+    assert!(messages.contains(&refused), "{messages}");
+    assert!(common::show(&other.receive()).contains("'d'"), "the table of its number is the same");
+    // Two swaps that change nothing.
+    let twice = [("MULTI", "OK"), ("SWAPDB 0 1", "QUEUED"), ("SWAPDB 1 0", "QUEUED"), ("EXEC", "[OK OK]")];
+    dialogue(&mut client, &twice);
+    assert!(client.reply_text(&format!("RI.CHANGES - + {swap}")).contains("'c'"));
+    running.server.stop().unwrap();
+    drop((client, watcher, other, running.store));
+    let running = start(Arc::new(disk.after_power_cut(Kept::Nothing)), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    assert_eq!(client.reply_text(&format!("RI.CHANGES - + {before}")), refused);
+    assert!(client.reply_text(&format!("RI.CHANGES - + {swap}")).contains("'c'"));
+    dialogue(&mut client, &[("SELECT 1", "OK")]);
+    let refused = client.reply_text(&format!("RI.CHANGES - + {before}"));
+    assert!(refused.contains("SWAPDB has given database 1 another table"), "{refused}");
+    dialogue(&mut client, &[("SELECT 2", "OK")]);
+    let others = client.reply_text(&format!("RI.CHANGES - + {before}"));
+    assert!(!others.starts_with('!'), "{others}");
+    running.server.stop().unwrap();
+}
+
 /// A client that has seen writes which a power cut has lost gets an error, not a silent gap.
 #[test]
 fn clients_learn_of_versions_that_do_not_exist() {
