@@ -35,6 +35,10 @@ fn hint_of_log(error: &LogError, command: &Command) -> Option<String> {
             "another directory (--log) may have the file; otherwise choose a later backup"
         }
         (LogError::ImageTooNew { .. }, _) => "choose an earlier backup",
+        (LogError::LogTooShort { .. }, _) => {
+            "another directory (--log) may have the later log files, such as that of the server; without \
+             --to-version the restore has all records"
+        }
         (LogError::Corrupt { file, .. }, _) => remedy(file),
         (LogError::Missing { .. }, _) => RESTORE,
         _ => return None,

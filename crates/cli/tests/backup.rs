@@ -63,7 +63,11 @@ fn a_backup_is_restored_to_points_in_time() {
     for (name, options, [a, b]) in cases {
         let target = folder.path(name);
         let report = honeycomb([&["restore"], options, &["--json", &file, &target]].concat()).json();
-        assert_eq!(report["records"] == 0, name == "alone", "{report}");
+        assert_eq!(
+            (report["records"] == 0, &report["is_reached"]),
+            (name == "alone", &true.into()),
+            "{report}"
+        );
         let (mut server, address) = serve(&["--dir", &target]);
         dialogue(&address, &[("GET a", a), ("GET b", b), ("SET c 1", "+OK")]);
         server.kill().unwrap();
@@ -78,6 +82,14 @@ fn a_backup_is_restored_to_points_in_time() {
     let early = ["restore", "--log", &data, "--to-version", "1", &file, &folder.path("early")];
     honeycomb(early).fails_with(&["later than the requested version 1", "\nchoose an earlier backup"]);
     honeycomb(["restore", "--to-version", "1", &file, &target]).fails_with(&["--log"]);
+    let late = ["restore", "--log", &data, "--to-version", "9000000000000", &file, &folder.path("late")];
+    honeycomb(late)
+        .fails_with(&["the log ends at version", "\nanother directory (--log) may have the later"]);
+    let late = ["restore", "--log", &data, "--to-time", "2100-01-01T00:00:00Z"];
+    let text = honeycomb([&late[..], &[&file, &folder.path("text")]].concat()).success();
+    assert!(text.contains("warning: the log has no record after the requested time"), "{text}");
+    let report = honeycomb([&late[..], &["--json", &file, &folder.path("json")]].concat()).json();
+    assert_eq!(report["is_reached"], false, "{report}");
     // A backup is an image.
     assert!(honeycomb(["stats", "--store", &file]).success().contains("pairs"));
 }

@@ -76,6 +76,14 @@ pub enum LogError {
         /// The requested version or time.
         requested: Until,
     },
+    /// The log ends before the requested version.
+    #[error("the log ends at version {version}, before the requested version {requested}")]
+    LogTooShort {
+        /// The version of the last record, or of the image.
+        version: u64,
+        /// The requested version.
+        requested: u64,
+    },
     /// The format is not supported.
     #[error("`{file}` has format {found}: this program reads format {supported}")]
     Format {

@@ -38,6 +38,9 @@ pub struct Restored {
     pub version: u64,
     /// The bytes of records at the end of the log that were not durable at a power cut.
     pub cut_bytes: u64,
+    /// Whether the image or the log has reached the requested version or time: false if the log has no record
+    /// after the requested time, so that later changes before this time may be missing.
+    pub is_reached: bool,
 }
 
 /// The number of the checkpoint in a restored directory.
@@ -48,7 +51,8 @@ const CHECKPOINT: u64 = 1;
 /// the store is that of the image. Damage after the end of the restore does not matter.
 ///
 /// # Errors
-/// [`LogError::NotEmpty`], [`LogError::ImageTooNew`]; [`LogError::Missing`] if a log file is absent;
+/// [`LogError::NotEmpty`], [`LogError::ImageTooNew`]; [`LogError::LogTooShort`] if the log ends before the
+/// requested version; [`LogError::Missing`] if a log file is absent;
 /// [`LogError::Corrupt`], [`LogError::Format`], [`LogError::Full`], [`LogError::Io`]. After an error `target`
 /// has no files of a store, unless the disk does not remove them; then the next restore removes them.
 pub fn restore<R: Read>(
@@ -72,7 +76,9 @@ fn write_files<R: Read>(
     let version = image.version();
     mark(&**target)?;
     let pairs = copy_image(&mut image, &**target)?;
-    let mut restored = Restored { pairs, image_version: version, records: 0, version, cut_bytes: 0 };
+    let is_reached = matches!(until, Until::End) || until == Until::Version(version);
+    let mut restored =
+        Restored { pairs, image_version: version, records: 0, version, cut_bytes: 0, is_reached };
     let files = LogFiles::find(logs, version)?;
     let first_file = files.first();
     if files.0.is_empty() {
@@ -80,6 +86,7 @@ fn write_files<R: Read>(
         LogWriter::start(target.clone(), (0, 0), Vec::new(), (first_file, version, 0))?;
     }
     files.copy(&**target, until, &mut restored)?;
+    check_reached(&restored, until)?;
     let manifest = Manifest { checkpoint: CHECKPOINT, version, first_file, pairs };
     manifest.store_from(RESTORE_FILE, &**target)?;
     Ok(restored)
@@ -124,6 +131,17 @@ fn check_until<R: Read>(image: &CheckpointReader<R>, until: Until) -> Result<(),
         Until::Time(requested) => requested < time,
     };
     if is_too_new { Err(LogError::ImageTooNew { version, time, requested: until }) } else { Ok(()) }
+}
+
+/// Checks that no record up to the requested version may be missing. A log that ends before a requested time
+/// is accepted, because nobody knows the times of missing records.
+fn check_reached(restored: &Restored, until: Until) -> Result<(), LogError> {
+    match until {
+        Until::Version(requested) if !restored.is_reached => {
+            Err(LogError::LogTooShort { version: restored.version, requested })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Copies an image block by block, so that each of them is checked.
@@ -232,6 +250,7 @@ impl<'s> LogFiles<'s> {
             file.truncate(kept as usize);
             store(target, number, file)?;
             if tail.is_none() {
+                restored.is_reached = true;
                 break;
             }
         }

@@ -110,10 +110,29 @@ fn a_restore_to_any_version_has_the_records_up_to_it() {
 fn a_restore_to_a_version_without_a_record_ends_before_it() {
     let disk = SimulatedDisk::default();
     write(&disk, (1..40).step_by(2));
-    for version in IMAGE_VERSION..39 {
+    for version in IMAGE_VERSION..=39 {
         let target = SimulatedDisk::default();
-        restore_to(&[&disk], &target, Until::Version(version)).expect("a restore");
+        assert!(restore_to(&[&disk], &target, Until::Version(version)).expect("a restore").is_reached);
         assert!(versions(&target).into_iter().eq((21..=version).step_by(2)), "{version}");
+    }
+}
+
+/// Otherwise an archive without its newest files would look like the requested state.
+#[test]
+fn a_restore_to_a_version_that_the_log_does_not_reach_is_rejected() {
+    let (disk, folder) = log();
+    let last = restore_to(&[&folder], &SimulatedDisk::default(), Until::End).expect("a restore").version;
+    for (logs, last) in [(vec![&folder, &disk], LAST_VERSION), (vec![&folder], last), (vec![], IMAGE_VERSION)]
+    {
+        let target = SimulatedDisk::default();
+        for requested in [last + 1, last + 2, u64::MAX] {
+            let refused = restore_to(&logs, &target, Until::Version(requested));
+            let is_it = matches!(refused, Err(LogError::LogTooShort { version, requested: it })
+                if version == last && it == requested);
+            assert!(is_it, "{requested}: {refused:?}");
+            assert!(target.files().is_empty(), "{:?}", target.files());
+        }
+        assert!(restore_to(&logs, &target, Until::Version(last)).expect("a restore").is_reached);
     }
 }
 
@@ -122,7 +141,8 @@ fn a_restore_to_a_time_has_the_records_up_to_it() {
     let (disk, folder) = log();
     for (time, last) in [(200, 20), (209, 20), (210, 21), (555, 55), (10_000, LAST_VERSION)] {
         let target = SimulatedDisk::default();
-        restore_to(&[&folder, &disk], &target, Until::Time(time)).expect("a restore");
+        let restored = restore_to(&[&folder, &disk], &target, Until::Time(time)).expect("a restore");
+        assert_eq!(restored.is_reached, time < 10_000, "{time}");
         assert_eq!(versions(&target), (IMAGE_VERSION + 1..=last).collect::<Vec<_>>(), "{time}");
     }
 }
@@ -213,7 +233,8 @@ fn damage_after_the_end_of_a_restore_does_not_matter() {
         let is_reported = match &restored {
             Err(LogError::Corrupt { file, version, .. }) => *file == log_file(next) && *version <= last,
             // Damage to the last record of all looks like a torn tail.
-            restored => last + 1 == LAST_VERSION && restored.as_ref().is_ok_and(|it| it.cut_bytes > 0),
+            Err(LogError::LogTooShort { version, .. }) => last + 1 == LAST_VERSION && *version == last,
+            _ => false,
         };
         assert!(is_reported, "{last}: {restored:?}");
     }

@@ -21,6 +21,8 @@ struct RestoreReport {
     records: u64,
     version: u64,
     torn_bytes: u64,
+    /// Whether the log has reached the requested time.
+    is_reached: bool,
 }
 
 /// Runs the command.
@@ -41,9 +43,16 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<Status, Error> {
         (None, None) => Until::End,
     };
     let restored = restore(image, &logs, &target, until)?;
-    let Restored { pairs, image_version: backup_version, records, version, cut_bytes: torn_bytes } = restored;
+    let Restored {
+        pairs,
+        image_version: backup_version,
+        records,
+        version,
+        cut_bytes: torn_bytes,
+        is_reached,
+    } = restored;
     let directory = encoding::path(&arguments.directory);
-    let report = RestoreReport { directory, pairs, backup_version, records, version, torn_bytes };
+    let report = RestoreReport { directory, pairs, backup_version, records, version, torn_bytes, is_reached };
     report::print(&report, arguments.json.json)?;
     Ok(Status::Success)
 }
@@ -55,6 +64,12 @@ impl Report for RestoreReport {
         text.count("records", self.records, "from log files");
         if self.torn_bytes > 0 {
             text.bytes("torn tail", self.torn_bytes, "of writes that were not acknowledged");
+        }
+        if !self.is_reached {
+            text.line(
+                "warning: the log has no record after the requested time, so changes before it may be \
+                 missing; another directory (--log) may have later log files",
+            );
         }
     }
 }
