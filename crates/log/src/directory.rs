@@ -141,11 +141,13 @@ impl Directory {
     }
 
     /// Starts a new log file after the replayed ones, and removes files that no recovery needs. Whatever the
-    /// replay has found is durable afterwards. `file_bytes` is the size of the files, and `secret` a random
-    /// number that clients do not know. Versions of new records must be above that of the replay.
+    /// replay has found is durable afterwards. On a full disk the file is created when the first record needs
+    /// it ([`LogWriter::has_room`] is false), so that a store that can be read does not fail to start.
+    /// `file_bytes` is the size of the files, and `secret` a random number that clients do not know. Versions
+    /// of new records must be above that of the replay.
     ///
     /// # Errors
-    /// [`LogError::Full`], [`LogError::Io`].
+    /// [`LogError::Full`] if there is neither room for a log file nor an earlier one; [`LogError::Io`].
     pub fn start_writer(
         self,
         (replayed, tails): (Replayed, Vec<Tail>),
@@ -182,11 +184,18 @@ impl Directory {
         let (unused, unfinished): (Vec<_>, Vec<_>) = self.unused.iter().partition(|name| is_data(name));
         unfinished.into_iter().try_for_each(|name| remove(&*self.storage, name))?;
         if unused.is_empty() {
-            let synced = self.storage.sync_directory();
-            return synced.map_err(LogError::io("sync the directory of", MANIFEST_FILE));
+            return self.sync_names();
         }
-        self.manifest.store(&*self.storage)?;
+        match self.manifest.store(&*self.storage) {
+            // An earlier manifest may come back and need the files. They stay until a start with room.
+            Err(error) if error.is_full() => return self.sync_names(),
+            stored => stored?,
+        }
         unused.into_iter().try_for_each(|name| remove(&*self.storage, name))
+    }
+
+    fn sync_names(&self) -> Result<(), LogError> {
+        self.storage.sync_directory().map_err(LogError::io("sync the directory of", MANIFEST_FILE))
     }
 
     /// Writes the bytes again that may not be durable, although a read returns them: nobody has synced them,

@@ -94,18 +94,25 @@ impl MissingSpare {
 
 impl LogWriter {
     /// Starts the log file with this number, after those of `closed`. The last version is that of the last
-    /// record, or of the checkpoint, and `previous_end` the end of the records of the file before.
+    /// record, or of the checkpoint, and `previous_end` the end of the records of the file before. If the
+    /// disk has no room for the file, the first record needs it.
     pub(crate) fn start(
         storage: Arc<dyn Storage>,
         (file_bytes, secret): (u64, u64),
-        closed: Vec<ClosedFile>,
+        mut closed: Vec<ClosedFile>,
         (number, last_version, previous_end): (u64, u64, u64),
     ) -> Result<Self, LogError> {
         let file_bytes = file_bytes.next_multiple_of(WAL_BLOCK_BYTES as u64).max(2 * RECORDS_OFFSET);
         let (salt, first_version) = (salt(secret, number), last_version + 1);
         let header = FileHeader { salt, number, first_version, previous_end, file_bytes };
         let mut spares = spares(&*storage, file_bytes)?;
-        let file = CurrentFile::create(&*storage, spares.pop(), header)?;
+        let file = match CurrentFile::create(&*storage, spares.pop(), header) {
+            Err(error) if error.is_full() => match closed.pop() {
+                Some(last) => CurrentFile::full(&*storage, &last)?,
+                None => return Err(error),
+            },
+            created => created?,
+        };
         Ok(Self { storage, secret, file_bytes, file, closed, spares, last_version, written_bytes: 0 })
     }
 
@@ -134,6 +141,12 @@ impl LogWriter {
     /// [`LogError::Io`], which is final.
     pub fn flush(&mut self, durability: Durability) -> Result<(), LogError> {
         self.file.flush(durability)
+    }
+
+    /// Whether the current file has room for a record, perhaps a short one.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.file.end() < self.file.bytes
     }
 
     /// Returns what is needed to create a file for the time when the current one is full, if there is none.
@@ -289,6 +302,22 @@ impl CurrentFile {
             start: RECORDS_OFFSET,
             written_end: RECORDS_OFFSET,
             durable_end: RECORDS_OFFSET,
+        })
+    }
+
+    /// Opens the last file, whose records are durable, as one without room for more. It gets no records, so
+    /// its seed does not matter.
+    fn full(storage: &dyn Storage, last: &ClosedFile) -> Result<Self, LogError> {
+        let (name, number, end) = (log_file(last.number), last.number, last.end);
+        Ok(Self {
+            file: storage.open(&name).map_err(LogError::io("open", &name))?,
+            number,
+            seed: Seed::of(number, Salt::default()),
+            bytes: end,
+            buffer: Vec::new(),
+            start: end,
+            written_end: end,
+            durable_end: end,
         })
     }
 

@@ -7,6 +7,7 @@ use crc32c::{crc32c, crc32c_append};
 use honeycomb_layout::wal_record;
 use honeycomb_log::{
     Changes, CheckpointWriter, Directory, Durability, LogError, LogWriter, MANIFEST_FILE, Manifest, Storage,
+    checkpoint_file,
 };
 use honeycomb_testing::{DiskFault, Kept, SimulatedDisk, log_writer};
 
@@ -93,9 +94,49 @@ fn files_are_removed_when_the_name_of_the_manifest_is_durable() {
     }
 }
 
-/// A call of the change to the next file fails, and the store is opened again without a power cut.
+/// A store that can be read starts although there is no room for a log file.
+#[test]
+fn a_start_on_a_full_disk_needs_room_for_its_first_record() {
+    let disk = SimulatedDisk::default();
+    assert!(log_writer(&disk, FILE_BYTES).has_room());
+    let mut writer = log_writer(&disk, FILE_BYTES);
+    (1..=5).for_each(|version| append(&mut writer, version, Durability::Now).expect("room"));
+    drop(writer);
+    // A file that no recovery needs stays until the manifest can be replaced.
+    let unused = checkpoint_file(7);
+    disk.create(&unused, 10).unwrap();
+    let has_unused = || disk.files().iter().any(|(name, _)| *name == unused);
+    disk.fill();
+    for _ in 0..2 {
+        let mut writer = log_writer(&disk, FILE_BYTES);
+        assert_eq!((writer.has_room(), writer.last_version(), has_unused()), (false, 5, true));
+        for _ in 0..2 {
+            assert!(append(&mut writer, 6, Durability::Now).unwrap_err().is_full());
+        }
+        writer.sync().unwrap();
+        all_kept().for_each(|kept| assert_eq!(recovered(&disk, kept, "full"), (0..=5).collect::<Vec<_>>()));
+    }
+    let mut writer = log_writer(&disk, FILE_BYTES);
+    disk.add_room();
+    append(&mut writer, 6, Durability::Now).expect("room");
+    assert!(writer.has_room());
+    drop(writer);
+    all_kept().for_each(|kept| assert_eq!(recovered(&disk, kept, "room"), (0..=6).collect::<Vec<_>>()));
+    assert!(log_writer(&disk, FILE_BYTES).has_room() && !has_unused());
+}
+
 #[test]
 fn the_next_file_has_a_durable_name_after_a_failed_call() {
+    the_next_file_has_a_durable_name(false);
+}
+
+#[test]
+fn the_next_file_has_a_durable_name_after_a_failed_call_and_a_start_on_a_full_disk() {
+    the_next_file_has_a_durable_name(true);
+}
+
+/// A call of the change to the next file fails, and the store is opened again without a power cut.
+fn the_next_file_has_a_durable_name(is_full: bool) {
     for call in 0.. {
         let disk = SimulatedDisk::default();
         let mut writer = log_writer(&disk, 16 << 10);
@@ -114,7 +155,11 @@ fn the_next_file_has_a_durable_name_after_a_failed_call() {
             assert!(call > 4 && failed.is_ok(), "{call} calls: {failed:?}");
             return;
         }
+        if is_full {
+            disk.fill();
+        }
         let mut writer = log_writer(&disk, 16 << 10);
+        disk.add_room();
         let next = writer.last_version() + 1;
         append(&mut writer, next, Durability::Now).expect("room");
         for kept in all_kept() {

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use honeycomb_server::Config;
-use honeycomb_store::SyncPolicy;
+use honeycomb_store::{Storage, SyncPolicy};
 use honeycomb_testing::{DiskFault, SimulatedDisk};
 
 use common::{Client, Running, dialogue, open_durable as open, start_durable as start, start_with_store};
@@ -122,6 +122,29 @@ fn a_full_disk_refuses_writes_and_allows_reads() {
         thread::sleep(Duration::from_millis(5));
     }
     assert!(client.reply_text("INFO persistence").contains("aof_last_write_status:ok"));
+    running.server.stop().unwrap();
+}
+
+/// Otherwise nobody could read the pairs of a server that has ended on a full disk.
+#[test]
+fn a_server_starts_on_a_full_disk_and_can_be_read() {
+    let disk = SimulatedDisk::default();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    dialogue(&mut Client::connect(&running), &[("MSET a 1 b 2", "OK")]);
+    running.server.stop().unwrap();
+    drop(running.store);
+    let spares: Vec<_> = disk.files().into_iter().filter(|(name, _)| name.ends_with(".spare")).collect();
+    spares.iter().for_each(|(name, _)| disk.remove(name).unwrap());
+    disk.fill();
+    let running = start(Arc::new(disk.clone()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    dialogue(&mut client, &[("GET a", "'1'"), ("DBSIZE", "2"), ("RI.RANGE - +", "['a' '1' 'b' '2']")]);
+    let refused = client.reply_text("SET a 2");
+    assert!(refused.starts_with("!MISCONF ") && refused.contains("disk is full"), "{refused}");
+    assert!(client.reply_text("INFO persistence").contains("aof_last_write_status:err"));
+    disk.add_room();
+    wait_for(&mut client, "persistence", "aof_last_write_status:ok");
+    dialogue(&mut client, &[("SET a 2", "OK"), ("GET a", "'2'")]);
     running.server.stop().unwrap();
 }
 

@@ -183,6 +183,8 @@ impl Groups {
 
     fn is_sync_due(&self, state: &LogState, stop: bool) -> bool {
         let is_requested = state.requested.load(Ordering::Relaxed) > state.durable_version();
+        // The first record of a start on a full disk must be durable before writes are admitted.
+        let is_requested = is_requested || state.is_blocked();
         let elapsed = state.clock.now().saturating_sub(self.synced_at);
         stop || is_requested
             || match state.policy() {

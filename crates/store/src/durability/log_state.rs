@@ -112,6 +112,8 @@ impl LogState {
         (version, table_ids, replayed): (Version, TableIds, LogPosition),
     ) -> Self {
         let groups = Mutex::new(Groups::new(version, clock.now()));
+        // On a full disk, the record that each start writes has no room.
+        let is_full = !writer.has_room();
         Self {
             clock,
             queue: Queue::new(version),
@@ -134,9 +136,9 @@ impl LogState {
             spare: SpareState::new(),
             writer: Mutex::new(writer),
             groups,
-            health: Mutex::new(Health::Good),
-            is_unhealthy: AtomicBool::new(false),
-            is_blocked: AtomicBool::new(false),
+            health: Mutex::new(if is_full { Health::Full } else { Health::Good }),
+            is_unhealthy: AtomicBool::new(is_full),
+            is_blocked: AtomicBool::new(is_full),
             changed: Condvar::new(),
             callbacks: Mutex::default(),
         }
@@ -300,9 +302,14 @@ impl LogState {
     ) -> Result<(), Error> {
         self.wait_durable_while(version, || {
             check()?;
-            let is_blocked = self.is_blocked.load(Ordering::Acquire);
+            let is_blocked = self.is_blocked();
             if is_blocked && self.durable_version() < version { Err(Error::DiskFull) } else { Ok(()) }
         })
+    }
+
+    /// Whether the first record of the queue has found no room.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.is_blocked.load(Ordering::Acquire)
     }
 
     /// States whether the first record of the queue has found no room.

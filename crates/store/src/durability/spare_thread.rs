@@ -38,7 +38,14 @@ fn prepare(state: &LogState) -> Result<(), LogError> {
         let created = missing.create()?;
         state.lock_writer().add_spare(created)?;
     }
-    if state.spare.set(Spare::Present) == Spare::NoRoom {
+    let is_new = state.spare.set(Spare::Present) == Spare::NoRoom;
+    // If a record waits for room, the thread that writes it states the health, and sees the spare file: it
+    // unblocks the log before it unlocks the writer, and loads the state of the spare file afterwards.
+    let is_blocked = {
+        let _writer = state.lock_writer();
+        state.is_blocked()
+    };
+    if is_new && !is_blocked {
         state.set_health(Health::Good);
     }
     state.wake_waiting();

@@ -71,7 +71,7 @@ pub(crate) fn start(state: &Arc<StoreState>, config: &Config) -> Result<(), Erro
 
 /// Makes later versions differ from all that an earlier process has used, so that a reader of changes that
 /// has seen lost versions misses no later ones. A store without a record has used none: the first record is
-/// durable before a program has the store.
+/// durable before a program writes to the store.
 fn skip_lost_versions(forest: &Forest, last: Version) {
     if last > 0 {
         forest.skip_to(last + LOST_VERSIONS_MAX);
@@ -108,6 +108,9 @@ fn spawn_checkpoint_thread(checkpoints: &Arc<Checkpoints>) -> Result<JoinHandle<
 
 /// Writes the identifiers that the tables have now: those of earlier records have no meaning any more. The
 /// record is durable before a program has the store, so the next start skips the versions after it.
+///
+/// On a full disk the store refuses writes until the record is durable. Its version counts as durable at
+/// once, because reads of it see the recovered state, which the next start has as well.
 fn declare_tables(state: &StoreState) -> Result<(), Error> {
     let mut changes = Changes::default();
     changes.restart();
@@ -115,5 +118,12 @@ fn declare_tables(state: &StoreState) -> Result<(), Error> {
     tables.values().for_each(|entry| entry.declare(&mut changes));
     drop(tables);
     let version = state.forest.record(&changes)?;
-    state.log().map_or(Ok(()), |log| log.wait_durable_with_room(version, || Ok(())))
+    let Some(log) = state.log() else { return Ok(()) };
+    match log.wait_durable_with_room(version, || Ok(())) {
+        Err(Error::DiskFull) => {
+            log.set_durable(version);
+            Ok(())
+        }
+        waited => waited,
+    }
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use honeycomb_store::{DurabilityConfig, Error, Store, SyncPolicy, UnorderedConfig, UnorderedTable};
-use honeycomb_testing::{DiskCall, ObservedDisk, SimulatedDisk, within};
+use honeycomb_store::{DurabilityConfig, Error, Storage, Store, SyncPolicy, UnorderedConfig, UnorderedTable};
+use honeycomb_testing::{DiskCall, Kept, ObservedDisk, SimulatedDisk, within};
 
 use crate::workload::{config, contents};
 
@@ -139,6 +139,43 @@ fn records_with_room_are_durable_while_the_disk_is_full() {
     disk.add_room();
     store.wait_durable(long).unwrap();
     wait_until(|| records() - before == 2);
+}
+
+/// Otherwise nobody could read a store whose process has ended on a full disk.
+#[test]
+fn a_store_opens_on_a_full_disk() {
+    for policy in [SyncPolicy::Always, SyncPolicy::Never] {
+        let disk = SimulatedDisk::default();
+        let store = Store::open(config(&disk, policy)).unwrap();
+        store.table("t").unwrap().put(b"key", b"value").unwrap();
+        let expected = contents(&store);
+        drop(store);
+        // Its spare files would be room.
+        let spares: Vec<_> = disk.files().into_iter().filter(|(name, _)| name.ends_with(".spare")).collect();
+        spares.iter().for_each(|(name, _)| disk.remove(name).unwrap());
+        disk.fill();
+        let full = Store::open(config(&disk, policy)).unwrap();
+        assert!(within(move || drop(full)).is_some(), "the drop hangs");
+        let store = Store::open(config(&disk, policy)).unwrap();
+        assert!(contents(&store) == expected);
+        let (table, opened_at) = (store.table("t").unwrap(), store.read_version());
+        assert_eq!(store.durable_version(), opened_at, "reads would wait for room");
+        assert!(matches!(table.put(b"key", b"other"), Err(Error::DiskFull)));
+        assert!(matches!(store.table("new"), Err(Error::DiskFull)));
+        let mut stream = store.changes::<[u8]>(&table, .., opened_at).unwrap();
+        assert!(stream.poll().unwrap().is_empty());
+        disk.add_room();
+        wait_until(|| store.check_writable().is_ok());
+        // Later versions of this start may be lost, so the next one must know of it.
+        let later = Store::open(config(&disk.after_power_cut(Kept::Nothing), policy)).unwrap();
+        assert!(later.recovery().unwrap().version >= opened_at);
+        assert!(contents(&later) == expected);
+        table.put(b"key", b"other").unwrap();
+        assert_eq!(stream.wait(Duration::from_secs(20)).unwrap().len(), 1);
+        store.wait_durable(store.read_version()).unwrap();
+        let later = Store::open(config(&disk.after_power_cut(Kept::Nothing), policy)).unwrap();
+        assert_eq!(later.table("t").unwrap().get(b"key").unwrap().as_deref(), Some(&b"other"[..]));
+    }
 }
 
 /// A write under `no` has returned, so the end of the process must not lose it.
