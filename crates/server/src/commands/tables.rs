@@ -3,7 +3,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use honeycomb_protocol::resp::{OpenArray, Replies};
-use honeycomb_store::{TableHandle, prefix_end};
+use honeycomb_store::{Batch, TableHandle, prefix_end};
 
 use crate::arguments::{Arguments, Options, is};
 use crate::command::{Command, CommandForm, Keys};
@@ -53,7 +53,8 @@ pub(super) const COMMANDS: &[Command] = &[
             Ok(())
         }),
         usage: "[ASYNC | SYNC]",
-        summary: "Deletes all pairs of all tables, each table atomically.",
+        summary: "Deletes all pairs of all tables: of all ordered ones atomically, and of each unordered \
+            one.",
     },
     Command {
         name: "keys",
@@ -107,16 +108,18 @@ fn delete_all(context: &mut Context<'_>, tables: &[&TableHandle]) -> Result<(), 
     }
     let pairs = tables.iter().map(|table| table.pair_count() as usize).sum();
     context.budget.check_pairs(tables.len().max(pairs))?;
-    for table in tables {
-        match (table, context.transaction.as_deref_mut()) {
-            (TableHandle::Ordered(table), Some(transaction)) => {
-                transaction.delete_range(table, &Range::all())
-            }
-            (TableHandle::Ordered(table), None) => drop(table.delete_range::<[u8]>(..)?),
-            (TableHandle::Unordered(table), _) => table.clear()?,
+    // One record, so that a crash leaves no ordered table deleted beside one that is not.
+    let mut batch = Batch::default();
+    for table in tables.iter().filter_map(|table| table.ordered()) {
+        match context.transaction.as_deref_mut() {
+            Some(transaction) => transaction.delete_range(table, &Range::all()),
+            None => _ = batch.delete_range::<[u8]>(table, ..),
         }
     }
-    Ok(())
+    if !batch.is_empty() {
+        context.shared.store.apply(&batch)?;
+    }
+    tables.iter().filter_map(|table| table.unordered()).try_for_each(|table| Ok(table.clear()?))
 }
 
 fn keys(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Walking, Failure> {

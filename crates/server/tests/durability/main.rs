@@ -97,6 +97,21 @@ fn a_transaction_with_a_swap_is_one_record() {
     running.server.stop().unwrap();
 }
 
+/// After a power cut either all ordered databases are empty, or none is.
+#[test]
+fn flushall_is_one_record_for_all_ordered_databases() {
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let mut client = Client::connect(&running);
+    for database in ["SELECT 2", "SELECT 1", "SELECT 0"] {
+        dialogue(&mut client, &[(database, "OK"), ("MSET a 1 b 2", "OK")]);
+    }
+    let records = || running.store.durability_statistics().unwrap().records;
+    let before = records();
+    dialogue(&mut client, &[("FLUSHALL", "OK"), ("DBSIZE", "0"), ("SELECT 1", "OK"), ("DBSIZE", "0")]);
+    assert_eq!(records(), before + 1);
+    running.server.stop().unwrap();
+}
+
 #[test]
 fn a_full_disk_refuses_writes_and_allows_reads() {
     let disk = SimulatedDisk::default();
