@@ -66,6 +66,8 @@ soak: ## random concurrent histories, checked for linearizability, half an hour 
 	HONEYCOMB_SOAK_SECONDS=300 cargo test --release -p honeycomb-server --test memory -- --nocapture
 	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-log --test crashes -- --nocapture random
 	PROPTEST_CASES=500000 cargo test --release -p honeycomb-log --test parsers --test checksums
+	PROPTEST_CASES=2000000 cargo test --release -p honeycomb-log --test parsers --test checksums manifest
+	HONEYCOMB_SOAK_CASES=100000 cargo test --release -p honeycomb-store --test durability -- --nocapture bodies
 	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-store --test durability -- --nocapture random
 	cargo test --release -p honeycomb-store --test store -- --ignored --nocapture queue
 

@@ -6,11 +6,12 @@ use std::ops::{Bound, RangeBounds};
 
 use honeycomb_log::{Changes, CheckpointWriter, Durability, LogError, Manifest, checkpoint_file, log_file};
 use honeycomb_store::{Error, Store, SyncPolicy};
-use honeycomb_testing::{Random, SimulatedDisk, log_writer, seed_or};
+use honeycomb_testing::{Random, SimulatedDisk, log_writer, number, seed_or};
 
 use crate::history::Model;
 use crate::workload::{config, contents};
 
+/// Unless `HONEYCOMB_SOAK_CASES` has another number.
 const CASES: u64 = 500;
 const FILE_BYTES: u64 = 1 << 16;
 
@@ -62,8 +63,8 @@ fn random_checkpoints_are_loaded_as_they_are_or_reported() {
 
 /// Opens stores of random files. `write` returns the pairs that a store has, or `None` if a file is invalid.
 fn each_case(name: &str, write: impl Fn(&SimulatedDisk, &mut Random) -> Option<Model>) {
-    let (first, mut valid) = (seed_or(1), 0);
-    for seed in first..first + CASES {
+    let (first, cases, mut valid) = (seed_or(1), number("HONEYCOMB_SOAK_CASES", CASES), 0);
+    for seed in first..first + cases {
         let disk = SimulatedDisk::default();
         let expected = write(&disk, &mut Random::new(seed));
         match (Store::open(config(&disk, SyncPolicy::Always)), expected) {
@@ -77,7 +78,7 @@ fn each_case(name: &str, write: impl Fn(&SimulatedDisk, &mut Random) -> Option<M
             (Ok(_), None) => panic!("seed {seed}: an invalid file is accepted"),
         }
     }
-    assert!((CASES / 5..CASES * 4 / 5).contains(&valid), "{valid} valid files");
+    assert!((cases / 5..cases * 4 / 5).contains(&valid), "{valid} valid files");
 }
 
 /// What the changes of a log lead to.

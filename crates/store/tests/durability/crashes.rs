@@ -16,6 +16,8 @@ use crate::workload::{Workload, config, contents};
 const WRITERS: [char; 2] = ['x', 'y'];
 /// The writers of a small workload, and the steps of each.
 const SMALL: (&[char], usize) = (&['x'], 40);
+/// The seeds and policies of small workloads. The log of the second one has old values.
+const SMALL_SEEDS: [(u64, SyncPolicy); 2] = [(11, SyncPolicy::Always), (12, SyncPolicy::Never)];
 /// Flipped bits below a store, one at a time, after each tenth random power cut.
 const FLIPS: usize = 10;
 /// A full disk has room again after this time.
@@ -23,7 +25,7 @@ const FULL_TIME: Duration = Duration::from_millis(10);
 
 #[test]
 fn every_power_cut_of_a_small_workload_keeps_what_was_acknowledged() {
-    for (seed, policy) in [(11, SyncPolicy::Always), (12, SyncPolicy::Never)] {
+    for (seed, policy) in SMALL_SEEDS {
         each_call(|call| {
             let runs = [Kept::Nothing, Kept::Everything, Kept::Random(call)];
             runs.map(|kept| Crash::run((seed, policy), SMALL, (call, DiskFault::PowerCut), kept).check())
@@ -34,7 +36,7 @@ fn every_power_cut_of_a_small_workload_keeps_what_was_acknowledged() {
 /// The workload ends at the first error that it gets; the power fails later.
 #[test]
 fn every_failed_call_of_a_small_workload_keeps_what_was_acknowledged() {
-    for (seed, policy) in [(11, SyncPolicy::Always), (12, SyncPolicy::Never)] {
+    for (seed, policy) in SMALL_SEEDS {
         each_call(|call| {
             let (nothing, random) = (Kept::Nothing, Kept::Random(call));
             let runs = [(DiskFault::Error, nothing), (DiskFault::Error, random), (DiskFault::Full, random)];
@@ -196,13 +198,15 @@ fn tables_of(writer: char, all: &Model) -> Model {
 }
 
 /// Runs the workloads of some writers at the same time, each up to its end or to an error of the disk, and
-/// returns their histories.
+/// returns their histories. The log of half of the seeds has old values, whichever the number of writers.
 fn histories(
     disk: &SimulatedDisk,
     (seed, policy): (u64, SyncPolicy),
     (writers, steps): (&[char], usize),
 ) -> Vec<(char, History)> {
-    let Ok(store) = Store::open(config(disk, policy)) else {
+    let mut config = config(disk, policy);
+    config.durability.as_mut().expect("it has a disk").old_values = seed % 4 < 2;
+    let Ok(store) = Store::open(config) else {
         return writers.iter().map(|writer| (*writer, History::default())).collect();
     };
     let run = |writer: char| {
