@@ -2,6 +2,7 @@
 
 use std::fmt::Error;
 use std::sync::Arc;
+use std::time::Duration;
 
 use honeycomb_memory::sync::Ordering;
 use honeycomb_store::{
@@ -271,6 +272,9 @@ fn log(writer: &mut Writer<'_, '_>, log: &DurabilityStatistics) -> Result<(), Er
     writer.gauge("log_files", "Log files", log.files as f64)?;
     let refuses = log.is_full || log.failure.is_some();
     writer.gauge("log_refuses_writes", "1 while the log refuses writes", f64::from(u8::from(refuses)))?;
+    let about =
+        "1 after a failed write or sync of the log: the server is read-only until it is started again";
+    writer.gauge("log_failed", about, f64::from(u8::from(log.failure.is_some())))?;
     let about = "The version up to which all writes are durable";
     writer.counter("durable_version", about, log.durable_version)?;
     writer.counter("log_archived_files", "Log files that were copied to the archive", log.archived_files)?;
@@ -283,11 +287,23 @@ fn log(writer: &mut Writer<'_, '_>, log: &DurabilityStatistics) -> Result<(), Er
     writer.counter("checkpoints_failed", "Failed checkpoints", log.failed_checkpoints)?;
     let about = "Seconds since the last checkpoint, or since the start";
     writer.gauge("checkpoint_age_seconds", about, log.checkpoint_age.as_secs_f64())?;
-    let bounds = WRITE_MICROSECONDS.iter().map(|&bound| bound as f64 * 1e-6).chain([f64::INFINITY]);
-    let buckets: Vec<_> = bounds.zip(log.write_times).collect();
     let about = "Time of the write of a group, with its sync if it has one";
-    let mut family = writer.family("log_write_seconds", about, MetricType::Histogram)?;
-    family.encode_histogram::<NoLabelSet>(log.write_time.as_secs_f64(), log.groups, &buckets, None)
+    log_times(writer, ("log_write_seconds", about), log.write_time, log.write_times)?;
+    let about = "Time of the write of a group with a sync";
+    log_times(writer, ("log_sync_seconds", about), log.sync_time, log.sync_times)
+}
+
+/// Writes a histogram of times of the log.
+fn log_times(
+    writer: &mut Writer<'_, '_>,
+    (name, about): (&str, &str),
+    sum: Duration,
+    times: [u64; WRITE_MICROSECONDS.len() + 1],
+) -> Result<(), Error> {
+    let bounds = WRITE_MICROSECONDS.iter().map(|&bound| bound as f64 * 1e-6).chain([f64::INFINITY]);
+    let buckets: Vec<_> = bounds.zip(times).collect();
+    let mut family = writer.family(name, about, MetricType::Histogram)?;
+    family.encode_histogram::<NoLabelSet>(sum.as_secs_f64(), times.iter().sum(), &buckets, None)
 }
 
 fn histogram(mut encoder: MetricEncoder<'_>, of: &Distribution, unit: f64) -> Result<(), Error> {

@@ -71,7 +71,7 @@ pub(super) const COMMANDS: &[Command] = &[
         form: CommandForm::Errand(wait_for_log),
         usage: "local replicas timeout",
         summary: "Replies 1 and 0 when all writes so far are durable in the log of this server, or 0 and 0 \
-            after the timeout. There are no replicas.",
+            after the timeout. There are no replicas, so with a number of them it waits for the timeout.",
     },
 ];
 
@@ -180,16 +180,21 @@ impl Errand for SaveAndShutDown {
 /// Writes that a client waits for.
 struct WaitForLog {
     version: Version,
+    /// Whether the client waits for replicas as well, of which there are none.
+    awaits_replicas: bool,
     /// In milliseconds since 1970, if there is one.
     until: Option<u64>,
 }
 
 fn wait_for_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
-    let (local, _) = (integer(&arguments[1])?, integer(&arguments[2])?);
+    let (local, replicas) = (integer(&arguments[1])?, integer(&arguments[2])?);
     let timeout = integer(&arguments[3]);
     super::server::check_timeout(timeout.clone())?;
     if !(0..=1).contains(&local) {
         return Err(Failure::other("value is out of range, must be between 0 and 1"));
+    }
+    if replicas < 0 {
+        return Err(Failure::other("value is out of range, must be positive"));
     }
     let store = &context.shared.store;
     if local == 1 && store.sync_policy().is_none() {
@@ -198,7 +203,7 @@ fn wait_for_log(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<
     }
     let until = timeout.ok().filter(|timeout| *timeout > 0);
     let until = until.map(|timeout| context.now.saturating_add(timeout.unsigned_abs()));
-    Ok(Box::new(WaitForLog { version: store.read_version(), until }))
+    Ok(Box::new(WaitForLog { version: store.read_version(), awaits_replicas: replicas > 0, until }))
 }
 
 impl Errand for WaitForLog {
@@ -206,12 +211,12 @@ impl Errand for WaitForLog {
         let store = &context.shared.store;
         let has_log = store.sync_policy().is_some();
         let is_durable = !has_log || store.request_durable(self.version);
-        if !is_durable && self.until.is_none_or(|until| context.now < until) {
-            store.check_writable().or_else(|error| match error {
-                Error::DiskFull => Ok(()),
-                failed => Err(failed),
-            })?;
-            return Ok(Progress::Wait);
+        let is_done = is_durable && !self.awaits_replicas;
+        if !is_done && self.until.is_none_or(|until| context.now < until) {
+            match store.check_writable() {
+                Err(failed) if !is_durable && !matches!(failed, Error::DiskFull) => return Err(failed.into()),
+                _ => return Ok(Progress::Wait),
+            }
         }
         context.replies.array(2);
         context.replies.integer(i64::from(is_durable && has_log));

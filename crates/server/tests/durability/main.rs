@@ -180,6 +180,8 @@ fn metrics_describe_the_log() {
         "honeycomb_log_queued_bytes 0.0",
         "honeycomb_log_write_seconds_bucket{le=\"+Inf\"}",
         "honeycomb_log_write_seconds_sum ",
+        "honeycomb_log_sync_seconds_bucket{le=\"+Inf\"}",
+        "honeycomb_log_failed 0.0",
         "honeycomb_log_records_total ",
         "honeycomb_log_groups_total ",
         "honeycomb_log_syncs_total ",
@@ -193,10 +195,28 @@ fn metrics_describe_the_log() {
     ] {
         assert!(text.contains(&format!("\n{line}")), "{line} is not in:\n{text}");
     }
+    // Under `always` each write syncs, and under `no` none does.
+    let number = |name: &str| {
+        let text = scrape(&running);
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+        line.parse::<u64>().unwrap()
+    };
+    let counts = ["honeycomb_log_write_seconds_count", "honeycomb_log_sync_seconds_count"];
+    let [writes, syncs] = counts.map(number);
+    assert_eq!((number("honeycomb_log_groups_total"), syncs), (writes, writes));
+    dialogue(&mut client, &[("CONFIG SET appendfsync no", "OK"), ("SET a 3", "OK")]);
+    let began = Instant::now();
+    while number(counts[0]) == writes {
+        assert!(began.elapsed() < Duration::from_secs(60), "the write has no time");
+    }
+    assert_eq!(number(counts[1]), syncs);
+    dialogue(&mut client, &[("CONFIG SET appendfsync always", "OK")]);
     disk.fail_write(".log", DiskFault::Error);
     client.send(&[b"SET", b"a", b"3"]);
     assert_eq!(client.socket.read(&mut [0; 16]).unwrap_or(0), 0, "the outcome is unknown");
-    assert!(scrape(&running).contains("\nhoneycomb_log_refuses_writes 1.0"));
+    let failed = scrape(&running);
+    assert!(failed.contains("\nhoneycomb_log_refuses_writes 1.0\n"), "{failed}");
+    assert!(failed.contains("\nhoneycomb_log_failed 1.0\n"), "{failed}");
     running.server.stop().unwrap();
 }
 

@@ -205,6 +205,12 @@ fn only_waitaof_waits_under_everysec() {
     assert!(is_silent(&mut client));
     gate.open();
     assert_eq!(common::show(&client.receive()), "[1 0]");
+    // There are no replicas, so the client waits for its timeout, as with Redis.
+    client.send(&[b"WAITAOF", b"1", b"1", b"50"]);
+    assert!(is_silent(&mut client));
+    running.time.advance(50);
+    assert_eq!(common::show(&client.receive()), "[1 0]");
+    assert_eq!(client.reply_text("WAITAOF 1 -1 50"), "!ERR value is out of range, must be positive");
     running.server.stop().unwrap();
 }
 

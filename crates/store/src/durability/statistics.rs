@@ -35,6 +35,11 @@ pub struct DurabilityStatistics {
     pub write_times: [u64; WRITE_MICROSECONDS.len() + 1],
     /// The sum of the times of all writes.
     pub write_time: Duration,
+    /// The groups whose write made records durable, with the time of their sync, by this time; see
+    /// [`WRITE_MICROSECONDS`].
+    pub sync_times: [u64; WRITE_MICROSECONDS.len() + 1],
+    /// The sum of the times of these writes.
+    pub sync_time: Duration,
     /// The version of the last checkpoint; 0: there is none.
     pub checkpoint_version: u64,
     /// The time since the last checkpoint, or since the store was opened.
@@ -107,8 +112,31 @@ pub(crate) struct LogCounters {
     syncs: AtomicU64,
     bytes: AtomicU64,
     files: AtomicU64,
+    writes: Times,
+    /// Those that sync.
+    syncing: Times,
+}
+
+/// A histogram of times.
+#[derive(Default)]
+struct Times {
     nanoseconds: AtomicU64,
-    times: [AtomicU64; WRITE_MICROSECONDS.len() + 1],
+    buckets: [AtomicU64; WRITE_MICROSECONDS.len() + 1],
+}
+
+impl Times {
+    fn add(&self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        let bucket = WRITE_MICROSECONDS.iter().position(|&most| time.as_micros() <= u128::from(most));
+        self.buckets[bucket.unwrap_or(WRITE_MICROSECONDS.len())].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The sum, and the counts by the times.
+    fn load(&self) -> (Duration, [u64; WRITE_MICROSECONDS.len() + 1]) {
+        let sum = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
+        (sum, std::array::from_fn(|bucket| self.buckets[bucket].load(Ordering::Relaxed)))
+    }
 }
 
 impl LogCounters {
@@ -129,9 +157,10 @@ impl LogCounters {
         add(&self.records, records);
         add(&self.groups, 1);
         add(&self.syncs, u64::from(syncs));
-        add(&self.nanoseconds, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        let bucket = WRITE_MICROSECONDS.iter().position(|&most| time.as_micros() <= u128::from(most));
-        add(&self.times[bucket.unwrap_or(WRITE_MICROSECONDS.len())], 1);
+        self.writes.add(time);
+        if syncs {
+            self.syncing.add(time);
+        }
         self.bytes.store(writer.written_bytes(), Ordering::Relaxed);
         self.set_files(writer.files());
     }
@@ -152,9 +181,7 @@ impl LogCounters {
         statistics.syncs = load(&self.syncs);
         statistics.bytes = load(&self.bytes);
         statistics.files = self.files() as usize;
-        statistics.write_time = Duration::from_nanos(load(&self.nanoseconds));
-        for (time, counter) in statistics.write_times.iter_mut().zip(&self.times) {
-            *time = load(counter);
-        }
+        (statistics.write_time, statistics.write_times) = self.writes.load();
+        (statistics.sync_time, statistics.sync_times) = self.syncing.load();
     }
 }
