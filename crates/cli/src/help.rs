@@ -89,7 +89,11 @@ Copy the store of a running server into a file, at one version.
 The server writes a checkpoint while it serves its other clients, and the command copies it. --rate limits the
 bytes per second. If the command is interrupted, start it again with the same file: it continues where it
 stopped, as long as the server still has this checkpoint, and otherwise begins anew. `honeycomb restore`
-builds a directory from the file; `honeycomb scan`, `get`, `stats` and `verify` read it as an image.";
+builds a directory from the file; `honeycomb scan`, `get`, `stats` and `verify` read it as an image.
+
+Unordered databases keep no old values, so their pairs are not all of this version: each is as it was at some
+moment while the server wrote the checkpoint. A restore with the log files of that time makes them those of
+one version.";
 
 /// The examples of `backup`.
 pub(crate) const BACKUP_EXAMPLES: &str = "\
@@ -105,7 +109,11 @@ Build the directory of a durable store from a backup and, up to a point in time,
 with their changes: all of them, or those up to a version or a time. The log states the time of each group of
 changes, which is the time of a change to within some milliseconds. The newest changes are only in the
 directory of the server; give it as another --log. A store that was restored to an earlier point in time needs
-an empty archive.";
+an empty archive.
+
+The pairs of unordered databases in a backup are of moments after its version, while the server wrote it. So
+give the log files of that time, and choose no point in time before its end: otherwise these databases have
+pairs of different moments, or later ones than the point in time.";
 
 /// The examples of `restore`.
 pub(crate) const RESTORE_EXAMPLES: &str = "\
