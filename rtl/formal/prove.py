@@ -16,7 +16,7 @@ from pathlib import Path
 RTL = Path(__file__).resolve().parents[1]
 OUT = RTL.parent / "target" / "rtl" / "formal"
 
-LAYERS = ("common", "memory", "btree", "top")
+LAYERS = ("common", "memory", "btree", "top", "shell")
 PACKAGES = [RTL / line for line in (RTL / "files.f").read_text().splitlines() if line.endswith("_pkg.sv")]
 
 
@@ -32,8 +32,8 @@ class Proof:
     has_clocks: bool = False
     # The memories of the module are so small that the solver is faster with registers.
     has_small_memories: bool = False
-    # A module inside that has a proof of its own; stub_NAME replaces it, whose outputs are arbitrary.
-    stub: str = ""
+    # Modules inside that have proofs of their own; stub_NAME replaces each, whose outputs are arbitrary.
+    stubs: tuple[str, ...] = ()
 
     def about(self) -> str:
         unit = "steps of arbitrary clocks" if self.has_clocks else "cycles"
@@ -338,7 +338,17 @@ PROOFS = [
         ("arriving.node_version < header_q.node_version", "arriving.node_version <= header_q.node_version"),
         ("(is_past_q && arriving.level == header_q.level)", "is_past_q"),
         ("line_i.error || failed_q ? StateLeaf", "line_i.error ? StateLeaf"),
-    ], stub="column_search"),
+    ], stubs=("column_search",)),
+    Proof("dram_drain", 8, 2, [
+        # A read is accepted during the drain; missing beats are not sent, or write; answers wait; a read ends
+        # with any of its lines; a channel with writes is idle.
+        ("read_has_room && !drains_i &&", "read_has_room &&"),
+        ("(write_i.wvalid || drains_i)", "write_i.wvalid"),
+        ("drains_i ? '0 : write_i.wstrb", "write_i.wstrb"),
+        ("bready = drains_i || write_i.bready", "bready = write_i.bready"),
+        ("dram_read_o.rready && dram_read_i.rlast", "dram_read_o.rready"),
+        ("reads_q == '0 && writes_q == '0;", "reads_q == '0;"),
+    ]),
     Proof("log_sorter", 4, 2, [
         ("from_rank = '1 << insert_rank_i", "from_rank = '1 << insert_rank_i << 1"),
         (".take_i,", ".take_i(insert_i),"),
@@ -399,8 +409,8 @@ def copy_of_modules(proof: Proof, name: str, find: str = "", put: str = "") -> P
             if find:
                 assert text.count(find) == 1, f"{proof.module}: {find!r} occurs {text.count(find)} times"
                 text = text.replace(find, put)
-            if proof.stub:
-                text = text.replace(f"  {proof.stub} u_", f"  stub_{proof.stub} u_")
+        for stub in proof.stubs:
+            text = text.replace(f"  {stub} u_", f"  stub_{stub} u_")
         (folder / path.name).write_text(text)
     return folder
 
