@@ -339,6 +339,17 @@ PROOFS = [
         ("(is_past_q && arriving.level == header_q.level)", "is_past_q"),
         ("line_i.error || failed_q ? StateLeaf", "line_i.error ? StateLeaf"),
     ], stubs=("column_search",)),
+    Proof("leaf_opener", 20, 0, [
+        # A slot works twice; the current header of a scan is not followed by its log, or that of a copy not
+        # by the current one; words are read before they are awaited; a line, or a leaf, is that of another
+        # slot.
+        (".steps_i(steps_i & ~ends_q)", ".steps_i"),
+        ("inside {SlotSamples, SlotCurrent}", "== SlotSamples"),
+        ("is_search(searched_q.step) &&", "searched_q.step == SlotSamples &&"),
+        ("(searched_q.step == SlotHeads && !search.from_copy)", "searched_q.step == SlotHeads"),
+        ("log_line_valid ? place_q : search_place", "search_place"),
+        (".write_address_i(place_q)", ".write_address_i(search_place)"),
+    ], has_small_memories=True, stubs=("leaf_search", "leaf_prefetcher")),
     Proof("dram_drain", 8, 2, [
         # A read is accepted during the drain; missing beats are not sent, or write; answers wait; a read ends
         # with any of its lines; a channel with writes is idle.
