@@ -339,6 +339,15 @@ PROOFS = [
         ("(is_past_q && arriving.level == header_q.level)", "is_past_q"),
         ("line_i.error || failed_q ? StateLeaf", "line_i.error ? StateLeaf"),
     ], stubs=("column_search",)),
+    Proof("key_compare", 3, 2, [
+        # A count has one byte more; a word has the order of its last difference; the first difference of all
+        # is that of a later word; a proper prefix is greater; strings with one prefix are equal.
+        ("'1 << a_count_i |", "'1 << a_count_i << 1 |"),
+        ("less[word] = less_bytes[WordBytes-after]", "less[word] = less_bytes[after-1]"),
+        ("less_o = less_words[Words/4-after]", "less_o = less_words[after-1]"),
+        ("a_count_i < b_count_i", "a_count_i > b_count_i"),
+        ("&equal_words && same_length_q", "&equal_words"),
+    ]),
     Proof("leaf_opener", 20, 0, [
         # A slot works twice; the current header of a scan is not followed by its log, or that of a copy not
         # by the current one; words are read before they are awaited; a line, or a leaf, is that of another
