@@ -348,6 +348,17 @@ PROOFS = [
         ("a_count_i < b_count_i", "a_count_i > b_count_i"),
         ("&equal_words && same_length_q", "&equal_words"),
     ]),
+    Proof("part_reader", 15, 0, [
+        # An item of the leaf before; another item that is taken for the last one; a held part that is
+        # overwritten; the rest of an entry at the place of that of an item; one window always decides; the
+        # second window has the bytes of the key of the first one.
+        ("if (rst_i || forget_i) has_item_q", "if (rst_i) has_item_q"),
+        ("&& read_i.index == item_q", ""),
+        ("!is_known_q && there && !hold_i", "!is_known_q && there"),
+        ("offset_t'(HeadBytes + WordBytes)", "offset_t'(WordBytes)"),
+        ("part_bytes <= offset_t'(room) && key_left_q", "key_left_q"),
+        ("read_q.key_first + key_length_t'(compared_q)", "read_q.key_first"),
+    ], stubs=("part_fetcher", "key_compare")),
     Proof("leaf_opener", 20, 0, [
         # A slot works twice; the current header of a scan is not followed by its log, or that of a copy not
         # by the current one; words are read before they are awaited; a line, or a leaf, is that of another
