@@ -10,10 +10,10 @@ from honeycomb_layout import (
     COLUMN_HEADS_OFFSET,
     INLINE_VALUE_BYTES_MAX,
     KEY_BYTES_MAX,
+    LID_BITS,
     LOG_ENTRIES_MAX,
     LOG_THRESHOLD_BYTES_DEFAULT,
     NODE_BYTES_DEFAULT,
-    Child,
     Fences,
     LockAndSize,
     LogWord,
@@ -180,13 +180,13 @@ class Plan:
 
 
 def child(key: bytes, lid: int) -> Item:
-    """Returns the item of an interior node whose child has the keys from `key` on."""
-    return Item(key, Child(lid).pack())
+    """Returns a separator of an interior node, with the child that has the keys from `key` on as its value."""
+    return Item(key, lid.to_bytes(LID_BITS // 8, "little"))
 
 
 def child_lid(item: Item) -> int:
     """Returns the LID in an item that `child` built."""
-    return Child.unpack(item.value).lid
+    return int.from_bytes(item.value, "little")
 
 
 @dataclass
