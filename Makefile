@@ -71,7 +71,8 @@ soak: ## random concurrent histories, checked for linearizability, half an hour 
 	HONEYCOMB_SOAK_CRASHES=100000 cargo test --release -p honeycomb-store --test durability -- --nocapture random
 	cargo test --release -p honeycomb-store --test store -- --ignored --nocapture queue
 
-# Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`.
+# Such as `make rtl-soak HONEYCOMB_LOCKSTEP_REQUESTS=100000`. HONEYCOMB_RTL_UNKNOWNS=unique compiles a model in which
+# registers before their reset, words of memories and other unknown values are random; they follow from the seed.
 rtl-soak: export HONEYCOMB_LOCKSTEP_REQUESTS ?= 10000000
 rtl-soak: export HONEYCOMB_LOCKSTEP_SEEDS ?= 2000
 rtl-soak: setup ## ten million random requests to the simulated accelerator beside the software accelerator: hours

@@ -44,6 +44,7 @@ fn build() -> Result<(), String> {
     for (name, value) in parameters() {
         println!("cargo::rustc-env=HONEYCOMB_RTL_{name}={value}");
     }
+    println!("cargo::rustc-env=HONEYCOMB_RTL_Unknowns={}", unknowns()?);
     if variable("HONEYCOMB_RTL_MODEL").is_ok_and(|model| model == "none") {
         return Ok(());
     }
@@ -79,6 +80,17 @@ fn parameters() -> BTreeMap<String, String> {
     let defaults = "SearchUnits=4 SearchDescents=2 ScanUnits=2 ScanSlots=4 LidCount=65536".split_whitespace();
     let all = defaults.chain(given.split_whitespace()).filter_map(|parameter| parameter.split_once('='));
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Returns the kind of values that are unknown in SystemVerilog, such as registers before their reset: `fast`
+/// ones are constants, mostly zeros, and `unique` ones follow from the seed of the machine.
+/// `HONEYCOMB_RTL_UNKNOWNS` selects it.
+fn unknowns() -> Result<String, String> {
+    let kind = variable("HONEYCOMB_RTL_UNKNOWNS").unwrap_or_else(|_| "fast".to_owned());
+    if ["fast", "unique"].contains(&kind.as_str()) {
+        return Ok(kind);
+    }
+    Err(format!("HONEYCOMB_RTL_UNKNOWNS is {kind}, but must be fast or unique"))
 }
 
 /// Returns the requests that all key search units and range scan units have room for.
@@ -119,7 +131,8 @@ impl Verilator {
         let mut command = Command::new(&self.program);
         command.env("VERILATOR_ROOT", &self.root).arg("--cc").arg("-F").arg(rtl.join("files.f"));
         command.args(["--top-module", "accelerator_top", "--prefix", "Model", "-O3"]);
-        command.args(["--x-assign", "fast", "--x-initial", "fast", "-Wno-fatal", "-Wno-WIDTH"]);
+        let unknowns = unknowns()?;
+        command.args(["--x-assign", &unknowns, "--x-initial", &unknowns, "-Wno-fatal", "-Wno-WIDTH"]);
         command.args([CHECKS, "-GReportsEvents=1", "--Mdir"]).arg(model).arg(shim.join("counters.vlt"));
         if places() >= SHARED_PLACES {
             command.args(SHARED_CODE).arg(shim.join("instances.vlt"));

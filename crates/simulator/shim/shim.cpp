@@ -18,8 +18,11 @@ static_assert(sizeof(Outputs) == 3 * 64 + 39 * 8, "src/model.rs declares the sam
 
 using Events = std::remove_reference_t<decltype(Model::events_o)>;
 
-// Returns the context of a model. Waveforms must be enabled before the model is constructed.
-static VerilatedContext* prepared(VerilatedContext& context) {
+// Returns the context of a model. Waveforms must be enabled, and the seed of unknown values known, before the
+// model is constructed. Verilator would replace seed 0 by the time.
+static VerilatedContext* prepared(VerilatedContext& context, uint64_t seed) {
+  context.randReset(2);
+  context.randSeed(1 + static_cast<int>(seed % 0x7fffffff));
 #ifdef HONEYCOMB_TRACE
   context.traceEverOn(true);
 #endif
@@ -27,8 +30,10 @@ static VerilatedContext* prepared(VerilatedContext& context) {
 }
 
 struct Simulation {
+  explicit Simulation(uint64_t seed) : model{prepared(context, seed)} {}
+
   VerilatedContext context;
-  Model model{prepared(context)};
+  Model model;
   Events events;
   uint64_t half_cycle = 1;
 #ifdef HONEYCOMB_TRACE
@@ -128,10 +133,11 @@ static void sample(const Model& model, Outputs& out) {
 
 extern "C" {
 
-// Returns a model before its first cycle, or null if memory is exhausted.
-Simulation* honeycomb_model_new() {
+// Returns a model before its first cycle, or null if memory is exhausted. Its unknown values follow from the
+// seed if build.rs has made them random.
+Simulation* honeycomb_model_new(uint64_t seed) {
   try {
-    return new Simulation;
+    return new Simulation(seed);
   } catch (...) {
     return nullptr;
   }

@@ -144,6 +144,8 @@ impl Simulator {
     pub const SCAN_SLOTS: usize = number(env!("HONEYCOMB_RTL_ScanSlots"));
     /// Capacity of the page table of this build, in nodes.
     pub const NODES: usize = number(env!("HONEYCOMB_RTL_LidCount"));
+    /// Kind of unknown values of this build: `fast` or `unique`.
+    pub const UNKNOWNS: &str = env!("HONEYCOMB_RTL_Unknowns");
 
     /// Returns a machine for trees with nodes of this number of bytes, without roots and mappings.
     pub fn machine(&self, node_bytes: usize) -> Machine {

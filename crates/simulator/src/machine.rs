@@ -87,7 +87,7 @@ impl Machine {
     /// Returns a machine after its reset. All random values follow from the seed.
     pub fn new(platform: &Platform, seed: u64) -> Self {
         let mut machine = Self {
-            model: Model::new(),
+            model: Model::new(seed),
             inputs: Inputs::default(),
             outputs: Outputs::default(),
             cycle: platform.cycle,

@@ -103,7 +103,7 @@ pub fn cycles_simulated() -> u64 {
 unsafe impl Send for Model {}
 
 unsafe extern "C" {
-    fn honeycomb_model_new() -> *mut c_void;
+    fn honeycomb_model_new(seed: u64) -> *mut c_void;
     fn honeycomb_model_delete(simulation: *mut c_void);
     fn honeycomb_model_cycle(simulation: *mut c_void, inputs: *const Inputs, outputs: *mut Outputs);
     fn honeycomb_model_events(simulation: *const c_void, words: *mut usize) -> *const u32;
@@ -117,13 +117,14 @@ unsafe extern "C" {
 }
 
 impl Model {
-    /// Returns a model before its first cycle.
+    /// Returns a model before its first cycle. Its unknown values follow from the seed if the build script
+    /// has made them random.
     ///
     /// # Panics
     /// If memory is exhausted.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         // SAFETY: the call has no preconditions.
-        let simulation = unsafe { honeycomb_model_new() };
+        let simulation = unsafe { honeycomb_model_new(seed) };
         Self { simulation: NonNull::new(simulation).expect("out of memory for the model"), cycles: 0 }
     }
 

@@ -119,6 +119,7 @@ impl fmt::Display for Setup {
         let (node, log) = (shape.node_bytes, shape.log_threshold_bytes);
         write!(f, "seed {seed}: {key_count} keys {keys:?}, nodes of {node} bytes, logs of {log}; ")?;
         write!(f, "{:.0} % gets, {}, {in_flight} in flight, ", 100.0 * self.mix.gets, platform.name)?;
-        write!(f, "cache {cache}, {balance:?}, {levels_on_chip} levels on chip, leaf columns {leaf_columns}")
+        write!(f, "cache {cache}, {balance:?}, {levels_on_chip} levels on chip, ")?;
+        write!(f, "leaf columns {leaf_columns}, {} unknown values", Simulator::UNKNOWNS)
     }
 }
