@@ -11,6 +11,7 @@ from cocotbext.axi import AxiStreamBus
 from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.core.tlp import Tlp, TlpType
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+from cocotbext.pcie.xilinx.us.tlp import ErrorCode, Tlp_us
 from streams import time_out
 
 PAGE = 4096
@@ -40,6 +41,57 @@ class Link:
                 self.put(self.waiting[tag].pop(0))
                 if not self.waiting[tag]:
                     del self.waiting[tag]
+
+
+class Faults:
+    """Replaces completions between the link and the integrated block by faulty ones, or loses them."""
+
+    def __init__(self, block, share: float, lost: float = 0.0):
+        self.share, self.lost, self.put = share, lost, block.rc_queue.put_nowait
+        # Completions that were poisoned, that the block could not read, that ended their requests early, and
+        # those of no request.
+        self.poisoned = self.damaged = self.ended = self.strays = 0
+        block.rc_queue.put_nowait = self.receive
+
+    def receive(self, completion: Tlp_us):
+        if random.random() < self.lost:
+            return
+        if random.random() < self.share:
+            self.strays += 1
+            self.put(self.stray(completion))
+        if random.random() < self.share:
+            self.poisoned += 1
+            completion.ep, completion.error_code = True, ErrorCode.POISONED
+            completion.set_data(random.randbytes(len(completion.data)))
+        elif random.random() < self.share:
+            self.damaged += 1
+            completion.discontinue = True
+            completion.set_data(random.randbytes(len(completion.data)))
+        elif completion.request_completed and random.random() < self.share:
+            self.ended += 1
+            self.end_early(completion)
+        self.put(completion)
+
+    def count(self) -> int:
+        """Returns the number of completions that may fail a read."""
+        return self.poisoned + self.damaged + self.ended
+
+    def end_early(self, completion: Tlp_us):
+        """Ends the request with an error. A completion of a wrong length may contain lines."""
+        completion.error_code = random.choice((ErrorCode.TIMEOUT, ErrorCode.FLR, ErrorCode.INVALID_LENGTH))
+        if completion.error_code != ErrorCode.INVALID_LENGTH or random.random() < 0.5:
+            completion.set_data(b"")
+
+    def stray(self, completion: Tlp_us) -> Tlp_us:
+        """Returns a completion of no request in flight."""
+        stray = Tlp_us(completion)
+        codes = (ErrorCode.MISMATCH, ErrorCode.INVALID_ADDRESS, ErrorCode.INVALID_TAG)
+        stray.error_code = random.choice(codes)
+        if stray.error_code == ErrorCode.INVALID_TAG:
+            stray.tag = random.randrange(256)
+        if random.random() < 0.5:
+            stray.set_data(b"")
+        return stray
 
 
 def discontinue_at_end(source):

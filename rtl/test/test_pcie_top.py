@@ -9,13 +9,15 @@ from cocotb.clock import Clock
 from cocotb.handle import Immediate
 from cocotb.triggers import RisingEdge
 from cocotbext.axi import AxiBus, AxiRam
-from pcie import Device
+from pcie import Device, Faults
 from runner import simulate
 from streams import cycles, hold, pause
 from test_standard_models import MEMORY_BYTES, Streams
 
 LIDS = 512
 HOST_BYTES = 1 << 24
+# A read of host memory times out after 2**TIMEOUT_BITS to twice as many cycles.
+TIMEOUT_BITS = 14
 # Behind the tree.
 WINDOW = HOST_BYTES - 4096
 WINDOW_ADDRESS = layout.SHELL_REGISTERS + layout.Shell.FIELDS["window_address"].offset
@@ -62,6 +64,16 @@ class DeviceBench(Bench):
         await super().set_up(switches)
         # Writes are posted; a read waits until they are in force.
         assert await self.registers.read("read_version") == self.tree.version
+
+    async def reset(self):
+        """Resets the device as the host does."""
+        self.dut.pcie_rst_i.value = 1
+        for _ in range(5):
+            await RisingEdge(self.dut.pcie_clk_i)
+        self.dut.pcie_rst_i.value = 0
+
+    async def status(self) -> layout.ControlStatus:
+        return layout.ControlStatus.from_int(await self.registers.read("status"))
 
     async def read_window_address(self) -> int:
         return int.from_bytes(await self.device.bar.read(WINDOW_ADDRESS, 8), "little")
@@ -212,15 +224,52 @@ async def a_reset_completes_writes_of_on_board_memory(dut, beats):
     release = hold(channel)
     await cycles(dut, 3)
     assert dut.m_axi_dram0_wvalid.value == 1
-    dut.pcie_rst_i.value = 1
-    for _ in range(5):
-        await RisingEdge(dut.pcie_clk_i)
-    dut.pcie_rst_i.value = 0
+    await bench.reset()
     await cycles(dut, 100)
     release()
     await bench.set_up(27)
     await bench.check(30)
 
 
+@cocotb.test()
+@cocotb.parametrize((("shape", "stall"), [("default", 0.0), ("tiny", 0.3)]))
+async def a_request_is_answered_or_fails(dut, shape, stall):
+    """Each request has one answer while the link damages completions, and the right one when it no longer
+    does."""
+    bench = DeviceBench(dut, shape, stall)
+    await bench.start()
+    bench.device.limit(1, 0, True)
+    await bench.set_up(27)
+    faults, failed = Faults(bench.device.block, 0.01), 0
+    for _ in range(10):
+        failed += await bench.check(60, may_fail=True)
+        if failed:
+            break
+    assert failed > 0 and faults.count() > 0
+    assert not (await bench.status()).host_timed_out
+    faults.share = 0.0
+    await bench.check(30)
+
+
+@cocotb.test()
+async def a_reset_ends_the_failures_of_a_lost_completion(dut):
+    """After a read without an answer every read of host memory fails until the host resets the device."""
+    bench = DeviceBench(dut, "tiny", stall=0.0)
+    await bench.start()
+    await bench.set_up(27)
+    faults = Faults(bench.device.block, 0.0, lost=0.05)
+    assert await bench.check(60, may_fail=True) > 0
+    assert (await bench.status()).host_timed_out
+    faults.lost = 0.0
+    assert await bench.check(30, may_fail=True) > 0
+    # Until all completions of the reads have arrived: reads after the reset may have the same tags.
+    await cycles(dut, 1000)
+    await bench.reset()
+    await bench.set_up(27)
+    assert not (await bench.status()).host_timed_out
+    await bench.check(30)
+
+
 def test_pcie_top():
-    simulate("pcie_top", seeds=(1,), SlotCount=8, SearchUnits=2, ScanUnits=2, LidCount=LIDS, Tags=32)
+    parameters = {"SlotCount": 8, "SearchUnits": 2, "ScanUnits": 2, "LidCount": LIDS, "Tags": 32}
+    simulate("pcie_top", seeds=(1,), HostTimeoutBits=TIMEOUT_BITS, **parameters)
