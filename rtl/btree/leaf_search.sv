@@ -257,6 +257,22 @@ module leaf_search
   `COVER(SeveralGroups, done_o && has_groups_o && groups_o.last - groups_o.first > number_t'(GroupHeads))
   `COVER(HeadsAreEqual, done_o && equal_o.last - equal_o.first > 1)
   `COVER(AfterTheLastGroup, state_q == Product && step_i == SlotHeads && low_q == groups_q.last && !is_edge)
+  // The last group of a leaf, and leaves with the most heads in groups of 16 and the fewest in groups of 32.
+  `COVER(GroupOf16LacksAHead, state_q == Heads && arrives_q == Columns && group_bits == 4 &&
+      groups_q.last == count && left_q == 15)
+  `COVER(GroupOf16IsFull, state_q == Heads && arrives_q == Columns && group_bits == 4 &&
+      groups_q.last == count && left_q == 16)
+  `COVER(HeadFollowsAGroupOf16, state_q == Heads && arrives_q == Columns && group_bits == 4 &&
+      groups_q.last + 1 == count && left_q == 16)
+  `COVER(GroupOf32LacksAHead, state_q == Heads && arrives_q == Columns && group_bits == 5 &&
+      groups_q.last == count && left_q == 31)
+  `COVER(GroupOf32IsFull, state_q == Heads && arrives_q == Columns && group_bits == 5 &&
+      groups_q.last == count && left_q == 32)
+  `COVER(HeadFollowsAGroupOf32, state_q == Heads && arrives_q == Columns && group_bits == 5 &&
+      groups_q.last + 1 == count && left_q == 32)
+  `COVER(GroupsOf16LackAHead, state_q == Heads && count == 16 * 16 - 1)
+  `COVER(GroupsOf16AreFull, state_q == Heads && count == 16 * 16)
+  `COVER(GroupsOf32Begin, state_q == Heads && count == 16 * 16 + 1)
 
 endmodule
 

@@ -166,5 +166,51 @@ async def begins_at_an_end_without_a_key(dut, at_end):
         assert bench.groups is None
 
 
+def leaf_of(count: int, lengths: tuple[int, ...]) -> tuple[Plan, bytes]:
+    """Returns a leaf with this number of items, whose values have some of these lengths, and its bytes."""
+    numbers = random.sample(range(1, 1 << 20), count)
+    keys = sorted((2 * number).to_bytes(8, "big") for number in numbers)
+    items = tuple(Item(key, bytes(random.choice(lengths))) for key in keys)
+    plan = Plan(items=items, version=1)
+    data = plan.build(SHAPES["default"])
+    assert data is not None, "the items do not fit"
+    return plan, data
+
+
+@cocotb.test()
+@cocotb.parametrize(
+    count=(1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 255, 256, 257, 287, 288, 289), lengths=((0,), (0, 4)),
+)
+async def groups_end_at_edges(dut, count, lengths):
+    """The last group of a leaf has one head, all but one, or all; a group has 16 heads, or 32 of many. The
+    items have a stride or offsets."""
+    bench = await begin(dut, 0.0)
+    plan, data = leaf_of(count, lengths)
+    heads = [head(item.key) for item in plan.items]
+    assert NodeHeader.unpack(data[:64]).group_bits == (4 if count <= 256 else 5)
+    ends = (0, 8, 16, 32, 240, 256, 288, count)
+    edges = {at + more for at in ends for more in (-1, 0, 1) if 0 <= at + more < count}
+    for searched in (heads[at] + more for at in sorted(edges) for more in (0, 1)):
+        await bench.search(data, {"has_key_i": 1, "at_end_i": 0, "head_i": searched})
+        bench.check(bisect_left(heads, searched), bisect_right(heads, searched))
+        bench.check_columns(plan)
+
+
+@cocotb.test()
+@cocotb.parametrize(count=(15, 16, 17, 255, 256, 257, 288))
+async def equal_heads_end_at_edges(dut, count):
+    """Items with the greatest head, or with one head, begin in any group of a leaf and fill it to its end."""
+    bench = await begin(dut, 0.0)
+    for first in {0, max(count - 17, 1), count - 1}:
+        for stem in (b"\xff" * 8, b"one head"):
+            keys = [at.to_bytes(8, "big") for at in range(first)]
+            keys += [stem + at.to_bytes(2, "big") for at in range(first, count)]
+            data = Plan(items=tuple(Item(key, b"") for key in keys), version=1).build(SHAPES["default"])
+            heads = [head(key) for key in keys]
+            for searched in {head(stem), head(stem) - 1, heads[0], heads[max(first - 1, 0)]}:
+                await bench.search(data, {"has_key_i": 1, "at_end_i": 0, "head_i": searched})
+                bench.check(bisect_left(heads, searched), bisect_right(heads, searched))
+
+
 def test_leaf_search():
     simulate("leaf_search")
