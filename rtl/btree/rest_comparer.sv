@@ -181,6 +181,12 @@ module rest_comparer
   `COVER(RestDiffers, state_q == StateCompare && differs)
   `COVER(LengthDecides, state_q == StateCompare && ends && !differs)
   `COVER(ItemContinuesInNextLine, state_q == StateCompare && state_d == StateLine)
+  `COVER(RestLacksAByteOfALine, state_q == StateCompare && place_q == '0 && separator_left_q == 3)
+  `COVER(RestEndsWithALine, state_q == StateCompare && place_q == '0 && separator_left_q == 4)
+  `COVER(RestHasAByteInTheNextLine, state_q == StateCompare && place_q == '0 && separator_left_q == 5)
+  `COVER(KeyLacksAByteOfAWord, state_q == StateCompare && key_left_q == 3)
+  `COVER(KeyEndsWithAWord, state_q == StateCompare && key_left_q == 4)
+  `COVER(KeyHasAByteInTheNextWord, state_q == StateCompare && key_left_q == 5)
 
 endmodule
 

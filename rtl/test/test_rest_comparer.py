@@ -23,9 +23,10 @@ class Bench:
     def stalls(self) -> bool:
         return random.random() < self.stall
 
-    async def compare(self, separator: bytes, key: bytes) -> tuple[int, int]:
-        """Returns whether the separator is less, and whether it is equal. The item is anywhere in a node."""
-        dut, place, prefix = self.dut, random.randrange(16), random.randbytes(random.choice((0, 3, 40)))
+    async def compare(self, separator: bytes, key: bytes, place: int) -> tuple[int, int]:
+        """Returns whether the separator is less, and whether it is equal. The item begins at this word of a
+        line."""
+        dut, prefix = self.dut, random.randbytes(random.choice((0, 3, 40)))
         data = random.randbytes(4 * place) + item(separator)
         lines = [data[at:at + 64] for at in range(0, len(data), 64)]
         dut.start_i.value = REST.pack(suffix_length=len(key), prefix_length=len(prefix), place=place)
@@ -50,8 +51,8 @@ class Bench:
             if dut.done_o.value:
                 return int(dut.less_o.value), int(dut.equal_o.value)
 
-    async def check(self, separator: bytes, key: bytes):
-        found = await self.compare(separator, key)
+    async def check(self, separator: bytes, key: bytes, place: int | None = None):
+        found = await self.compare(separator, key, random.randrange(16) if place is None else place)
         assert found == (separator < key, separator == key), (separator, key)
 
 
@@ -80,6 +81,23 @@ async def orders_rests(dut, stall):
         changed[-1] ^= random.choice((0, 1, 0x80))
         if head(changed) == head(separator):
             await bench.check(separator, bytes(changed))
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS[:2])
+async def rests_end_at_words_and_lines(dut, stall):
+    """Separator and search key have all bytes of their last word but one, all, or one more, at each place of
+    a line."""
+    await start(dut, start_valid_i=0, line_valid_i=0, head_valid_i=0, key_ready_i=0)
+    await FallingEdge(dut.clk_i)
+    bench, rest = Bench(dut, stall), random.randbytes(80)
+    for place in range(16):
+        # bytes up to the end of the line, behind the head and the word with the lengths
+        room = 4 * (15 - place)
+        lengths = {8 + words + more for words in (4, 8, room) for more in (-1, 0, 1)}
+        for separator in (rest[:length] for length in lengths if length > 8):
+            for key in around(separator):
+                await bench.check(separator, key, place)
 
 
 def test_rest_comparer():
