@@ -121,6 +121,12 @@ module head_and_fingerprint
 
   `ASSERT(BytesAreInOrder, !start_i || first_i <= last_i)
   `ASSERT(StartsWhenDone, !start_i || (!reads_q && !head_valid_i))
+  `COVER(LastStepLacksAByte, head_valid_i && head_last_i && !is_first_q && 32'(left_q) == StepBytes - 1)
+  `COVER(LastStepIsWhole, head_valid_i && head_last_i && !is_first_q && 32'(left_q) == StepBytes)
+  `COVER(LastStepHasOneByte, head_valid_i && head_last_i && !is_first_q && left_q == 1)
+  `COVER(SuffixHas31Bytes, start_i && last_i - first_i == 31)
+  `COVER(SuffixHas32Bytes, start_i && last_i - first_i == 32)
+  `COVER(SuffixHas33Bytes, start_i && last_i - first_i == 33)
 
 endmodule
 

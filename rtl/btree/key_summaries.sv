@@ -85,6 +85,9 @@ module key_summaries
 
   `ASSERT(SuffixHasRoom, !suffix_i || ready)
   `COVER(SummaryWaits, is_started_q && suffix_i)
+  `COVER(SuffixHas31Bytes, suffix_i && suffix_bytes_i.last - suffix_bytes_i.first == 31)
+  `COVER(SuffixHas32Bytes, suffix_i && suffix_bytes_i.last - suffix_bytes_i.first == 32)
+  `COVER(SuffixHas33Bytes, suffix_i && suffix_bytes_i.last - suffix_bytes_i.first == 33)
 
 endmodule
 

@@ -45,11 +45,21 @@ async def check(dut, key: bytes, first: int, last: int):
 @cocotb.test()
 async def computes_head_and_fingerprint(dut):
     await start(dut, start_i=0, head_valid_i=0)
-    lengths = [*range(20), 63, 64, 65, 128, 129, 460]
+    lengths = [*range(20), 31, 32, 33, 63, 64, 65, 127, 128, 129, 459, 460]
     for length in lengths + [random.randint(0, 460) for _ in range(20)]:
         key = random.randbytes(length)
         await check(dut, key, random.choice((0, length, random.randint(0, length))), length)
         await check(dut, key, 0, random.randint(0, length))
+
+
+@cocotb.test()
+async def suffixes_end_at_steps(dut):
+    """The last step has all bytes but one, all, or one, wherever in the key the suffix begins."""
+    await start(dut, start_i=0, head_valid_i=0)
+    key = random.randbytes(460)
+    for length in (width + more for width in (8, 16, 32, 64, 256) for more in (-1, 0, 1)):
+        for first in (0, 1, 7, 460 - length):
+            await check(dut, key, first, first + length)
 
 
 def test_head_and_fingerprint():
