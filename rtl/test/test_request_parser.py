@@ -1,12 +1,13 @@
 """The request parser finds the same requests as the software accelerator, and emits complete keys."""
 
 import random
+from dataclasses import replace
 
 import cocotb
 import honeycomb_layout as layout
 from cocotb.triggers import RisingEdge
 from records import record
-from request_bytes import LINE_BYTES, any_get, any_hostile, any_scan, beats, mutate, parse
+from request_bytes import LINE_BYTES, SCAN, any_get, any_hostile, any_scan, beats, mutate, parse
 from runner import simulate
 from streams import STALLS, Sink, Source, end_of_reset, start
 
@@ -92,6 +93,19 @@ async def finds_requests(dut, source_stall, sink_stall):
 @cocotb.parametrize(stall=STALLS[:2])
 async def rejects_invalid_requests(dut, stall):
     packets = [packet_of([any_get, any_scan, any_hostile]) for _ in range(60)]
+    await Bench(dut, stall, stall).check(packets)
+
+
+@cocotb.test()
+@cocotb.parametrize(stall=STALLS[:2])
+async def keys_have_the_greatest_length(dut, stall):
+    """A byte less than a key may have, as many, and a byte more: of one of the keys, or of both."""
+    lengths = [layout.KEY_BYTES_MAX + more for more in (-1, 0, 1)]
+    keys = [b"", *map(random.randbytes, lengths)]
+    requests = [replace(any_get(), lower=key) for key in keys]
+    requests += [replace(SCAN, lower=lower, upper=upper) for lower in keys for upper in keys]
+    random.shuffle(requests)
+    packets = [b"".join(raw.bytes() for raw in requests[at:at + 3]) for at in range(0, len(requests), 3)]
     await Bench(dut, stall, stall).check(packets)
 
 
