@@ -56,6 +56,12 @@ module load_balancer
   `ASSERT(DramLinesWereRequested, $countones(dram_line_q) <= 32'(dram_q))
   `COVER(Redirects, redirects_o)
   `COVER(HostIsBusy, balance_i.enable && !redirects_o && has_backlog)
+  `COVER(BacklogLacksALine, balance_i.enable && 32'(dram_q) + 1 == 32'(balance_i.on_board_lines))
+  `COVER(BacklogIsItsBound, balance_i.enable && 32'(dram_q) == 32'(balance_i.on_board_lines))
+  `COVER(BacklogHasALineMore, balance_i.enable && 32'(dram_q) == 32'(balance_i.on_board_lines) + 1)
+  `COVER(HostLacksALine, balance_i.enable && has_backlog && 32'(host_q) + 1 == 32'(balance_i.host_lines))
+  `COVER(HostIsAtItsBound, balance_i.enable && has_backlog && 32'(host_q) == 32'(balance_i.host_lines))
+  `COVER(HostHasALineMore, balance_i.enable && has_backlog && 32'(host_q) == 32'(balance_i.host_lines) + 1)
 
 endmodule
 

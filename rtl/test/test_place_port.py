@@ -208,10 +208,11 @@ async def columns_come_from_on_board_memory(dut, stall):
     neighbours, places = Neighbours(dut, stall), Places(dut, [PLACES], prefix="")
     await start(dut)
     dut.columns_i.value = 1
-    # Buffers in which each of these reads is within a page.
+    # The last line of columns is number 31. In these buffers each of the reads is within a page.
+    ends = (30, 1), (30, 2), (31, 1), (30, 3), (31, 2)
     for lid in random.sample(range(6, 4000, 8), 12):
-        on_board = await columns_of(neighbours, places, lid, (0, 3), (5, 2), (31, 1), (31, 2), (0, 1))
-        assert on_board == ([0, 1, 2, 5, 6, 31] if has_columns(lid) else []), lid
+        on_board = await columns_of(neighbours, places, lid, (0, 3), (5, 2), *ends, (0, 1))
+        assert on_board == ([0, 1, 2, 5, 6, 30, 30, 31, 31] if has_columns(lid) else []), lid
     assert await columns_of(neighbours, places, 4, (1, 3), by_lid=0, address=buffer_of(4)) == []
     dut.columns_i.value = 0
     assert await columns_of(neighbours, places, 4, (0, 3)) == []
