@@ -177,6 +177,13 @@ module log_walker
   `COVER(EntryIsOneNewer, state_q == StateEntry && version_t'(word_q.version_delta) == age_q + 1'b1)
   `COVER(EntryIsOneOlder, state_q == StateEntry && version_t'(word_q.version_delta) + 1'b1 == age_q)
   `COVER(EntryHasTheLastFingerprint, state_q == StateEntry && index_q == 8'(NodeHeaderTagsCount - 1))
+  // An age has 64 bits, a delta 31.
+  `COVER(EntryHasTheGreatestDelta, state_q == StateEntry && word_q.version_delta == '1)
+  `COVER(AgeIsOneBelowTheGreatestDelta, state_q == StateEntry && age_q == version_t'(32'h7fff_fffe))
+  `COVER(AgeIsTheGreatestDelta, state_q == StateEntry && age_q == version_t'(32'h7fff_ffff))
+  `COVER(AgeIsOneBeyondTheDeltas, state_q == StateEntry && age_q == version_t'(32'h8000_0000))
+  `COVER(AgeWrapsTo32Bits, state_q == StateEntry && age_q[63:32] != '0 &&
+      age_q[31:0] < 32'(word_q.version_delta))
 
 endmodule
 

@@ -296,6 +296,7 @@ module range_scan_unit
   );
 
   `COVER(TooManyEmptyLeaves, grant_begins && leaf.empty_leaves[$clog2(EmptyLeaves)])
+  `COVER(OneMoreLeafMayBeEmpty, grant_begins && leaf.empty_leaves == empty_leaves_t'(EmptyLeaves - 1))
   `ASSERT(OnePart, !(pairs_part_valid && writer_part_valid))
 
 endmodule

@@ -293,6 +293,15 @@ module scan_control
   `COVER(NoFloorExists, state_q == StepToFloor && step_ready_i && !step_found_i && !has_sibling)
   `COVER(ContinuesLeft, state_q == EndPart && state_d == GoOn && backward)
   `COVER(ContinuesRight, state_q == EndPart && state_d == GoOn && !backward)
+  // scan_limits has no reset, so its edges are here: a pair follows when these pairs and bytes are left.
+  `COVER(NoPairIsLeft, state_q == Step && step_ready_i && step_found_i && !is_beyond && go_o.pairs_left == '0)
+  `COVER(OnePairIsLeft, state_q == Step && step_ready_i && step_found_i && !is_beyond && go_o.pairs_left == 1)
+  `COVER(NoByteIsLeft, state_q == Step && step_ready_i && step_found_i && !is_beyond &&
+      go_o.pairs_left != '0 && go_o.bytes_left == '0)
+  `COVER(OneByteIsLeft, state_q == Step && step_ready_i && step_found_i && !is_beyond && go_o.bytes_left == 1)
+  `COVER(PairLeavesAByte, !is_get && emits_q && emit_ready_i && go_o.bytes_left == emit_bytes_i + 1)
+  `COVER(PairTakesTheLastByte, !is_get && emits_q && emit_ready_i && go_o.bytes_left == emit_bytes_i)
+  `COVER(PairTakesAByteMore, !is_get && emits_q && emit_ready_i && go_o.bytes_left + 1 == emit_bytes_i)
 
 endmodule
 

@@ -71,6 +71,9 @@ module value_finder
   `ASSERT(ConsumesFoundValue, !consume_i || find_valid_i)
   `COVER(IsOverflow, find_valid_i && is_overflow_o)
   `COVER(IsNotRequested, find_valid_i && keys_only_i)
+  `COVER(InlineValueLacksAByte, find_valid_i && !is_overflow_o && bytes_o + 1 == InlineValueBytesMax)
+  `COVER(InlineValueIsTheLongest, find_valid_i && !is_overflow_o && bytes_o == InlineValueBytesMax)
+  `COVER(OverflowValueIsTheShortest, find_valid_i && has_reference_q && bytes_o == InlineValueBytesMax + 1)
 
 endmodule
 

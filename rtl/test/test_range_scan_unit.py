@@ -1,5 +1,6 @@
 """A range scan unit returns the same answers as the reader of trees."""
 
+import itertools
 import random
 from dataclasses import replace
 from os.path import commonprefix
@@ -9,6 +10,7 @@ from cocotb import start_soon
 from cocotb.triggers import RisingEdge
 from honeycomb_layout import (
     COLUMN_HEADS_OFFSET,
+    INLINE_VALUE_BYTES_MAX,
     STATUS_FAULT,
     STATUS_FOUND,
     CompletionPair,
@@ -207,6 +209,30 @@ async def versions_have_64_bits(dut, bits):
 
 
 @cocotb.test()
+@cocotb.parametrize(version=(1, (1 << 40) - (1 << 30)))
+async def versions_of_entries_are_far_from_their_leaf(dut, version):
+    """A log word has 31 bits for the distance of its version from that of the leaf, and the age of a leaf has
+    64 bits."""
+    memory = Memory(SHAPES["default"])
+    root, middle, most = memory.reserve_lid(), 1 << 30, (1 << 31) - 1
+    keys = [b"key%d" % number for number in range(8)]
+    deltas = (0, 1, middle - 1, middle, middle + 1, most - 1, most)
+    entries = tuple(Entry(key, version + delta, Item(key, b"new")) for key, delta in zip(keys, deltas))
+    items = tuple(Item(key, b"old") for key in keys[1:])
+    memory.map(root, memory.place_node(Plan(items=items, entries=entries, version=version)))
+    bench = Bench(dut, memory)
+    await bench.start()
+    ages = [delta + more for delta in (0, middle, most) for more in (-1, 0, 1) if delta + more >= 0]
+    # In their low bits, the last ones are as old as some entries.
+    ages += [high + age for high in (1 << 31, 1 << 32, 1 << 40) for age in (1, middle)]
+    for age in ages:
+        for key in keys:
+            await bench.check(Read(version + age, key, is_scan=False), root)
+        for flags in ({}, {"backward": True}):
+            await bench.check(Read(version + age, flags=flags), root)
+
+
+@cocotb.test()
 async def the_newest_visible_entry_of_a_key_decides(dut):
     """All keys have several entries in the log, some of them tombstones."""
     memory = Memory(replace(SHAPES["default"], log_threshold_bytes=6000))
@@ -314,6 +340,95 @@ async def keys_have_the_length_of_windows(dut, consolidates):
         for bound in around(key):
             await bench.check(Read(tree.version, bound, pairs_max=1), tree.root)
         await bench.check(Read(tree.version, upper=key), tree.root)
+
+
+@cocotb.test()
+@cocotb.parametrize(length=(0, 20))
+async def values_have_the_greatest_length_in_an_item(dut, length):
+    """One byte less, as many as an item may have, and one more, which is an overflow value."""
+    lengths = [INLINE_VALUE_BYTES_MAX + more for more in (-1, 0, 1)]
+    memory, prefix, roots = Memory(SHAPES["default"]), random.randbytes(length), []
+    keys = [prefix + b"b%d" % number + rest for number, rest in enumerate((b"", b"x" * 60, b"y" * 400))]
+    for values in itertools.permutations(map(random.randbytes, lengths)):
+        items = tuple(map(memory.item, keys, values))
+        assert [item.overflow for item in items] == [len(value) > INLINE_VALUE_BYTES_MAX for value in values]
+        roots.append(memory.reserve_lid())
+        memory.map(roots[-1], memory.place_node(Plan(low=prefix + b"a", high=prefix + b"c", items=items)))
+    bench = Bench(dut, memory)
+    await bench.start()
+    for root in roots:
+        for key in keys:
+            await bench.check(Read(1, key, is_scan=False), root)
+        for flags in ({}, {"backward": True}):
+            await bench.check(Read(1, flags=flags), root)
+
+
+@cocotb.test()
+@cocotb.parametrize(keys_only=(False, True))
+async def limits_end_with_a_pair(dut, keys_only):
+    """A scan may emit the bytes of some pairs, one less, or one more, in one leaf or in several."""
+    memory = Memory(SHAPES["tiny"])
+    lids = leaves_in_a_row(memory, [b"one", b"", b"two", b"three", b""])
+    first = memory.current(lids[0])
+    items = tuple(Item(first.low + b"%d" % at, bytes(9 * at)) for at in range(4))
+    memory.change(lids[0], items=items)
+    bench = Bench(dut, memory)
+    bench.leaf_of = lambda *_: (lids[0], 0)
+    await bench.start()
+    scan = Read(1, keys_only=keys_only)
+    pairs = [pair for lid in lids for pair in Reader(memory, 1).pairs(lid)]
+    sizes = [len(key) + (0 if keys_only else len(value)) for key, value in pairs]
+    for count, more in itertools.product(range(len(pairs) + 1), (-1, 0, 1)):
+        limits = {"bytes_max": sum(sizes[:count]) + more, "pairs_max": count + more}
+        for name, limit in limits.items():
+            read = replace(scan, **{name: max(limit, 0)})
+            bench.request(read, lids[0])
+            answer = await bench.answer()
+            assert (answer.pairs, answer.more) == within_limits(read, pairs), read
+
+
+def within_limits(read: Read, pairs: list[tuple[bytes, bytes]]) -> tuple[list[tuple[bytes, bytes]], bool]:
+    """Returns the pairs that a scan of all pairs returns, and whether there are more."""
+    found, bytes_left = [], read.bytes_max
+    for key, value in pairs:
+        if len(found) == read.pairs_max or bytes_left <= 0:
+            return found, True
+        found.append((key, b"" if read.keys_only else value))
+        bytes_left -= len(key) + len(found[-1][1])
+    return found, False
+
+
+class Sizes(Parts):
+    """Answers, and the bytes of their parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes = []
+
+    def add(self, head: dict[str, int], body: bytes):
+        self.sizes.append(head["bytes"])
+        super().add(head, body)
+
+
+@cocotb.test()
+@cocotb.parametrize(more=(-1, 0, 1), length=(0, 20), last=(30, 150))
+async def pairs_fill_a_part_of_an_answer(dut, more, length, last):
+    """A pair lacks a byte of the end of a part, ends with it, or needs a byte more and begins another part.
+    It is read at once, or moved."""
+    memory, prefix = Memory(SHAPES["default"]), random.randbytes(length)
+    keys = [prefix + b"key%02d" % number for number in range(5)]
+    # The pairs before it; another one follows.
+    room = RESULT_BYTES - 4 * (CompletionPair.SIZE + len(keys[0])) - last
+    sizes = (room // 3, room // 3, room - 2 * (room // 3), last + more, 30)
+    items = tuple(Item(key, random.randbytes(size)) for key, size in zip(keys, sizes))
+    root = memory.reserve_lid()
+    memory.map(root, memory.place_node(Plan(low=prefix + b"a", high=prefix + b"z", items=items)))
+    bench = Bench(dut, memory)
+    bench.parts = Sizes()
+    await bench.start()
+    await bench.check(Read(1), root)
+    begins_part = CompletionPair.SIZE + len(items[3].key) + len(items[3].value) if more > 0 else 0
+    assert bench.parts.sizes[0] == RESULT_BYTES + more - begins_part
 
 
 @cocotb.test()
