@@ -55,7 +55,7 @@ def judge(mutant: Mutant) -> Result:
     """Runs the test of a mutant."""
     start = time.monotonic()
     update_tree(ROOT / "rtl", SCRATCH / "rtl")
-    runtime, copy = ROOT / "target/rtl/runtime", SCRATCH / "target/rtl/runtime"
+    runtime, copy = ROOT / "target/rtl/covering", SCRATCH / "target/rtl/covering"
     if runtime.exists() and not copy.exists():
         shutil.copytree(runtime, copy)
     path = SCRATCH / mutant.file
