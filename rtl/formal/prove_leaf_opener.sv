@@ -9,8 +9,7 @@
 //
 // The first step of a leaf is an arbitrary one. In place of leaf_search and leaf_prefetcher, which have
 // proofs, there are parts with arbitrary results and requests. Left out are the entries that log_prefetcher
-// requests, and a slot of which a read fails in the cycle after it asked for a step: slot_states leaves the
-// step, but the slot may be chosen.
+// requests.
 
 `default_nettype none
 
@@ -74,7 +73,7 @@ module prove_leaf_opener
 
   // ---- the slots: a leaf begins with an arbitrary step, and a read of it may fail at any time
 
-  logic [1:0] failed_q, copied_q, is_get_q, woken_q, asked_q;
+  logic [1:0] failed_q, copied_q, is_get_q, woken_q;
   logic open_place_q;
 
   slot_states #(
@@ -150,7 +149,7 @@ module prove_leaf_opener
   always_ff @(posedge clk_i) begin
     is_get_q <= is_get_q;
     if (open_read) open_place_q <= open_place;
-    {woken_q, asked_q} <= {woken_i & ~wakes, steps};
+    woken_q <= woken_i & ~wakes;
     for (int unsigned slot = 0; slot < 2; slot++) begin
       if (state[slot] inside {SlotIdle, SlotBegin}) failed_q[slot] <= 1'b0;
       else if (fails_i[slot] || (fails && place == slot[0])) failed_q[slot] <= 1'b1;
@@ -232,8 +231,6 @@ module prove_leaf_opener
     always @(posedge clk_i) begin
       if (!rst) begin
         GrantsWhenReady : assume (!grant_i[slot] || state[slot] == SlotReady);
-        // No unit sees to this: see above.
-        FailsAtOtherTimes : assume (!asked_q[slot] || !failed_q[slot] || works[slot]);
         LeavesWhenGranted : assume (!leaves_i[slot] || state[slot] == SlotGranted);
         // As slot_reads does: the first header stays until that step.
         FirstHeaderStays : assume (state[slot] != SlotSamples || copied_i[slot] == copied_q[slot]);

@@ -477,6 +477,27 @@ async def reads_of_failing_memory(dut):
 
 
 @cocotb.test()
+async def failing_reads_beside_each_other(dut):
+    """A read may fail in any cycle, such as that in which its slot is chosen for a step."""
+    bench, tree, keys = await bench_of(dut, "default", stall=0.0, failures=0.1)
+    answers = []
+    for _ in range(60):
+        requested = {}
+        for _ in range(6):
+            make = random_get if random.random() < 0.6 else random_scan
+            read = make(keys, bench.memory.shape.key_bytes_max, tree.version)
+            bench.request(read, tree.root)
+            requested[bench.slot] = read
+        while requested:
+            slot, answer, _ = await bench.next_answer()
+            read = requested.pop(slot)
+            answers.append(answer.status)
+            if answer.status != STATUS_FAULT:
+                assert answer == expected(read, Reader(bench.memory, read.version), tree.root)
+    assert set(answers) >= {STATUS_FAULT, STATUS_FOUND}
+
+
+@cocotb.test()
 @cocotb.parametrize(node_bytes=(NODE_BYTES, 2 * NODE_BYTES))
 async def leaves_that_are_too_large(dut, node_bytes):
     """A log with more entries than the sorter has room for, and a node larger than the leaf buffer: the
