@@ -307,7 +307,6 @@ module column_search
   `COVER(TieWithoutItem, state_q == StateSeparator && is_tie_q && child_q.rest == '0)
   `COVER(HalvesEqualHeads, state_q == StateHalve && high_q - low_q > 2)
   `COVER(EqualHeadsBeginInOtherGroup, state_q == StateRange && reads_low_group_q)
-  // The last group of a node, and nodes with the most heads in groups of 16 and the fewest in groups of 32.
   `COVER(GroupOf16LacksAHead, state_q == StateLines && group_bits == 4 && left_q == 15)
   `COVER(GroupOf16IsFull, state_q == StateLines && group_bits == 4 && left_q == 16)
   `COVER(HeadFollowsAGroupOf16, state_q == StateLines && group_bits == 4 && left_q == 17)

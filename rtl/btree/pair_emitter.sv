@@ -302,11 +302,8 @@ module pair_emitter
   `COVER(PrefixLacksAByte, begins_pair && 32'(prefix_length_i) + 1 == PrefixBytes)
   `COVER(PrefixFillsItsRegister, begins_pair && 32'(prefix_length_i) == PrefixBytes)
   `COVER(PrefixHasOneMore, state_q == Prefix && 32'(prefix_length_i) == PrefixBytes + 1)
-  `COVER(PairLeavesAByte, begins_pair && is_done && pairs_q != '0 &&
-      32'(bytes_q) + pair_bytes + 1 == BytesMax)
-  `COVER(PairFillsTheAnswer, begins_pair && is_done && pairs_q != '0 && 32'(bytes_q) + pair_bytes == BytesMax)
-  `COVER(PairNeedsAByteMore, state_q == Choose && is_sized && is_full && !is_overflow && outcome_ready_i &&
-      32'(bytes_q) + pair_bytes == BytesMax + 1)
+  `COVER(PairLeavesAByte, begins_pair && is_done && 32'(bytes_q) + pair_bytes + 1 == BytesMax)
+  `COVER(PairFillsTheAnswer, begins_pair && is_done && 32'(bytes_q) + pair_bytes == BytesMax)
 
 endmodule
 

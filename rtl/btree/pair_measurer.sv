@@ -114,6 +114,8 @@ module pair_measurer
 
   `ASSERT(MeasuredIsOffered, !measured_i || (emit_valid_i && value_valid))
   `ASSERT_STAYS(SizesStay, valid_q && !consume_i, 1'b0, {valid_q, sizes_q})
+  `COVER(PairNeedsAByteMore, valid_o && exceeds_q && !is_get_i &&
+      32'(answer_bytes_i) + pair_bytes_q == BytesMax + 1)
 
 endmodule
 

@@ -310,11 +310,6 @@ module place_port
   `COVER(ColumnsOnBoard, is_on_board && loads_q)
   `COVER(FailureWaitsForALine, offers && offer.fails && line_valid_i)
   `COVER(ReadWaitsForAResult, read_valid_i && !read_i.by_lid && found_valid)
-  // A read that ends before the last line of the copy of its columns, with it, or behind it.
-  `COVER(ReadEndsBeforeTheColumns, loads_q && is_on_board && end_line + 1'b1 == line_count_t'(ColumnLines))
-  `COVER(ReadEndsWithTheColumns, loads_q && is_on_board && end_line == line_count_t'(ColumnLines))
-  `COVER(ReadExceedsTheColumns, loads_q && !fails && reads_columns && !is_direct_q && buffer.has_columns &&
-      is_current && end_line == line_count_t'(ColumnLines + 1))
 
 endmodule
 

@@ -180,7 +180,7 @@ class Plan:
 
 
 def child(key: bytes, lid: int) -> Item:
-    """Returns a separator of an interior node, with the child that has the keys from `key` on as its value."""
+    """Returns a separator of an interior node whose value is the child with the keys from `key` on."""
     return Item(key, lid.to_bytes(LID_BITS // 8, "little"))
 
 

@@ -305,18 +305,10 @@ module request_parser
   `ASSERT_OFFER_STAYS(InStays, in_valid_i, in_ready_o, {in_data_i, in_keep_i, in_last_i})
   `ASSERT_OFFER_STAYS(KeyStays, key_valid_o, key_ready_i, {key_o.slot, key_o.upper, key_o.line})
   `ASSERT_OFFER_STAYS(RequestStays, request_valid_o, request_ready_i, request_o)
-  `COVER(LowerKeyLacksAByte, state_q == Lengths && !is_truncated_q &&
-      request_q.lower_length == 16'(KeyBytesMax - 1))
-  `COVER(LowerKeyIsTheLongest, state_q == Lengths && !is_truncated_q &&
-      request_q.lower_length == 16'(KeyBytesMax))
-  `COVER(LowerKeyHasAByteMore, state_q == Lengths && !is_truncated_q &&
-      request_q.lower_length == 16'(KeyBytesMax + 1))
-  `COVER(UpperKeyLacksAByte, state_q == Lengths && !is_truncated_q &&
-      request_q.upper_length == 16'(KeyBytesMax - 1))
-  `COVER(UpperKeyIsTheLongest, state_q == Lengths && !is_truncated_q &&
-      request_q.upper_length == 16'(KeyBytesMax))
-  `COVER(UpperKeyHasAByteMore, state_q == Lengths && !is_truncated_q &&
-      request_q.upper_length == 16'(KeyBytesMax + 1))
+  `COVER(LowerKeyLacksAByte, state_q == Lengths && request_q.lower_length == 16'(KeyBytesMax - 1))
+  `COVER(LowerKeyIsTheLongest, state_q == Lengths && request_q.lower_length == 16'(KeyBytesMax))
+  `COVER(LowerKeyHasAByteMore, state_q == Lengths && request_q.lower_length == 16'(KeyBytesMax + 1))
+  `COVER(UpperKeyHasAByteMore, state_q == Lengths && request_q.upper_length == 16'(KeyBytesMax + 1))
 
 endmodule
 
