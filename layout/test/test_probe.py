@@ -56,8 +56,8 @@ class Python(unittest.TestCase):
             honeycomb_layout.ItemWord.from_int(1 << 32)
 
     def test_a_wrong_length_is_rejected(self):
-        with self.assertRaisesRegex(ValueError, "Child: 5 bytes; allowed: 6"):
-            honeycomb_layout.Child.unpack(bytes(5))
+        with self.assertRaisesRegex(ValueError, "ValueReference: 9 bytes; allowed: 10"):
+            honeycomb_layout.ValueReference.unpack(bytes(9))
 
 
 class Markdown(unittest.TestCase):
