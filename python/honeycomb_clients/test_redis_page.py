@@ -83,7 +83,7 @@ DIFFERENCES = {
     "SUBSCRIBE": (["MULTI", "SUBSCRIBE a"], IN_TRANSACTION),
     "UNSUBSCRIBE": (["MULTI", "UNSUBSCRIBE a"], IN_TRANSACTION),
     "WAIT": (["WAIT 1 0"], "^0$"),
-    "WAITAOF": (["WAITAOF 0 1 0"], r"\[0, 0\]"),
+    "WAITAOF": (["WAITAOF 0 1 10"], r"\[0, 0\]"),
     "WATCH": (["SET a 1", "WATCH a", "SET a 2", "SET a 1", "MULTI", "PING", "EXEC"], "PONG"),
 }
 

@@ -93,8 +93,8 @@ module slot_states
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_slots
     slot_state_e state_q, state_d;
     logic begins, none_q, descent_failed_q;
-    // The slot may be chosen in this cycle for the step that it has asked for.
-    logic asked_q;
+    // The slot may be chosen in this cycle for the step that it has requested.
+    logic requested_q;
     logic [1:0] ends;
 
     assign begins = begin_i && begin_place_i == PlaceBits'(slot);
@@ -112,13 +112,13 @@ module slot_states
         SlotGranted: if (leaves_i[slot]) state_d = continues_i ? SlotBegin : SlotIdle;
         SlotRepeat: if (repeats_i[slot]) state_d = SlotAwait;
         SlotAwait: if (returns_i[slot]) state_d = return_failed_i ? SlotReady : SlotBegin;
-        default: if (failed_i[slot] && !works_i[slot] && !asked_q) state_d = SlotReady;
+        default: if (failed_i[slot] && !works_i[slot] && !requested_q) state_d = SlotReady;
       endcase
       for (int unsigned part = 0; part < 2; part++) if (ends[part]) state_d = end_state_i[part];
     end
 
     always_ff @(posedge clk_i) begin
-      asked_q <= headers_o[slot] || steps_o[slot];
+      requested_q <= headers_o[slot] || steps_o[slot];
       if (rst_i) state_q <= SlotIdle;
       else state_q <= state_d;
       if (begins || leaves_i[slot]) {none_q, descent_failed_q} <= {1'b0, begins && begin_failed_i};

@@ -38,7 +38,7 @@ module prove_dram_drain
   localparam int unsigned Bursts = 5;
   localparam int unsigned OpenBursts = 4;
 
-  // A burst is told by its number, and a beat by that and by its own one.
+  // A burst has a number, and a beat has that of its burst and its own one.
   typedef logic [2:0] burst_t;
   typedef logic [4:0] beat_t;
 

@@ -234,7 +234,7 @@ module prove_leaf_opener
         LeavesWhenGranted : assume (!leaves_i[slot] || state[slot] == SlotGranted);
         // As slot_reads does: the first header stays until that step.
         FirstHeaderStays : assume (state[slot] != SlotSamples || copied_i[slot] == copied_q[slot]);
-        CurrentIsNoCopy : assume (!(state[slot] inside {SlotCurrent, SlotLog}) || !copied_i[slot]);
+        NoCopyIsCurrent : assume (!(state[slot] inside {SlotCurrent, SlotLog}) || !copied_i[slot]);
 
         BeginsAStep : assert (!wakes[slot]
             || (!steps_q[slot] && state[slot] inside {SlotSamples, SlotHeads, SlotCurrent, SlotLog}));

@@ -481,7 +481,7 @@ async def failing_reads_beside_each_other(dut):
     """A read may fail in any cycle, such as that in which its slot is chosen for a step."""
     bench, tree, keys = await bench_of(dut, "default", stall=0.0, failures=0.1)
     answers = []
-    for _ in range(250):
+    for _ in range(100):
         requested = {}
         for _ in range(6):
             make = random_get if random.random() < 0.6 else random_scan

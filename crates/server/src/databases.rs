@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -354,14 +355,9 @@ fn open(store: &Store, name: &str, unordered: Option<UnorderedConfig>) -> Result
 /// Returns the stored position of each number. If the server had more numbers before, the positions may be
 /// those of other tables; then each number gets its own.
 fn stored(places: &Table, count: usize) -> Result<Vec<usize>, Error> {
-    let mut all: Vec<usize> = (0..count).collect();
-    if places.pair_count() == 0 {
-        return Ok(all);
-    }
-    for (number, place) in all.iter_mut().enumerate() {
-        let stored = places.get(number.to_string().as_bytes())?;
-        let parsed = stored.and_then(|place| str::from_utf8(&place).ok()?.parse().ok());
-        *place = parsed.unwrap_or(number);
+    let mut all = Vec::with_capacity(count);
+    for number in 0..count {
+        all.push(stored_number(places, &number.to_string())?.unwrap_or(number));
     }
     let mut sorted = all.clone();
     sorted.sort_unstable();
@@ -370,11 +366,16 @@ fn stored(places: &Table, count: usize) -> Result<Vec<usize>, Error> {
 
 /// Returns the stored version of the last swap of each number.
 fn stored_swaps(places: &Table, count: usize) -> Result<Vec<Version>, Error> {
-    let version = |number| {
-        let stored = places.get(swap_key(number).as_bytes())?;
-        Ok(stored.and_then(|version| str::from_utf8(&version).ok()?.parse().ok()).unwrap_or_default())
-    };
-    (0..count).map(version).collect()
+    (0..count).map(|number| Ok(stored_number(places, &swap_key(number))?.unwrap_or_default())).collect()
+}
+
+/// Returns the number that is stored under a key. Most servers never swap, and have no pairs to read.
+fn stored_number<T: FromStr>(places: &Table, key: &str) -> Result<Option<T>, Error> {
+    if places.pair_count() == 0 {
+        return Ok(None);
+    }
+    let stored = places.get(key.as_bytes())?;
+    Ok(stored.and_then(|text| str::from_utf8(&text).ok()?.parse().ok()))
 }
 
 /// The key of the version of the last swap of a number.
