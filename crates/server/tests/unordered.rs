@@ -321,9 +321,11 @@ fn a_transaction_sees_its_own_writes() {
             ("SET c 3", "QUEUED"),
             ("KEYS a", "QUEUED"),
             ("KEYS c", "QUEUED"),
+            ("KEYS a*", "QUEUED"),
+            ("KEYS c*", "QUEUED"),
             ("DBSIZE", "QUEUED"),
             ("MGET a b c", "QUEUED"),
-            ("EXEC", "[1 OK [] ['c'] 2 [nil '2' '3']]"),
+            ("EXEC", "[1 OK [] ['c'] [] ['c'] 2 [nil '2' '3']]"),
             ("WATCH b", "OK"),
         ],
     );
