@@ -15,8 +15,8 @@ struct Room {
 
 /// Enough for all pairs.
 const ENOUGH: Room = Room { arena_bytes: 64 << 20, keys: 300 };
-/// Too little for all pairs: eight pages.
-const LITTLE: Room = Room { arena_bytes: 8 << 16, keys: 1500 };
+/// Too little for all pairs: five pages. Between 250 and 11,000 of 140,000 operations find no memory.
+const LITTLE: Room = Room { arena_bytes: 5 << 16, keys: 1500 };
 
 /// Five million operations, one at a time and in batches, with every threshold and number of buckets. In a
 /// third of the tables some find no memory.
@@ -35,7 +35,7 @@ fn agrees_with_a_map() {
             }
         }
     }
-    assert!(failed > steps / 100, "{failed} operations failed");
+    assert!(failed > steps / 20, "{failed} operations failed");
 }
 
 /// Returns the number of operations that have found no memory, which change nothing.
