@@ -85,7 +85,7 @@ struct Scale {
     /// Pairs to load [default: 20000000]
     #[arg(long, value_delimiter = ',')]
     pairs: Vec<u64>,
-    /// Bytes of keys and values, 8 to 460 each, such as 16+16; a kind of keys, such as paths+16; or mixed
+    /// Bytes of keys, 8 to 460, and values, 8 to 16384, such as 16+16; a kind of keys, paths+16; or mixed
     #[arg(long, value_delimiter = ',', default_values_t = [Sizes::DEFAULT])]
     sizes: Vec<Sizes>,
     /// Maps to measure; options of Honeycomb are part of its name, such as honeycomb:log=1024:mvcc=off

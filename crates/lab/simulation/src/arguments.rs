@@ -52,7 +52,7 @@ pub(crate) struct RunArguments {
     /// Pairs in the tree
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pairs: u64,
-    /// Bytes of keys and values, 8 to 460 each, such as 16+16; a kind of keys, such as paths+16; or mixed
+    /// Bytes of keys, 8 to 460, and values, 8 to 16384, such as 16+16; a kind of keys, paths+16; or mixed
     #[arg(long, default_value_t = Sizes::DEFAULT)]
     sizes: Sizes,
     /// Bytes of a node; smaller nodes make a higher tree

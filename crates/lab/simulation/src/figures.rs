@@ -56,7 +56,7 @@ pub enum Scale {
     Smoke,
 }
 
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure; 11] = [
     Figure {
         text: FigureText {
             name: "workloads",
@@ -176,6 +176,20 @@ const FIGURES: [Figure; 10] = [
         shape: Shape::Lines,
         columns: &[page::RATES, page::LIMITS],
         points: points::key_sizes,
+    },
+    Figure {
+        text: FigureText {
+            name: "value-size",
+            title: "size of values",
+            claim: "How does the size of values affect gets and scans?",
+            reason: "Values of up to 469 bytes are in their leaf. Longer ones are overflow values, \
+                which a range scan unit [reads while the request has its grant](\
+                ../../decisions/0229-units-wait-for-overflow-values.md).",
+        },
+        axis: "bytes of a value",
+        shape: Shape::Lines,
+        columns: &[page::RATES, page::LIMITS],
+        points: points::value_sizes,
     },
     Figure {
         text: FigureText {

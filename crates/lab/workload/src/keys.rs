@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::key_kind::KeyKind;
 use crate::{Failure, serde_by_name};
 
-/// Allowed lengths of keys and of values.
+/// Allowed lengths of keys, and of keys and values of mixed lengths.
 pub const BYTES: RangeInclusive<usize> = 8..=460;
+/// Allowed lengths of values that all have the same one.
+const VALUE_BYTES: RangeInclusive<usize> = 8..=16_384;
 
 /// Sizes of keys and values: `16+16`, `paths+16`, or `mixed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,24 +97,27 @@ impl FromStr for Sizes {
         if name == "mixed" {
             return Ok(Sizes::Mixed);
         }
-        let bytes = |text: &str| text.parse().ok().filter(|bytes| BYTES.contains(bytes));
         let sizes = name.split_once('+').and_then(|(key, value)| {
-            let value = bytes(value)?;
+            let value = bytes(value, &VALUE_BYTES)?;
             match KeyKind::of_name(key) {
                 Some(keys) => Some(Sizes::Kind { keys, value }),
-                None => Some(Sizes::Fixed { key: bytes(key)?, value }),
+                None => Some(Sizes::Fixed { key: bytes(key, &BYTES)?, value }),
             }
         });
         sizes.ok_or_else(|| {
             let kinds = KeyKind::names();
-            let expected = "expected KEY+VALUE with bytes of the value from 8 to 460 and as KEY either bytes \
-                            from 8 to 460, such as 16+16, or one of";
+            let expected = "expected KEY+VALUE with bytes of the value from 8 to 16384 and as KEY either \
+                            bytes from 8 to 460, such as 16+16, or one of";
             format!("invalid sizes {name}; {expected} {kinds}, such as paths+16; or mixed").into()
         })
     }
 }
 
 serde_by_name!(Sizes);
+
+fn bytes(text: &str, allowed: &RangeInclusive<usize>) -> Option<usize> {
+    text.parse().ok().filter(|bytes| allowed.contains(bytes))
+}
 
 /// The mean of [`mixed`].
 const MIXED_BYTES_MEAN: u64 = 124;
@@ -203,10 +208,10 @@ mod tests {
 
     #[test]
     fn sizes_have_names() -> Result<(), Failure> {
-        for name in ["16+16", "8+460", "paths+16", "mixed"] {
+        for name in ["16+16", "8+8", "460+16384", "paths+16", "mixed"] {
             assert_eq!(name.parse::<Sizes>()?.to_string(), name);
         }
-        for wrong in ["16", "7+16", "16+461", "paths", "paths+7", "a+b", ""] {
+        for wrong in ["16", "7+16", "461+16", "16+7", "16+16385", "paths", "paths+7", "a+b", ""] {
             assert!(wrong.parse::<Sizes>().is_err(), "{wrong}");
         }
         Ok(())

@@ -183,6 +183,17 @@ pub(super) fn key_sizes(scale: Scale) -> Vec<Point> {
     .collect()
 }
 
+pub(super) fn value_sizes(scale: Scale) -> Vec<Point> {
+    let sizes = [16, 64, 256, 460, 512, 1024, 2048, 4096].into_iter();
+    let all = [Workload::Get, Workload::Scan(4)];
+    let both = sizes.flat_map(|value| all.map(|one| (value, one)));
+    both.map(|(value, workload)| {
+        let dataset = Dataset { sizes: Sizes::Fixed { key: 16, value }, ..PAPER_NODES };
+        scale.point(workload, value, dataset, workload)
+    })
+    .collect()
+}
+
 pub(super) fn limits(scale: Scale) -> Vec<Point> {
     let trees = [
         (PAPER, "8 KiB, 3 levels", Columns::InHostMemory),
