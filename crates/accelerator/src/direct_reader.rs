@@ -1,7 +1,7 @@
 //! Direct reads: gets and scans in the calling thread, without requests and completions. These exist for
 //! devices, and for a reader on the same CPU they are a third of the instructions of a get.
 
-use honeycomb_btree::{Descent, LastStart, Reader, Root, Scan, Version, descend_together};
+use honeycomb_btree::{Descent, LastStart, Reader, Root, Scan, Start, Version, descend_together};
 use smallvec::SmallVec;
 
 use crate::limits::Limits;
@@ -121,8 +121,8 @@ impl DirectReader<'_> {
     ) -> Result<(), Status> {
         let mut starts = LastStart::default();
         for Get { table, key } in gets.take(self.in_flight) {
-            let root = self.roots.get(table).ok_or(Status::UnknownTable)?;
-            group.push(self.reader.descend_to_get(starts.at(&self.reader, root), key));
+            let start = self.start(table, &mut starts)?;
+            group.push(self.reader.descend_to_get(start, key));
         }
         Ok(())
     }
@@ -138,14 +138,23 @@ impl DirectReader<'_> {
     ) -> Result<(), Status> {
         let mut starts = LastStart::default();
         for direct in scans.take(self.in_flight) {
-            let root = self.roots.get(direct.table).ok_or(Status::UnknownTable)?;
+            let start = self.start(direct.table, &mut starts)?;
             if let Some(key) = direct.scan.start() {
-                let start = starts.at(&self.reader, root);
                 descents.push(self.reader.descend_to_scan(start, key, direct.scan.limit));
             }
-            roots.push(root);
+            roots.push(start.root());
         }
         Ok(())
+    }
+
+    /// Returns the start of a read of a table.
+    #[inline(always)]
+    fn start<'r>(&'r self, table: u16, starts: &mut LastStart<'r, u16>) -> Result<Start<'r>, Status> {
+        if let Some(start) = starts.of(table) {
+            return Ok(start);
+        }
+        let root = self.roots.get(table).ok_or(Status::UnknownTable)?;
+        Ok(starts.insert(table, self.reader.start(root)))
     }
 
     /// Appends the pairs of a scan.

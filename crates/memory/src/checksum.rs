@@ -6,8 +6,8 @@
 #[inline(always)]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("sse4.2") {
-        // SAFETY: the machine has the instructions.
+    if crate::heads::has_vectors() || is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the machine has the instructions, as each with AVX does, which takes one load to see.
         return unsafe { by_sse42(0, bytes) };
     }
     crc32c::crc32c(bytes)

@@ -41,14 +41,14 @@ pub const GROUP_BYTES: usize = GROUP * HEAD_BYTES;
 /// The instructions with which searches compare the heads of a group.
 pub trait Vectors: Copy {
     /// Returns the number of heads of a group before the first one that is greater than `head`. Only the
-    /// first `present` heads count.
+    /// first `present` heads count, which may be more than the group has.
     fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize;
 
     /// As [`Vectors::rank_in_group`], for two adjacent groups.
     #[inline(always)]
     fn rank_in_two_groups(self, groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
         let (groups, _) = groups.as_chunks();
-        match self.rank_in_group(&groups[0], present.min(GROUP), head) {
+        match self.rank_in_group(&groups[0], present, head) {
             GROUP => GROUP + self.rank_in_group(&groups[1], present - GROUP, head),
             rank => rank,
         }
@@ -83,7 +83,7 @@ pub fn vectorized<C: Vectorized>(code: C) -> C::Output {
 }
 
 /// Whether [`vectorized`] runs code with AVX.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn has_vectors() -> bool {
     x86::level() != x86::Level::Plain
@@ -154,7 +154,7 @@ pub struct Portable;
 impl Vectors for Portable {
     #[inline]
     fn rank_in_group(self, group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
-        let (heads, _) = group[..HEAD_BYTES * present].as_chunks();
+        let (heads, _) = group[..HEAD_BYTES * present.min(GROUP)].as_chunks();
         heads.iter().take_while(|bytes| u64::from_le_bytes(**bytes) <= head).count()
     }
 

@@ -104,6 +104,12 @@ impl<'p> Node<'p> {
         self.memory.current(lid)
     }
 
+    /// Prefetches the entry of the page table of a LID.
+    #[inline]
+    pub fn prefetch_entry(self, lid: Lid) {
+        self.memory.prefetch_entry(lid);
+    }
+
     /// The previous version: the node that this node replaced.
     ///
     /// # Panics
@@ -238,10 +244,14 @@ impl<'p> Published<'p> {
         self.state
     }
 
-    /// Replaces the contents by those of this moment.
+    /// Replaces the contents by those of this moment, and returns them.
     #[inline(always)]
-    pub fn update(&mut self) {
-        self.state = self.node.lock_and_size();
+    pub fn update(&mut self) -> Self {
+        // The node before the state: the compiler would load it again after the load of the state.
+        let node = self.node;
+        let now = node.published();
+        self.state = now.state;
+        now
     }
 
     /// The bytes from offset 64 up to the published size.

@@ -8,21 +8,28 @@ const SHORT_MAX: usize = 32;
 /// Appends bytes.
 #[inline(always)]
 pub fn append(bytes: &[u8], out: &mut Vec<u8>) {
-    if bytes.len() > SHORT_MAX {
-        return out.extend_from_slice(bytes);
-    }
+    append_with(bytes, out, |_| {});
+}
+
+/// Appends bytes. Calls `grow` first if there is no room for them.
+#[inline(always)]
+pub fn append_with(bytes: &[u8], out: &mut Vec<u8>, grow: impl FnOnce(&mut Vec<u8>)) {
     if !has_room(out, bytes.len()) {
-        return reserve_and_append(bytes, out);
+        grow(out);
+        return append_by_call(bytes, out);
+    }
+    if bytes.len() > SHORT_MAX {
+        return append_by_call(bytes, out);
     }
     // Copies of constant length, which overlap.
     if append_ends::<16>(bytes, out) || append_ends::<8>(bytes, out) || append_ends::<1>(bytes, out) {
         return;
     }
-    out.extend_from_slice(bytes);
+    append_by_call(bytes, out);
 }
 
-#[cold]
-fn reserve_and_append(bytes: &[u8], out: &mut Vec<u8>) {
+#[inline(never)]
+fn append_by_call(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 

@@ -83,10 +83,7 @@ impl Limits {
         if !self.allow(start, end, used) {
             return Found::NoRoom;
         }
-        if values.capacity() - start < value.len() {
-            self.grow(values, end);
-        }
-        short_bytes::append(value, values);
+        short_bytes::append_with(value, values, |values| self.grow(values, end));
         Found::At { start, end }
     }
 

@@ -5,19 +5,18 @@ use honeycomb_memory::equal_bytes_of_two;
 
 use crate::node::key::{SearchKey, tag};
 
-/// A set of log entries.
+/// A set of log entries: one bit for each of the first entries, which have fingerprints, and one for all
+/// later entries.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidates {
-    /// One bit for each of the first entries, which have fingerprints.
-    tagged: u32,
-    /// Whether all later entries are in the set.
-    untagged: bool,
-}
+pub(crate) struct Candidates(u32);
+
+/// The later entries.
+const UNTAGGED: u32 = 1 << TAGS_COUNT;
 
 impl Candidates {
     /// All entries.
-    pub(crate) const ALL: Self = Self { tagged: u32::MAX, untagged: true };
-    const NONE: Self = Self { tagged: 0, untagged: false };
+    pub(crate) const ALL: Self = Self(UNTAGGED | (UNTAGGED - 1));
+    const NONE: Self = Self(0);
 
     /// Returns the entries that may have a key, among `count` entries with these fingerprints.
     #[inline(always)]
@@ -26,20 +25,17 @@ impl Candidates {
             return Self::NONE;
         }
         let equal = equal_bytes_of_two(tags(), tag(search_key.suffix));
-        let looked_at = (1 << count.min(TAGS_COUNT)) - 1;
-        if count > TAGS_COUNT {
-            return Self { tagged: equal & looked_at | u32::MAX << TAGS_COUNT, untagged: true };
-        }
-        Self { tagged: equal & looked_at, untagged: false }
+        let present = (1 << count.min(TAGS_COUNT + 1)) - 1;
+        Self((equal | UNTAGGED) & present)
     }
 
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
-        self.tagged == 0 && !self.untagged
+        self.0 == 0
     }
 
     #[inline]
     pub(crate) fn contain(self, index: usize) -> bool {
-        if index < TAGS_COUNT { self.tagged >> index & 1 == 1 } else { self.untagged }
+        self.0 >> index.min(TAGS_COUNT) & 1 == 1
     }
 }

@@ -29,13 +29,13 @@ fn short_head(bytes: &[u8]) -> u64 {
 #[inline(always)]
 fn head_of_last(key: &[u8], length: usize) -> u64 {
     let suffix = &key[key.len() - length..];
-    match (suffix.first_chunk(), key.last_chunk()) {
-        (Some(first), _) => u64::from_be_bytes(*first),
+    if let Some(first) = suffix.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
+    match key.last_chunk() {
         // One load. The bytes before the suffix are shifted out.
-        (None, Some(last)) => {
-            u64::from_be_bytes(*last).checked_shl(8 * (HEAD_BYTES - length) as u32).unwrap_or(0)
-        }
-        (None, None) => short_head(suffix),
+        Some(last) => u64::from_be_bytes(*last).checked_shl(8 * (HEAD_BYTES - length) as u32).unwrap_or(0),
+        None => short_head(suffix),
     }
 }
 

@@ -35,6 +35,12 @@ pub(crate) struct Near {
 }
 
 impl Near {
+    /// A group of heads.
+    #[inline(always)]
+    pub(crate) fn group(group: usize) -> Self {
+        Self { start: group as u32, end: 0 }
+    }
+
     #[inline(always)]
     pub(crate) fn of(range: Range<usize>) -> Self {
         Self { start: range.start as u32, end: range.end as u32 }
@@ -66,7 +72,13 @@ pub(crate) const LEFTMOST: usize = 0;
 /// Prefetches a node's header and samples, for an operation that executes alone or together with others.
 #[inline(always)]
 pub(crate) fn prefetch_first(node: Node<'_>, is_alone: bool) {
-    if is_alone { node.prefetch_lines_alone::<FIRST_LINES>(0) } else { node.prefetch_lines::<FIRST_LINES>(0) }
+    if is_alone { prefetch_first_alone(node) } else { node.prefetch_lines::<FIRST_LINES>(0) }
+}
+
+// A function of its own, so that operations together do not compute the addresses of both.
+#[cold]
+fn prefetch_first_alone(node: Node<'_>) {
+    node.prefetch_lines_alone::<FIRST_LINES>(0);
 }
 
 /// Prefetches the heads of a leaf, for an operation whose memory accesses overlap with nothing else: more
@@ -97,8 +109,7 @@ pub(crate) fn prefetch_for_write(
 /// Finds the group of heads of a key.
 #[inline(always)]
 fn find_near(view: View<'_>, search_key: SearchKey<'_>) -> Near {
-    let start = view.columns().find_group(Detected, search_key.head);
-    Near { start: start as u32, end: 0 }
+    Near::group(view.columns().find_group(Detected, search_key.head))
 }
 
 /// Returns the bytes that `find_near` prefetches.
@@ -148,7 +159,8 @@ pub(crate) fn find_in<'a>(view: View<'a>, search_key: SearchKey<'_>, near: Near)
 #[inline]
 pub(crate) fn child_for(view: View<'_>, search_key: SearchKey<'_>) -> (usize, Lid) {
     let near = find_near(view, search_key);
-    let number = view.columns().separators_not_greater(Detected, search_key, near.start());
+    let number =
+        view.columns().separators_not_greater(Detected, search_key.head, || search_key.suffix, near.start());
     (number, child_at(view, number))
 }
 

@@ -48,8 +48,9 @@ pub struct Descent<'r, 'k> {
     /// Whether no other descents execute together with this one, so that its memory accesses do not overlap
     /// with anything else. Then it prefetches more in one step, instead of less in two.
     is_alone: bool,
+    /// The next step. While all descents of one tree are at the same step, it remains the first one.
     step: Step,
-    /// The LID of the current node, or in steps `Child` and `Right` of the next one.
+    /// The LID of the root; once the parent is searched, that of the leaf, in step `Right` of the next one.
     lid: Lid,
     /// The current node. Before step `Node` nothing was read from it.
     node: Published<'r>,
@@ -137,18 +138,38 @@ pub struct Start<'r> {
     node: Node<'r>,
 }
 
-/// The start of the last descent, from which the next one begins if it has the same root.
-#[derive(Debug, Default)]
-pub struct LastStart<'r>(Option<Start<'r>>);
+/// The start of the last descent, from which the next one begins if it is for the same `T`: a root, or what
+/// determines one.
+#[derive(Debug)]
+pub struct LastStart<'r, T>(Option<(T, Start<'r>)>);
 
-impl<'r> LastStart<'r> {
-    /// Returns the start of a descent from a root.
+impl<T> Default for LastStart<'_, T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'r, T: Copy + PartialEq> LastStart<'r, T> {
+    /// Returns the start of the last descent if it was for `target`.
+    #[must_use]
     #[inline(always)]
-    pub fn at(&mut self, reader: &'r Reader<'r>, root: Root) -> Start<'r> {
-        match self.0 {
-            Some(start) if start.root == root => start,
-            _ => *self.0.insert(reader.start(root)),
-        }
+    pub fn of(&self, target: T) -> Option<Start<'r>> {
+        self.0.filter(|(last, _)| *last == target).map(|(_, start)| start)
+    }
+
+    /// Notes the start of a descent for `target`, and returns it.
+    #[inline(always)]
+    pub fn insert(&mut self, target: T, start: Start<'r>) -> Start<'r> {
+        self.0 = Some((target, start));
+        start
+    }
+}
+
+impl Start<'_> {
+    /// Returns the root.
+    #[must_use]
+    pub fn root(self) -> Root {
+        self.root
     }
 }
 
@@ -268,7 +289,10 @@ impl<'r, 'k> Descent<'r, 'k> {
     #[inline(always)]
     fn advance(&mut self) -> bool {
         match self.step {
-            Step::Child => _ = self.go_to_chosen_child(),
+            Step::Child => {
+                self.go_to_chosen_child();
+                self.step = Step::Node;
+            }
             Step::Right => self.prefetch_right(),
             _ => {}
         }
@@ -277,32 +301,28 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     /// Goes to the leaf that the step before has chosen.
     #[inline(always)]
-    fn go_to_chosen_child(&mut self) -> bool {
-        self.go_to_child(self.node.node(), self.lid);
+    fn go_to_chosen_child(&mut self) {
+        self.go_to_child(self.lid);
         if self.is_alone {
             prefetch_heads(self.node.node());
         }
-        true
     }
 
-    /// Reads the header of the current node. Returns false if the tree is newer than the reader.
+    /// Reads the header of the current node. Returns `None` if the tree is newer than the reader.
     #[inline(always)]
-    fn read_node(&mut self) -> bool {
-        if self.reader.sees(self.node.node()) {
-            self.node.update();
-            return true;
-        }
-        self.read_previous()
+    fn read_node(&mut self) -> Option<Published<'r>> {
+        if self.reader.sees(self.node.node()) { Some(self.node.update()) } else { self.read_previous() }
     }
 
-    /// Replaces the current node by the version of it that the reader sees. Returns false if there is none.
+    /// Replaces the current node by the version of it that the reader sees. Returns `None` if there is none.
     #[cold]
-    fn read_previous(&mut self) -> bool {
-        match self.reader.at_version(self.node.node()) {
+    fn read_previous(&mut self) -> Option<Published<'r>> {
+        let previous = self.reader.at_version(self.node.node());
+        match previous {
             Some(published) => self.node = published,
             None => self.step = Step::Missing,
         }
-        self.step != Step::Missing
+        previous
     }
 
     /// Counts the accesses to the item of the key.
@@ -339,14 +359,14 @@ impl<'r, 'k> Descent<'r, 'k> {
 
     #[inline(always)]
     fn choose_child(&mut self, child: Lid) {
-        self.reader.forest().memory().prefetch_entry(child);
-        (self.lid, self.step) = (child, Step::Child);
+        self.node.node().prefetch_entry(child);
+        self.lid = child;
     }
 
     #[inline(always)]
-    fn go_to_child(&mut self, parent: Node<'r>, child: Lid) {
-        let node = parent.current(child);
+    fn go_to_child(&mut self, child: Lid) {
+        let node = self.node.node().current(child);
         prefetch_first(node, self.is_alone);
-        (self.lid, self.node, self.step) = (child, node.unread(), Step::Node);
+        self.node = node.unread();
     }
 }

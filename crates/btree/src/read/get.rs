@@ -16,11 +16,17 @@ impl<'r> Descent<'r, '_> {
     /// # Panics
     /// If the descent is not complete.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn get(&self) -> Option<LookupResult<'r>> {
-        if let Some(found) = self.get_sorted() {
-            return found.map(|(value, version)| LookupResult { value, version });
+        match self.get_sorted() {
+            Some(found) => found.map(|(value, version)| LookupResult { value, version }),
+            None => self.get_any(),
         }
+    }
+
+    /// As above, also of a leaf whose log block may have the key, and for overflow values.
+    #[inline(never)]
+    fn get_any(&self) -> Option<LookupResult<'r>> {
         let (reader, key) = (self.reader(), self.key());
         let Landing { leaf, head, near, candidates, .. } = self.landing()?;
         let search_key = SearchKey { suffix: &key[leaf.prefix_length()..], head };

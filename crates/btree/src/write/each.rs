@@ -60,7 +60,7 @@ impl Forest {
         let (mut descents, mut starts) = (SmallVec::<[_; AHEAD]>::new(), LastStart::default());
         // A loop, because `extend` copies each descent.
         for BatchOperation { root, key, operation } in operations {
-            let start = starts.at(&reader, *root);
+            let start = starts.of(*root).unwrap_or_else(|| starts.insert(*root, reader.start(*root)));
             descents.push(reader.descend_to_write(start, key, operation.stored_bytes(self)));
         }
         descend_together(&mut descents);

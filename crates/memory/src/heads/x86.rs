@@ -203,7 +203,7 @@ fn sum(counts: __m256i) -> usize {
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn group_avx512(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
-    (!not_greater_avx512::<{ u8::MAX }>(group, head)).trailing_zeros().min(present as u32) as usize
+    (!not_greater_avx512(group, head)).trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]
@@ -211,8 +211,7 @@ fn group_avx512(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
 fn two_groups_avx512(groups: &[u8; 2 * GROUP_BYTES], present: usize, head: u64) -> usize {
     let (groups, _) = groups.as_chunks();
     let [first, second] = [&groups[0], &groups[1]];
-    let first = not_greater_avx512::<{ u8::MAX }>(first, head);
-    let not_greater = first | not_greater_avx512::<{ u8::MAX }>(second, head) << GROUP;
+    let not_greater = not_greater_avx512(first, head) | not_greater_avx512(second, head) << GROUP;
     (!not_greater).trailing_zeros().min(present as u32) as usize
 }
 
@@ -223,27 +222,25 @@ fn next_head_avx512(
     present: usize,
     [head, next]: [u64; 2],
 ) -> usize {
-    let before = !equal_avx512(heads, head) | not_greater_avx512::<{ u8::MAX }>(next_heads, next);
+    let before = !equal_avx512(heads, head) | not_greater_avx512(next_heads, next);
     (!before).trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,popcnt")]
 fn others_avx512(group: &[u8; GROUP_BYTES], head: u64) -> usize {
-    // The comparison skips the first head: without the bit of its lane, the result needs no mask.
-    not_greater_avx512::<{ !1 }>(group, head).count_ones() as usize
+    (not_greater_avx512(group, head) >> 1).count_ones() as usize
 }
 
-/// Returns one bit for each head of a group that is not greater than a bound; of the first eight heads only
-/// for those in `FIRST`.
+/// Returns one bit for each head of a group that is not greater than a bound.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn not_greater_avx512<const FIRST: u8>(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
+fn not_greater_avx512(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
     let bound = _mm512_set1_epi64(head.cast_signed());
     let start = group.as_ptr().cast::<i64>();
     // SAFETY: both loads are in the group; they need no alignment.
     let [low, high] = unsafe { [_mm512_loadu_epi64(start), _mm512_loadu_epi64(start.add(8))] };
-    let low = _mm512_mask_cmple_epu64_mask(FIRST, low, bound);
+    let low = _mm512_cmple_epu64_mask(low, bound);
     let high = _mm512_cmple_epu64_mask(high, bound);
     u32::from(low) | u32::from(high) << 8
 }
@@ -262,7 +259,7 @@ fn equal_avx512(group: &[u8; GROUP_BYTES], head: u64) -> u32 {
 #[inline]
 #[target_feature(enable = "avx2,popcnt")]
 fn group_avx2(group: &[u8; GROUP_BYTES], present: usize, head: u64) -> usize {
-    greater_avx2(group, head).trailing_zeros().min(present as u32) as usize
+    (greater_avx2(group, head) | 1 << GROUP).trailing_zeros().min(present as u32) as usize
 }
 
 #[inline]

@@ -128,7 +128,7 @@ pub(crate) fn is_determined(head: u64, length: usize) -> bool {
 /// Returns the offset of the children after the start of the heads, in a node with `count` separators.
 #[inline]
 pub(crate) fn children_offset(count: usize) -> usize {
-    HEAD_BYTES * count.next_multiple_of(heads::GROUP)
+    HEAD_BYTES * ((count + heads::GROUP - 1) & !(heads::GROUP - 1))
 }
 
 /// Returns the binary logarithm of the number of heads in a group: the smallest with which the samples cover

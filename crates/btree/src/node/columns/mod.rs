@@ -402,12 +402,6 @@ impl<'a> Columns<'a> {
         (header.suffix_bytes(), bytes)
     }
 
-    /// Returns the last group of heads.
-    #[inline]
-    fn last_group(self) -> usize {
-        self.count().saturating_sub(1) >> self.group_bits()
-    }
-
     /// Returns the indexes of a group of heads.
     #[inline]
     pub(crate) fn group(self, group: usize) -> Range<usize> {
