@@ -4,15 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use honeycomb_layout::{ALLOCATION_UNIT_BYTES, BUCKET_SLOTS, SLAB_UNIT_BYTES, bucket};
 use honeycomb_memory::sync::Ordering;
+use honeycomb_memory::{BusAddress, Memory};
 
 use crate::access::{Access, BUCKET_CLASS};
-use crate::bucket::{Bucket, Entry, Stored};
+use crate::bucket::{Bucket, Entry, InlinePair, SlabSlot, Stored};
 use crate::directory::number_of;
 use crate::form::{Form, class_bytes};
 use crate::hash::{hash, second_hash};
 use crate::index::Index;
 use crate::page_map::PAGE_UNITS;
-use crate::record::{Record, SlabValue};
+use crate::record::{Record, Reference, SlabValue};
 
 /// What a walk over all buckets finds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,6 +46,18 @@ struct Walk {
     pairs: Vec<u64>,
     used_slots: Vec<u64>,
     owned: OwnedUnits,
+    overflow_values: HashSet<BusAddress>,
+}
+
+impl Walk {
+    /// Counts an overflow value. Returns false if there is none, or another pair has it.
+    fn add_overflow(&mut self, memory: &Memory, reference: Reference) -> bool {
+        self.census.overflow_pairs += 1;
+        let buffer = reference.length.next_multiple_of(ALLOCATION_UNIT_BYTES);
+        self.census.overflow_buffer_bytes += buffer as u64;
+        memory.is_live_value(reference.address, reference.length)
+            && self.overflow_values.insert(reference.address)
+    }
 }
 
 /// The slab units that buckets and slabs consist of: a bit for each unit of each page.
@@ -160,20 +173,36 @@ impl Index {
         walk: &mut Walk,
     ) -> Result<(Vec<u8>, Entry), String> {
         walk.census.pairs += 1;
-        let slab = match pair {
-            Stored::Inline(pair, key_length) => {
-                walk.census.inline_pairs += 1;
-                walk.census.pair_bytes += (key_length + pair.value_length) as u64;
-                check(key_length + pair.value_length <= self.config.inline_pair_bytes_max, || {
-                    format!("slot {} has a pair that is too long for a bucket", pair.slot())
-                })?;
-                let bytes = bucket.bytes();
-                let (key, value) =
-                    (&bytes[pair.offset..pair.value], &bytes[pair.value..][..pair.value_length]);
-                return Ok((key.to_vec(), Entry::inline(key, value)));
-            }
-            Stored::Slab(slab) => slab,
-        };
+        match pair {
+            Stored::Inline(pair, key_length) => self.verify_inline(bucket, pair, key_length, walk),
+            Stored::Slab(slab) => self.verify_slab(access, bucket, slab, walk),
+        }
+    }
+
+    fn verify_inline(
+        &self,
+        bucket: &Bucket,
+        pair: InlinePair,
+        key_length: usize,
+        walk: &mut Walk,
+    ) -> Result<(Vec<u8>, Entry), String> {
+        walk.census.inline_pairs += 1;
+        walk.census.pair_bytes += (key_length + pair.value_length) as u64;
+        check(key_length + pair.value_length <= self.config.inline_pair_bytes_max, || {
+            format!("slot {} has a pair that is too long for a bucket", pair.slot())
+        })?;
+        let bytes = bucket.bytes();
+        let (key, value) = (&bytes[pair.offset..pair.value], &bytes[pair.value..][..pair.value_length]);
+        Ok((key.to_vec(), Entry::inline(key, value)))
+    }
+
+    fn verify_slab(
+        &self,
+        access: Access<'_>,
+        bucket: &Bucket,
+        slab: SlabSlot,
+        walk: &mut Walk,
+    ) -> Result<(Vec<u8>, Entry), String> {
         let slab_bytes = class_bytes(slab.slab.form.class());
         walk.slab_bytes += slab_bytes;
         check(walk.owned.add(slab.slab.address, slab_bytes), || {
@@ -182,18 +211,18 @@ impl Index {
         let record = access.try_record(slab.slab);
         let decoded = record.as_ref().and_then(Record::pair);
         let decoded = decoded.ok_or_else(|| format!("slot {} has no valid slab", slab.slot))?;
-        let length = match decoded.value {
-            SlabValue::InSlab(value) => value.len(),
+        let key_length = decoded.key.len();
+        let (length, form) = match decoded.value {
+            SlabValue::InSlab(value) => (value.len(), Form::of(key_length, value.len())),
             SlabValue::Overflow(reference) => {
-                walk.census.overflow_pairs += 1;
-                let buffer = reference.length.next_multiple_of(ALLOCATION_UNIT_BYTES);
-                walk.census.overflow_buffer_bytes += buffer as u64;
-                access.overflow(reference).len()
+                let rule = || format!("slot {} refers to no value of its own", slab.slot);
+                check(walk.add_overflow(access.memory, reference), rule)?;
+                let form = Form::of_reference(key_length);
+                (reference.length, form.filter(|_| Form::of(key_length, reference.length).is_none()))
             }
         };
-        let form = Form::of_any(decoded.key.len(), length);
-        check(form == slab.slab.form, || format!("slot {} has a slab of a wrong form", slab.slot))?;
-        walk.census.pair_bytes += (decoded.key.len() + length) as u64;
+        check(form == Some(slab.slab.form), || format!("slot {} has a slab of a wrong form", slab.slot))?;
+        walk.census.pair_bytes += (key_length + length) as u64;
         let second = second_hash(hash(self.config.seed, decoded.key));
         let found = bucket.find_slab(second, slab.slot);
         check(found == Some(slab), || format!("slot {} has a wrong second hash", slab.slot))?;

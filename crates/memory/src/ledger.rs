@@ -135,12 +135,17 @@ impl Ledger {
     /// # Panics
     /// If there is no such buffer.
     pub(crate) fn check(&self, extent: Extent, kind: Kind) {
+        let exact = self.is(extent, kind);
+        assert!(exact, "no {kind:?} of {} units begins at unit {}", extent.units, extent.start);
+    }
+
+    /// Whether a buffer of this kind has exactly these units.
+    pub(crate) fn is(&self, extent: Extent, kind: Kind) -> bool {
         let code = |unit: usize| self.kinds.get(unit).map(|code| code.load(Ordering::Relaxed));
         let end = extent.start + extent.units;
-        let exact = code(extent.start) == Some(kind as u8)
+        code(extent.start) == Some(kind as u8)
             && self.are_of_one_buffer(extent)
-            && code(end).is_none_or(|code| code < INNER);
-        assert!(exact, "no {kind:?} of {} units begins at unit {}", extent.units, extent.start);
+            && code(end).is_none_or(|code| code < INNER)
     }
 
     /// Whether a buffer begins at the first of these units, and none at the others.
@@ -239,6 +244,8 @@ mod tests {
                 let extent = Extent { start, units };
                 let expected = buffers.iter().any(|buffer| buffer.start == start && units <= buffer.units);
                 assert_eq!(ledger.is_value(extent), expected, "{extent:?}");
+                let is_whole = buffers.contains(&extent);
+                assert_eq!(ledger.is(extent, Kind::LiveValue), is_whole, "{extent:?}");
             }
         }
         for &extent in &buffers {

@@ -186,6 +186,13 @@ impl Memory {
         unsafe { slice::from_raw_parts(self.at(extent.start * UNIT).as_ptr(), length) }
     }
 
+    /// Whether an overflow value of a length that is in use, and not retired, begins at any address.
+    #[must_use]
+    pub fn is_live_value(&self, address: BusAddress, length: usize) -> bool {
+        let is_of_unit = address.get().is_multiple_of(UNIT as u64);
+        is_of_unit && self.allocator.ledger.is(value_extent(address, length), Kind::LiveValue)
+    }
+
     /// Retires buffers and LIDs that no later operation can reach. They are reclaimed after the operations in
     /// flight have ended.
     ///

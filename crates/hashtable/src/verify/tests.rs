@@ -1,10 +1,11 @@
 //! Each damage of a table is a violation, and the error names it.
 
-use honeycomb_layout::{bucket_slot, bucket_state};
+use honeycomb_layout::{bucket_slot, bucket_state, value_reference};
 use honeycomb_memory::{Memory, MemoryConfig};
 
 use super::*;
 use crate::bucket::{SLOT, Slab, WORDS};
+use crate::form::HEADER;
 use crate::functions::Functions;
 use crate::operation::Operation;
 use crate::{Table, TableConfig};
@@ -71,6 +72,23 @@ impl<'m> Damaged<'m> {
         damage(&mut bucket);
         self.with(address, &bucket).expect("the damage is not found")
     }
+
+    /// Flips a bit of a slab, and returns the violation. Restores the slab at the end.
+    fn with_flipped(&self, slab: Slab, bit: usize) -> Option<String> {
+        let pin = self.memory.pin();
+        let access = Access::new(self.memory, &pin);
+        let before = access.record(slab).bytes()[bit / 8];
+        access.slab(slab).words.store_bytes(bit / 8, &[before ^ 1 << (bit % 8)]);
+        let violation = self.table.verify().err();
+        access.slab(slab).words.store_bytes(bit / 8, &[before]);
+        violation
+    }
+
+    /// The slab of a slot of the first bucket, and its bytes.
+    fn slab(&self, slot: usize) -> (Slab, Vec<u8>) {
+        let (slab, pin) = (slab_of(&self.first().1, slot), self.memory.pin());
+        (slab, Access::new(self.memory, &pin).record(slab).bytes().to_vec())
+    }
 }
 
 #[track_caller]
@@ -135,6 +153,77 @@ fn each_flipped_bit_of_a_bucket_of_slabs_is_found() {
         flipped.0[bit / 64] ^= 1 << (bit % 64);
         assert!(table.with(address, &flipped).is_some(), "bit {bit}");
     }
+}
+
+#[test]
+fn no_flipped_bit_of_a_bucket_is_a_panic() {
+    let memory = memory();
+    // Two inline pairs, and one in a slab of each form.
+    let lengths = [(2, 5), (3, 0), (10, 22), (10, 40), (10, 300), (10, 1000)];
+    let pairs: Vec<_> = lengths.iter().map(|&(key, value)| (keys(key).next().unwrap(), value)).collect();
+    let table = Damaged::new(&memory, &pairs);
+    let (address, bucket) = table.first();
+    for bit in 0..64 * WORDS {
+        let mut flipped = bucket;
+        flipped.0[bit / 64] ^= 1 << (bit % 64);
+        table.with(address, &flipped);
+    }
+}
+
+#[test]
+fn no_flipped_bit_of_a_slab_is_a_panic_and_those_of_a_key_are_found() {
+    let memory = memory();
+    for (key_length, value_length) in [(10, 22), (10, 40), (10, 300), (30, 40), (10, 1000)] {
+        let pair = (keys(key_length).next().unwrap(), value_length);
+        let table = Damaged::new(&memory, std::slice::from_ref(&pair));
+        let (slab, bytes) = table.slab(0);
+        let key = bytes.windows(key_length).position(|window| window == pair.0).unwrap();
+        for bit in 0..8 * bytes.len() {
+            let is_found = table.with_flipped(slab, bit).is_some();
+            let is_of_key = (key..key + key_length).contains(&(bit / 8));
+            assert!(is_found || !is_of_key, "bit {bit} of {key_length} + {value_length} bytes");
+        }
+    }
+}
+
+#[test]
+fn an_overflow_value_is_one_in_use_of_one_pair() {
+    let memory = memory();
+    let pairs: Vec<_> = keys(10).take(2).map(|key| (key, 1000)).collect();
+    let table = Damaged::new(&memory, &pairs);
+    let (slab, bytes) = table.slab(0);
+    let reference = HEADER + 10;
+    let length = 8 * (reference + value_reference::LENGTH_OFFSET);
+    for bit in 8 * reference..length {
+        assert!(table.with_flipped(slab, bit).is_some(), "bit {bit}");
+    }
+    // A length that needs as many units as that of the value is valid.
+    for bit in ALLOCATION_UNIT_BYTES.ilog2()..8 * value_reference::LENGTH_BYTES as u32 {
+        let violation = table.with_flipped(slab, length + bit as usize).unwrap();
+        assert_names(&violation, "slot 0 refers to no value of its own");
+    }
+    let (of_other, pin) = (table.slab(1).1, memory.pin());
+    let words = Access::new(&memory, &pin).slab(slab).words;
+    words.store_bytes(reference, &of_other[reference..][..value_reference::SIZE]);
+    let violation = table.table.verify().unwrap_err();
+    assert_names(&violation, "slot 1 refers to no value of its own");
+    words.store_bytes(reference, &bytes[reference..][..value_reference::SIZE]);
+    table.table.verify().unwrap();
+}
+
+#[test]
+fn a_value_that_a_slab_has_room_for_is_in_the_slab() {
+    let memory = memory();
+    let key = keys(10).next().unwrap();
+    let table = Damaged::new(&memory, &[(key.clone(), 501)]);
+    let ((slab, bytes), pin) = (table.slab(0), memory.pin());
+    let words = Access::new(&memory, &pin).slab(slab).words;
+    let length = HEADER + 10 + value_reference::LENGTH_OFFSET;
+    // With its key it needs as large a slab as the reference does.
+    words.store_bytes(length, &10_u32.to_le_bytes());
+    assert_names(&table.table.verify().unwrap_err(), "slot 0 has a slab of a wrong form");
+    words.store_bytes(length, &bytes[length..][..4]);
+    table.table.verify().unwrap();
 }
 
 #[test]
