@@ -16,7 +16,7 @@ use std::ops::Bound;
 
 use honeycomb_layout::KEY_BYTES_MAX;
 use honeycomb_memory::sync::Ordering;
-use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, TableHandle, TableRef};
+use honeycomb_store::{Batch, BatchOutcome, Snapshot, Store, TableHandle, TableList, TableRef};
 
 use crate::budget::{BYTES_MAX, Budget, PAIRS_MAX};
 use crate::databases::Swaps;
@@ -37,15 +37,15 @@ const BATCH_ENTRY_BYTES: usize = 500;
 #[derive(Debug)]
 pub(crate) struct OptimisticTransaction {
     pairs: BTreeMap<(usize, Vec<u8>), Pair>,
-    tables: Vec<TableHandle>,
+    tables: TableList,
     /// The snapshot for all reads whose values are not kept.
     snapshot: Option<Snapshot>,
     /// Whether all reads use the snapshot.
     reads_only: bool,
     /// Ranges that were read from the snapshot.
     ranges: Vec<TableRange>,
-    /// Ranges to delete. Later writes to them are among the changes.
-    deleted: Vec<TableRange>,
+    /// Ranges to delete, by their tables and numbers. Later writes to them are among the changes.
+    deleted: BTreeMap<(usize, usize), TableRange>,
     /// The value of the last read, if it is not kept.
     scratch: Vec<u8>,
     kept_bytes: usize,
@@ -107,11 +107,11 @@ impl OptimisticTransaction {
     pub(crate) fn new(changed_bytes_max: usize) -> Self {
         Self {
             pairs: BTreeMap::new(),
-            tables: Vec::new(),
+            tables: TableList::default(),
             snapshot: None,
             reads_only: false,
             ranges: Vec::new(),
-            deleted: Vec::new(),
+            deleted: BTreeMap::new(),
             scratch: Vec::new(),
             kept_bytes: 0,
             changed_bytes: 0,
@@ -355,7 +355,7 @@ impl OptimisticTransaction {
         if is_swap {
             let seen = pair.seen.as_ref().and_then(Seen::value);
             let change = pair.change.as_ref().map(Option::as_deref);
-            write_into(swaps, &self.tables[*table], key, seen, change);
+            write_into(swaps, &self.tables.handles()[*table], key, seen, change);
         }
         is_swap
     }
@@ -399,7 +399,7 @@ impl OptimisticTransaction {
             && pair.seen != Some(Seen::OfSnapshot)
             && !pair.concerns_deadlines()
         {
-            return pair.write(&self.tables[*table], key);
+            return pair.write(&self.tables.handles()[*table], key);
         }
         let mut batch = self.batch(deadlines);
         write_places(&mut batch);
@@ -415,15 +415,15 @@ impl OptimisticTransaction {
         // Pairs in a deleted range must still have the values that were read before the deletion.
         for (place, pair) in self.pairs.iter().filter(|(place, _)| self.is_deleted(place)) {
             let seen = pair.seen.as_ref().and_then(Seen::value);
-            write_into(&mut batch, &self.tables[place.0], &place.1, seen, None);
+            write_into(&mut batch, &self.tables.handles()[place.0], &place.1, seen, None);
         }
-        for range in &self.deleted {
-            if let Some(table) = self.tables[range.table].ordered() {
+        for range in self.deleted.values() {
+            if let Some(table) = self.tables.handles()[range.table].ordered() {
                 batch.delete_range::<[u8]>(table, range.bounds());
             }
         }
         for (place, pair) in &self.pairs {
-            let (table, key) = (&self.tables[place.0], &place.1);
+            let (table, key) = (&self.tables.handles()[place.0], &place.1);
             let change = pair.change.as_ref().map(Option::as_deref);
             let seen = pair.seen.as_ref().and_then(Seen::value).filter(|_| !self.is_deleted(place));
             write_into(&mut batch, table, key, seen, change);
@@ -438,13 +438,13 @@ impl OptimisticTransaction {
         let Some(snapshot) = &self.snapshot else { return };
         let since = snapshot.version();
         for range in &self.ranges {
-            if let Some(table) = self.tables[range.table].ordered() {
+            if let Some(table) = self.tables.handles()[range.table].ordered() {
                 batch.unchanged::<[u8]>(table, range.bounds(), since);
             }
         }
         for ((table, key), pair) in &self.pairs {
             if pair.seen == Some(Seen::OfSnapshot)
-                && let Some(table) = self.tables[*table].ordered()
+                && let Some(table) = self.tables.handles()[*table].ordered()
             {
                 let this = (Bound::Included(&key[..]), Bound::Included(&key[..]));
                 batch.unchanged::<[u8]>(table, this, since);
@@ -459,14 +459,14 @@ impl OptimisticTransaction {
         if self.reads_only || self.snapshot.is_none() && kept().count() < 2 {
             return Ok(true);
         }
-        if self.tables.iter().any(|table| table.unordered().is_some()) {
+        if self.tables.handles().iter().any(|table| table.unordered().is_some()) {
             return self.was_there_together(store, deadlines);
         }
         let taken = if self.snapshot.is_none() { Some(store.snapshot()?) } else { None };
         let Some(snapshot) = self.snapshot.as_ref().or(taken.as_ref()) else { return Ok(true) };
         for ((table, key), seen) in kept() {
             if let Seen::Value(seen) = seen
-                && let Some(table) = self.tables[*table].ordered()
+                && let Some(table) = self.tables.handles()[*table].ordered()
                 && *seen != snapshot.get(table, key)?
             {
                 return Ok(false);
@@ -484,7 +484,7 @@ impl OptimisticTransaction {
         let (mut keys, mut seen) = (Vec::<(TableRef<'_>, &[u8])>::new(), Vec::new());
         for ((table, key), pair) in &self.pairs {
             if let Some(Seen::Value(value)) = &pair.seen {
-                keys.push(((&self.tables[*table]).into(), key));
+                keys.push(((&self.tables.handles()[*table]).into(), key));
                 seen.push(value);
             }
         }
@@ -513,12 +513,7 @@ impl OptimisticTransaction {
 
     /// Returns the position of a table in the list of tables.
     fn place<'t>(&mut self, table: impl Into<TableRef<'t>>) -> usize {
-        let table = table.into();
-        let known = self.tables.iter().position(|known| known.name() == table.name());
-        known.unwrap_or_else(|| {
-            self.tables.push(table.to_handle());
-            self.tables.len() - 1
-        })
+        self.tables.place(table)
     }
 }
 

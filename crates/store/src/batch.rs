@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::range::{self, Bounds};
 use crate::table::Table;
 use crate::table_handle::{TableHandle, TableRef};
+use crate::table_list::TableList;
 use crate::unordered::table::UnorderedTable;
 use crate::value_update::{FunctionForm, ValueUpdate};
 
@@ -46,8 +47,8 @@ use crate::value_update::{FunctionForm, ValueUpdate};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The tables of the entries, without duplicates.
-    tables: Vec<TableHandle>,
+    /// The tables of the entries.
+    tables: TableList,
     /// The concatenated keys and values.
     bytes: Vec<u8>,
     entries: Vec<StoredEntry>,
@@ -56,7 +57,7 @@ pub struct Batch {
 
 #[derive(Debug, Clone)]
 struct StoredEntry {
-    /// Index into `tables`.
+    /// Its place in `tables`.
     table: usize,
     action: StoredAction,
 }
@@ -321,12 +322,12 @@ impl Batch {
 
     /// The tables that the batch writes to or has conditions on.
     pub(crate) fn tables(&self) -> &[TableHandle] {
-        &self.tables
+        self.tables.handles()
     }
 
     /// The table of the entry at `index`.
     pub(crate) fn table(&self, index: usize) -> &TableHandle {
-        &self.tables[self.entries[index].table]
+        &self.tables.handles()[self.entries[index].table]
     }
 
     /// Updates the number of pairs of an ordered table after the write at `index`. Unordered tables count
@@ -343,7 +344,7 @@ impl Batch {
 
     /// Whether an entry is for an unordered table.
     pub(crate) fn has_unordered(&self) -> bool {
-        self.tables.iter().any(|table| table.unordered().is_some())
+        self.tables.handles().iter().any(|table| table.unordered().is_some())
     }
 
     /// The unordered table, the key and the write of the entry at `index`, if its table is unordered.
@@ -354,7 +355,8 @@ impl Batch {
         index: usize,
     ) -> Option<(&UnorderedTable, &[u8], UnorderedWrite<'_>)> {
         let StoredEntry { table, action } = &self.entries[index];
-        let (table, StoredAction::Write { key, operation }) = (self.tables[*table].unordered()?, action)
+        let (table, StoredAction::Write { key, operation }) =
+            (self.tables.handles()[*table].unordered()?, action)
         else {
             return None;
         };
@@ -433,12 +435,12 @@ impl Batch {
         key: &Range<usize>,
         operation: &StoredOperation,
     ) -> Option<BatchOperation<'_>> {
-        let (root, key) = (self.tables[table].root()?, &self.bytes[key.clone()]);
+        let (root, key) = (self.tables.handles()[table].root()?, &self.bytes[key.clone()]);
         Some(BatchOperation { root, key, operation: self.operation(operation) })
     }
 
     fn entry(&self, StoredEntry { table, action }: &StoredEntry) -> Option<BatchEntry<'_>> {
-        let root = self.tables[*table].root()?;
+        let root = self.tables.handles()[*table].root()?;
         let bound = |bound: &Bound<Range<usize>>| bound.as_ref().map(|key| &self.bytes[key.clone()]);
         let range = |(lower, upper): &KeyRange| TreeRange { root, lower: bound(lower), upper: bound(upper) };
         Some(match action {
@@ -487,11 +489,7 @@ impl Batch {
     // Inlined because an action is several machine words long.
     #[inline(always)]
     fn push(&mut self, table: TableRef<'_>, action: StoredAction) -> &mut Self {
-        let known = self.tables.iter().position(|known| known.is_of(table));
-        let table = known.unwrap_or_else(|| {
-            self.tables.push(table.to_handle());
-            self.tables.len() - 1
-        });
+        let table = self.tables.place(table);
         self.entries.push(StoredEntry { table, action });
         self
     }
