@@ -173,11 +173,22 @@ impl Notifications {
         self.0.members().iter().filter(|feed| feed.lock().channels.contains(channel)).count()
     }
 
-    /// Passes all subscriptions of a kind, each once, to `use_them`. Others wait meanwhile, so that there is
-    /// only one such set at a time.
-    pub(crate) fn with_all<T>(&self, kind: Kind, use_them: impl FnOnce(&BTreeSet<Name>) -> T) -> T {
+    /// Passes the names of all subscriptions of a kind in order, each once, to `use_them`. The list of names
+    /// counts as memory of clients. Others wait meanwhile, so that there is only one such list at a time.
+    pub(crate) fn with_all<T>(
+        &self,
+        kind: Kind,
+        limit: ClientLimit<'_>,
+        use_them: impl FnOnce(&[Name]) -> T,
+    ) -> T {
         let feeds = self.0.members();
-        use_them(&feeds.iter().flat_map(|feed| feed.lock().of(kind).clone()).collect())
+        let count = feeds.iter().map(|feed| feed.lock().of(kind).len()).sum();
+        let _charge = limit.charge(count * size_of::<Name>());
+        let mut names = Vec::with_capacity(count);
+        feeds.iter().for_each(|feed| names.extend(feed.lock().of(kind).iter().cloned()));
+        names.sort_unstable();
+        names.dedup();
+        use_them(&names)
     }
 }
 

@@ -436,6 +436,22 @@ impl Replies {
         }
     }
 
+    /// Ends a verbatim string that consists of all [parts](Self::part_of_bulk) since the begin of an array
+    /// at its place, and inserts its length. So no copy of a long text is necessary.
+    pub fn end_verbatim(&mut self, begin: OpenArray) {
+        let length = self.len() - begin.0;
+        let mut header = Self::new(self.version);
+        match self.version {
+            Version::Resp2 => header.length(b'$', length),
+            Version::Resp3 => {
+                header.length(b'=', length + 4);
+                header.bytes.extend_from_slice(b"txt:");
+            }
+        }
+        self.insert(begin, &header);
+        self.end_bulk();
+    }
+
     #[inline]
     fn length(&mut self, kind: u8, length: usize) {
         self.make_room();
@@ -546,7 +562,7 @@ mod tests {
     #[test]
     fn each_version_uses_its_own_types() {
         type Write = fn(&mut Replies);
-        let cases: [(Write, &str, &str); 13] = [
+        let cases: [(Write, &str, &str); 14] = [
             (|r| r.simple("OK"), "+OK\r\n", "+OK\r\n"),
             (|r| r.error("ERR a\r\nb"), "-ERR a  b\r\n", "-ERR a  b\r\n"),
             (|r| r.integer(-7), ":-7\r\n", ":-7\r\n"),
@@ -564,6 +580,15 @@ mod tests {
             (|r| r.set(2), "*2\r\n", "~2\r\n"),
             (|r| r.double(-2.5), "$4\r\n-2.5\r\n", ",-2.5\r\n"),
             (|r| r.verbatim("hi"), "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"),
+            (
+                |r| {
+                    let text = r.begin_array();
+                    ["h", "i"].iter().for_each(|part| r.part_of_bulk(|bytes| bytes.extend(part.bytes())));
+                    r.end_verbatim(text);
+                },
+                "$2\r\nhi\r\n",
+                "=6\r\ntxt:hi\r\n",
+            ),
         ];
         for (write, resp2, resp3) in cases {
             assert_eq!(written(Version::Resp2, write), resp2);

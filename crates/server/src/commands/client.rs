@@ -204,12 +204,17 @@ fn check_name(kind: &str, name: &[u8]) -> Result<(), Failure> {
 fn list(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), Failure> {
     let (now, own) = (context.shared.time.milliseconds(), context.session.client.id);
     let filter = Filter::parse(arguments.from(2), false)?;
-    let mut lines = String::new();
-    for client in context.shared.clients.all().iter().filter(|client| filter.matches(client, own, now)) {
-        lines.push_str(&client.line(now, context.shared.command_table.full_name));
-        lines.push('\n');
+    let Context { shared, replies, .. } = context;
+    // The lines of thousands of clients have megabytes, so there is no second copy of them.
+    let text = replies.begin_array();
+    for client in shared.clients.all().iter().filter(|client| filter.matches(client, own, now)) {
+        let line = client.line(now, shared.command_table.full_name);
+        replies.part_of_bulk(|bytes| {
+            bytes.extend_from_slice(line.as_bytes());
+            bytes.push(b'\n');
+        });
     }
-    context.replies.verbatim(&lines);
+    replies.end_verbatim(text);
     Ok(())
 }
 

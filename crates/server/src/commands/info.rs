@@ -11,6 +11,7 @@ use crate::arguments::{Arguments, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::BY_NUMBER;
 use crate::commands::persistence::last_save;
+use crate::commands::pubsub;
 use crate::context::Context;
 use crate::deadlines::{Survey, slot};
 use crate::eviction_policy::POLICIES;
@@ -219,7 +220,7 @@ fn stats(context: &Context<'_>, lines: &mut Lines) {
     lines.field("evicted_keys", totals.evicted_pairs);
     lines.field("keyspace_hits", totals.keyspace_hits);
     lines.field("keyspace_misses", totals.keyspace_misses);
-    let subscriptions = |kind| context.shared.notifications.with_all(kind, |names| names.len());
+    let subscriptions = |kind| pubsub::with_all(context.shared, kind, <[_]>::len);
     lines.field("pubsub_channels", subscriptions(Kind::Channel));
     lines.field("pubsub_patterns", subscriptions(Kind::Pattern));
     lines.field("latest_fork_usec", 0);

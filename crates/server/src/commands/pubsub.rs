@@ -1,5 +1,7 @@
 //! `PUBLISH` and `PUBSUB`: messages of clients, and their subscriptions.
 
+use std::sync::Arc;
+
 use crate::arguments::Arguments;
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::subcommands::{self, Subcommand};
@@ -7,6 +9,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::glob;
 use crate::notifications::{Kind, PUBLISHED_BYTES_MAX};
+use crate::server_state::ServerState;
 
 pub(super) const COMMANDS: &[Command] = &[
     Command {
@@ -43,7 +46,7 @@ pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
         usage: "",
         summary: "Returns the number of patterns with subscribers.",
         run: |context, _| {
-            let patterns = context.shared.notifications.with_all(Kind::Pattern, |names| names.len());
+            let patterns = with_all(context.shared, Kind::Pattern, <[_]>::len);
             context.replies.integer(patterns as i64);
             Ok(())
         },
@@ -87,7 +90,7 @@ fn channels(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     }
     let pattern = arguments.get(2).map(glob::checked).transpose()?;
     let Context { shared, replies, .. } = context;
-    shared.notifications.with_all(Kind::Channel, |channels| {
+    with_all(shared, Kind::Channel, |channels| {
         let array = replies.begin_array();
         let found = channels.iter().filter(|name| pattern.is_none_or(|pattern| glob::matches(pattern, name)));
         let count = found.map(|name| replies.bulk(name)).count();
@@ -96,11 +99,50 @@ fn channels(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<(), 
     Ok(())
 }
 
+/// Passes the names of all subscriptions of a kind to `use_them`.
+pub(super) fn with_all<T>(shared: &ServerState, kind: Kind, use_them: impl FnOnce(&[Arc<[u8]>]) -> T) -> T {
+    let limit = shared.clients.limited(shared.config().clients_bytes_max);
+    shared.notifications.with_all(kind, limit, use_them)
+}
+
 fn count_subscribers(context: &mut Context<'_>, channels: &Arguments<'_>) {
     let Context { shared, replies, .. } = context;
     replies.array(2 * channels.len());
     for channel in channels.iter() {
         replies.bulk(channel);
         replies.integer(shared.notifications.subscribers(channel) as i64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::*;
+    use crate::clients::Origin;
+    use crate::server_state::tests::state;
+
+    #[test]
+    fn the_list_of_all_subscriptions_is_memory_of_clients() {
+        let shared = state();
+        let limit = shared.clients.limited(shared.config().clients_bytes_max);
+        let subscribers: Vec<_> = (0..10)
+            .map(|_| {
+                let address = SocketAddr::from(([127, 0, 0, 1], 1)).to_string();
+                let origin = Origin { local: address.clone(), address, file: 0, core: 0 };
+                let subscriber = shared.notifications.add(shared.clients.enter(origin, 0), limit);
+                for name in ["one", "two", "three"] {
+                    subscriber.subscribe(Kind::Channel, name.as_bytes());
+                }
+                subscriber
+            })
+            .collect();
+        let before = shared.clients.bytes().get();
+        let (names, bytes) = with_all(&shared, Kind::Channel, |names| {
+            (names.iter().map(|name| name.to_vec()).collect::<Vec<_>>(), shared.clients.bytes().get())
+        });
+        assert_eq!(names, [&b"one"[..], b"three", b"two"]);
+        assert_eq!(bytes - before, 3 * subscribers.len() * size_of::<Arc<[u8]>>());
+        assert_eq!(shared.clients.bytes().get(), before);
     }
 }
