@@ -102,6 +102,11 @@ impl Clients {
 }
 
 impl ClientLimit<'_> {
+    /// Returns the limit.
+    pub(crate) fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
     /// Returns a charge for some bytes of clients.
     pub(crate) fn charge(&self, bytes: usize) -> Charge {
         Charge::new(&self.clients.bytes, bytes)

@@ -246,7 +246,9 @@ impl Sink for ScanReply {
     fn end(&mut self, more: bool, context: &mut Context<'_>) -> Result<(), Failure> {
         let last = self.last.as_ref().filter(|_| more);
         let client = context.session.client.id;
-        let issue = || last.map_or(0, |last| context.shared.cursors.issue(client, last));
+        let shared = context.shared;
+        let limit = shared.clients.limited(shared.config().clients_bytes_max);
+        let issue = || last.map_or(0, |last| shared.cursors.issue(client, last, limit));
         let next = self.cursor.unwrap_or_else(issue);
         let mut before = Replies::new(context.replies.version());
         before.array(2);
