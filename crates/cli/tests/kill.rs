@@ -1,9 +1,11 @@
-//! SIGKILL of a durable server under load, round after round: every acknowledged command is there after the
-//! restart, transactions are whole, expired pairs stay away, and `honeycomb log` reads the files.
+//! SIGKILL of a durable server under load, round after round: transactions are whole, expired pairs stay
+//! away, and `honeycomb log` reads the files. Under `always` every acknowledged command is there after the
+//! restart. Under `everysec` the newest may be lost, but none before one that is there, and none before a
+//! `WAITAOF`.
 //!
 //! Each client has keys of its own, so it knows the state after each command. A command without a reply may
-//! have happened or not. All clients increment a shared counter in optimistic transactions, and one requests
-//! checkpoints.
+//! have happened or not. Half of the clients use an unordered database. Those of a database increment a
+//! shared counter in optimistic transactions, one client swaps two databases, and one requests checkpoints.
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +13,6 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -21,16 +22,40 @@ use honeycomb_testing::number;
 const CLIENTS: usize = 50;
 const KEYS: usize = 5;
 
-/// The state of the keys of a client: the acknowledged one, and the one after a command without a reply.
-#[derive(Clone, Default)]
-struct Expected {
-    known: [Option<u64>; KEYS],
-    maybe: Option<[Option<u64>; KEYS]>,
+/// The state of the keys of a client.
+type State = [Option<u64>; KEYS];
+
+/// What a client has sent since the last start of the server.
+#[derive(Clone)]
+struct History {
+    /// The first step is the state after the start.
+    steps: Vec<Step>,
+    /// The last step that the server must have after the next start.
+    durable: usize,
 }
 
-/// The counter that all clients increment.
+/// A command, and the state after it.
+#[derive(Clone)]
+struct Step {
+    state: State,
+    /// Ticks before the command, and after its reply if there was one.
+    began: u64,
+    ended: Option<u64>,
+}
+
+/// The steps of a client that the server may have executed last, after a start.
+struct Found {
+    /// The tick before the first of them.
+    began: u64,
+    /// The tick after the reply to the command that follows the last of them.
+    lost: Option<u64>,
+}
+
+/// The counter that all clients of a database increment.
 #[derive(Debug, Default)]
 struct SharedCounter {
+    /// The counter after the last start.
+    checked: AtomicU64,
     /// Increments that the server has acknowledged.
     known: AtomicU64,
     /// Increments without a reply.
@@ -39,7 +64,27 @@ struct SharedCounter {
     conflicts: AtomicU64,
 }
 
+/// Swaps of the last two databases. Each transaction increments a counter in the third and then swaps both,
+/// so the sum of the counters determines everything.
+#[derive(Default)]
+struct SwapHistory {
+    checked: u64,
+    known: u64,
+}
+
+/// What all clients share.
+struct Load {
+    policy: &'static str,
+    ticks: AtomicU64,
+    /// Of the ordered and of the unordered database.
+    counters: [SharedCounter; 2],
+}
+
 const COUNTER: &str = "shared-counter";
+/// The ordered and the unordered database of the clients are 0 and 1; 2 and 3 are swapped.
+const DATABASES: [&str; 4] = ["--databases", "4", "--unordered", "1,3"];
+/// The step of each client that waits until its writes are durable.
+const WAIT_INTERVAL: u64 = 16;
 /// Between two requests for checkpoints.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -82,40 +127,40 @@ impl Connection {
 
 #[test]
 fn a_killed_server_has_everything_that_it_acknowledged() {
-    let rounds = number("HONEYCOMB_SOAK_ROUNDS", 6);
+    kill_repeatedly("always", number("HONEYCOMB_SOAK_ROUNDS", 6));
+}
+
+#[test]
+fn a_killed_server_that_syncs_each_second_has_a_prefix() {
+    kill_repeatedly("everysec", number("HONEYCOMB_SOAK_ROUNDS", 4));
+}
+
+fn kill_repeatedly(policy: &'static str, rounds: u64) {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().to_str().unwrap();
-    let (mut expected, counter) = (vec![Expected::default(); CLIENTS], SharedCounter::default());
-    for round in 0..rounds {
-        let (server, address) = start(directory);
-        let checked = Barrier::new(CLIENTS + 1);
+    let load = Load { policy, ticks: AtomicU64::default(), counters: Default::default() };
+    let (mut histories, mut swaps) = (vec![History::new([None; KEYS]); CLIENTS], SwapHistory::default());
+    for round in 0..=rounds {
+        let (server, address) = start_with(directory, &[&["--durability", policy][..], &DATABASES].concat());
+        load.check_all(&mut histories, &mut swaps, &address);
         thread::scope(|scope| {
-            counter.check(&mut Connection::open(&address).expect("the server listens"));
-            for (client, expected) in expected.iter_mut().enumerate() {
-                let (address, checked, counter) = (&address, &checked, &counter);
-                scope.spawn(move || {
-                    check(client, expected, &mut Connection::open(address).expect("the server listens"));
-                    checked.wait();
-                    write_until_the_end(client, round, (expected, counter), address);
-                });
+            for (client, history) in histories.iter_mut().enumerate() {
+                let (load, address) = (&load, &address);
+                scope.spawn(move || load.write_until_the_end(client, round, history, address));
             }
-            checked.wait();
             scope.spawn(|| write_checkpoints(&address));
+            scope.spawn(|| swaps.swap_until_the_end(&address));
             thread::sleep(Duration::from_millis(150 + 70 * (round % 4)));
             kill(server);
         });
         let verified = honeycomb(&["log", "verify", "--json", directory]);
         assert!(verified.status.success(), "{verified:?}");
     }
-    let (server, address) = start(directory);
-    for (client, expected) in expected.iter_mut().enumerate() {
-        check(client, expected, &mut Connection::open(&address).expect("the server listens"));
+    for counter in load.counters {
+        assert!(counter.conflicts.into_inner() > 0, "transactions conflict");
     }
-    counter.check(&mut Connection::open(&address).expect("the server listens"));
-    assert!(counter.conflicts.into_inner() > 0, "transactions conflict");
-    let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().file_name());
-    assert!(files.map(|name| name.into_string().unwrap()).any(|name| name.ends_with(".checkpoint")));
-    kill(server);
+    assert!(swaps.known > rounds, "databases are swapped");
+    assert!(names(folder.path()).iter().any(|name| name.ends_with(".checkpoint")));
 }
 
 #[test]
@@ -263,8 +308,13 @@ fn the_remedy_for_a_damaged_checkpoint_is_a_backup() {
 }
 
 fn start(directory: &str) -> (Child, String) {
+    start_with(directory, &[])
+}
+
+fn start_with(directory: &str, more: &[&str]) -> (Child, String) {
     let arguments = ["--dir", directory, "--address", "127.0.0.1:0", "--memory", "64MiB", "--cores", "2"];
-    let mut server = serve().args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut server =
+        serve().args(arguments).args(more).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let address = line.strip_prefix("serving at ").expect("the server starts").split(';').next().unwrap();
@@ -297,29 +347,100 @@ fn expiring_key(client: usize) -> String {
     format!("client:{client:02}:expiring")
 }
 
-/// Compares the keys of a client with the states that it may have.
-fn check(client: usize, expected: &mut Expected, connection: &mut Connection) {
+/// Reads the keys of a client.
+fn read(client: usize, connection: &mut Connection) -> State {
     let lines: Vec<_> = (0..KEYS).map(|number| format!("GET {}", key(client, number))).collect();
     let found = connection.send(&lines).expect("the server replies");
-    let mut state = [None; KEYS];
-    for (value, found) in state.iter_mut().zip(&found) {
-        *value = found.parse().ok();
-    }
     let expired = connection.send(&[format!("GET {}", expiring_key(client))]).expect("the server replies");
     assert_eq!(expired, ["$-1"], "an expired pair does not come back");
-    let is_known = state == expected.known || Some(state) == expected.maybe;
-    assert!(is_known, "client {client}: {state:?}, {:?} or {:?}", expected.known, expected.maybe);
-    *expected = Expected { known: state, maybe: None };
+    std::array::from_fn(|number| found[number].parse().ok())
+}
+
+impl History {
+    fn new(state: State) -> Self {
+        Self { steps: vec![Step { state, began: 0, ended: Some(0) }], durable: 0 }
+    }
+
+    /// Compares a state after a start with those that the server may have.
+    fn find(&self, client: usize, state: State) -> Found {
+        let is_it = |step: &Step| step.state == state;
+        let first = self.steps[self.durable..].iter().position(is_it);
+        let Some((first, last)) = first.zip(self.steps.iter().rposition(is_it)) else {
+            let known: Vec<_> = self.steps[self.durable..].iter().map(|step| step.state).collect();
+            panic!("client {client}: {state:?} is none of {known:?}");
+        };
+        let lost = self.steps.get(last + 1).and_then(|step| step.ended);
+        Found { began: self.steps[self.durable + first].began, lost }
+    }
+}
+
+impl Load {
+    /// Compares everything after a start with what the clients know.
+    fn check_all(&self, histories: &mut [History], swaps: &mut SwapHistory, address: &str) {
+        let (mut newest, mut oldest_lost) = (0, u64::MAX);
+        for (client, history) in histories.iter_mut().enumerate() {
+            let state = read(client, &mut open_database(address, client % 2).expect("the server listens"));
+            let found = history.find(client, state);
+            newest = newest.max(found.began);
+            oldest_lost = oldest_lost.min(found.lost.unwrap_or(u64::MAX));
+            *history = History::new(state);
+        }
+        let rule = "the server has a command, but has lost one that it acknowledged before";
+        assert!(newest < oldest_lost, "{rule}: {newest}, {oldest_lost}");
+        for (database, counter) in self.counters.iter().enumerate() {
+            counter.check(self.policy, &mut open_database(address, database).expect("the server listens"));
+        }
+        swaps.check(self.policy, address);
+    }
+
+    fn tick(&self) -> u64 {
+        self.ticks.fetch_add(1, Ordering::SeqCst) + 1
+    }
+}
+
+fn open_database(address: &str, database: usize) -> Option<Connection> {
+    let mut connection = Connection::open(address)?;
+    connection.send(&[format!("SELECT {database}")])?;
+    Some(connection)
+}
+
+impl SwapHistory {
+    /// Compares the databases with the swaps so far: each was in the place of the counter every other time.
+    fn check(&mut self, policy: &str, address: &str) {
+        let count = |database| {
+            let mut connection = open_database(address, database).expect("the server listens");
+            let found = connection.send(&[format!("GET {COUNTER}")]).expect("the server replies");
+            found[0].parse().unwrap_or(0)
+        };
+        let (third, fourth): (u64, u64) = (count(2), count(3));
+        let total = third + fourth;
+        let least = if policy == "always" { self.known } else { self.checked };
+        assert!((least..=self.known + 1).contains(&total), "{total} swaps: {least} to {} + 1", self.known);
+        assert_eq!(fourth, third + total % 2, "a swap and its increment are one");
+        (self.checked, self.known) = (total, total);
+    }
+
+    fn swap_until_the_end(&mut self, address: &str) {
+        let Some(mut connection) = Connection::open(address) else { return };
+        let increment = format!("INCR {COUNTER}");
+        let lines = ["MULTI", "SELECT 2", &increment, "SWAPDB 2 3", "EXEC"].map(str::to_owned);
+        while let Some(replies) = connection.send(&lines) {
+            assert!(replies[4].starts_with("+OK,:") && replies[4].ends_with(",+OK"), "{replies:?}");
+            self.known += 1;
+        }
+    }
 }
 
 impl SharedCounter {
     /// Compares the counter with the increments so far.
-    fn check(&self, connection: &mut Connection) {
+    fn check(&self, policy: &str, connection: &mut Connection) {
         let found = connection.send(&[format!("GET {COUNTER}")]).expect("the server replies");
         let found = found[0].parse().unwrap_or(0);
         let (known, maybe) = (self.known.load(Ordering::Relaxed), self.maybe.swap(0, Ordering::Relaxed));
-        assert!((known..=known + maybe).contains(&found), "{found}: {known} and perhaps {maybe}");
+        let least = if policy == "always" { known } else { self.checked.load(Ordering::Relaxed) };
+        assert!((least..=known + maybe).contains(&found), "{found}: {least} to {known} and perhaps {maybe}");
         self.known.store(found, Ordering::Relaxed);
+        self.checked.store(found, Ordering::Relaxed);
     }
 
     /// Increments the counter, unless another client does so at the same time. Returns `None` if the
@@ -348,60 +469,78 @@ fn write_checkpoints(address: &str) {
     }
 }
 
-/// Executes commands until the connection ends.
-fn write_until_the_end(
-    client: usize,
-    round: u64,
-    (expected, counter): (&mut Expected, &SharedCounter),
-    address: &str,
-) {
-    let Some(mut connection) = Connection::open(address) else { return };
-    for step in 0.. {
-        let number = (step as usize + client) % KEYS;
-        let value = round * 1_000_000 + step;
-        let mut next = expected.known;
-        let lines = match step % 8 {
-            0 | 1 => {
-                next[number] = Some(value);
-                vec![format!("SET {} {value}", key(client, number))]
-            }
-            2 => {
-                next[number] = None;
-                vec![format!("DEL {}", key(client, number))]
-            }
-            3 => {
-                // A transaction of two keys, which must be whole.
-                let other = (number + 1) % KEYS;
-                (next[number], next[other]) = (Some(value), Some(value));
-                let set = |number| format!("SET {} {value}", key(client, number));
-                vec!["MULTI".to_owned(), set(number), set(other), "EXEC".to_owned()]
-            }
-            4 => {
-                next = [None; KEYS];
-                vec![format!("RI.DELRANGE [{} ({}", key(client, 0), key(client, KEYS))]
-            }
-            5 => {
-                // Nobody else writes the key, so the transaction succeeds.
-                next[number] = Some(value);
-                let key = key(client, number);
-                vec![format!("WATCH {key}"), "MULTI".into(), format!("SET {key} {value}"), "EXEC".into()]
-            }
-            6 => {
-                // The deadline is over when the server is started again.
-                vec![format!("SET {} {value} PX 10", expiring_key(client))]
-            }
-            _ => {
-                next[number] = Some(next[number].unwrap_or(0) + 7);
-                vec![format!("INCRBY {} 7", key(client, number))]
-            }
-        };
-        expected.maybe = Some(next);
-        let Some(replies) = connection.send(&lines) else { return };
-        let is_failure = |reply: &String| reply.starts_with('-') || reply.starts_with("*-1");
-        assert!(!replies.iter().any(is_failure), "{lines:?}: {replies:?}");
-        *expected = Expected { known: next, maybe: None };
-        if counter.increment(&mut connection).is_none() {
-            return;
+/// Returns the lines of a step of a client, and the state after it.
+fn step(client: usize, step: u64, value: u64, mut next: State) -> (Vec<String>, State) {
+    let number = (step as usize + client) % KEYS;
+    let set = |number| format!("SET {} {value}", key(client, number));
+    let lines = match step % 8 {
+        0 | 1 => {
+            next[number] = Some(value);
+            vec![set(number)]
         }
+        2 => {
+            next[number] = None;
+            vec![format!("DEL {}", key(client, number))]
+        }
+        3 => {
+            // A transaction of two keys, which must be whole.
+            let other = (number + 1) % KEYS;
+            (next[number], next[other]) = (Some(value), Some(value));
+            vec!["MULTI".to_owned(), set(number), set(other), "EXEC".to_owned()]
+        }
+        4 => {
+            next = [None; KEYS];
+            let all = (0..KEYS).map(|number| key(client, number)).collect::<Vec<_>>().join(" ");
+            let range = format!("RI.DELRANGE [{} ({}", key(client, 0), key(client, KEYS));
+            // An unordered database has no ranges.
+            vec![if client.is_multiple_of(2) { range } else { format!("DEL {all}") }]
+        }
+        5 => {
+            // Nobody else writes the key, so the transaction succeeds.
+            next[number] = Some(value);
+            vec![format!("WATCH {}", key(client, number)), "MULTI".into(), set(number), "EXEC".into()]
+        }
+        6 => {
+            // The deadline is over when the server is started again.
+            vec![format!("SET {} {value} PX 10", expiring_key(client))]
+        }
+        _ => {
+            next[number] = Some(next[number].unwrap_or(0) + 7);
+            vec![format!("INCRBY {} 7", key(client, number))]
+        }
+    };
+    (lines, next)
+}
+
+impl Load {
+    /// Executes commands until the connection ends.
+    fn write_until_the_end(&self, client: usize, round: u64, history: &mut History, address: &str) {
+        let Some(mut connection) = open_database(address, client % 2) else { return };
+        for number in 0.. {
+            let before = history.steps[history.steps.len() - 1].state;
+            let (lines, state) = step(client, number, round * 1_000_000 + number, before);
+            history.steps.push(Step { state, began: self.tick(), ended: None });
+            let Some(replies) = connection.send(&lines) else { return };
+            let is_failure = |reply: &String| reply.starts_with('-') || reply.starts_with("*-1");
+            assert!(!replies.iter().any(is_failure), "{lines:?}: {replies:?}");
+            let last = history.steps.len() - 1;
+            history.steps[last].ended = Some(self.tick());
+            if self.policy == "always" || number % WAIT_INTERVAL == WAIT_INTERVAL - 1 {
+                let Some(durable) = self.is_durable(&mut connection) else { return };
+                history.durable = if durable { last } else { history.durable };
+            }
+            if self.counters[client % 2].increment(&mut connection).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Returns whether all writes of a connection are durable, after a wait unless the policy waits for each.
+    fn is_durable(&self, connection: &mut Connection) -> Option<bool> {
+        if self.policy == "always" {
+            return Some(true);
+        }
+        let replies = connection.send(&["WAITAOF 1 0 5000".to_owned()])?;
+        Some(replies[0].starts_with(":1,"))
     }
 }
