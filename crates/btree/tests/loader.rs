@@ -97,7 +97,7 @@ fn check(shape: Shape, keys: Keys, pairs: u64, (parts, fill_percent): (usize, us
 
 #[test]
 fn trees_of_every_size_pass_every_check() {
-    for keys in [Keys::Random, Keys::AnyLength, Keys::Paths, Keys::EqualHeads, Keys::Counting] {
+    for keys in Keys::ALL {
         for pairs in [0, 1, 2, 3, 7, 30, 100, 400, 1_500] {
             for fill_percent in [10, 60, 90, 100] {
                 check(tiny(128), keys, pairs, (1, fill_percent));

@@ -7,7 +7,7 @@ use honeycomb_btree::{BatchOperation, BatchOutcome, Forest, Operation, Outcome, 
 use honeycomb_memory::Lease;
 use honeycomb_testing::index::{
     AddToBytes, Keys, MIB, Model, apply, borrow, everything, expected_scan, forest, key, pick, scan, tiny,
-    value,
+    value_for,
 };
 use honeycomb_testing::seed_or;
 use rand::rngs::StdRng;
@@ -44,7 +44,7 @@ impl ModelTest {
     }
 
     fn value(&mut self) -> Vec<u8> {
-        value(&mut self.rng, self.forest.shape().inline_value_bytes_max())
+        value_for(self.keys, &mut self.rng, self.forest.shape().inline_value_bytes_max())
     }
 
     fn bound(&mut self) -> Bound<Vec<u8>> {
@@ -64,7 +64,8 @@ impl ModelTest {
             9750..9960 => self.with_batch(Self::each),
             9960..9970 => self.compact(),
             9970..9985 => self.delete_range(),
-            9985..9992 => self.keep(),
+            9985..9991 => self.keep(),
+            9991 => self.reload(),
             _ => self.check_kept(),
         }
     }
@@ -179,6 +180,24 @@ impl ModelTest {
         }
     }
 
+    /// Loads the contents again, into the same tree, in parts or as a whole.
+    fn reload(&mut self) {
+        let everything = (Bound::Unbounded, Bound::Unbounded);
+        let deleted = self.forest.delete_range(self.root, everything.0, everything.1).unwrap();
+        assert_eq!(deleted, self.model.len() as u64);
+        let fill_percent = self.rng.random_range(10..=100);
+        let part_pairs = *pick(&mut self.rng, &[7, 100, usize::MAX]);
+        let mut loader = self.forest.loader(self.root, fill_percent).unwrap();
+        let pairs = Vec::from_iter(&self.model);
+        for (number, pairs) in pairs.chunks(part_pairs).enumerate() {
+            let low = if number == 0 { &[][..] } else { pairs[0].0 };
+            let mut part = self.forest.loader_part(low, fill_percent).unwrap();
+            pairs.iter().for_each(|(key, value)| part.push(key, value).unwrap());
+            loader.append(part).unwrap();
+        }
+        assert_eq!(loader.finish().unwrap(), deleted);
+    }
+
     /// Runs a part of a compaction pass from a random position.
     fn compact(&mut self) {
         let mut position = self.key();
@@ -218,7 +237,7 @@ impl ModelTest {
     fn run(mut self, steps: u64) {
         for step in 0..steps {
             self.step();
-            if step % 16_384 == 0 {
+            if step % VERIFY_STEPS == 0 {
                 self.verify();
                 assert_eq!(everything(&self.forest.reader(), self.root), Vec::from_iter(self.model.clone()));
             }
@@ -259,8 +278,10 @@ fn model_batch(model: &Model, batch: &[BatchOperation<'_>]) -> (Result<Vec<Outco
     (Ok(outcomes), after)
 }
 
-/// Steps of each run. Fourteen runs execute seven million steps.
+/// Steps of each run. Twenty runs execute ten million steps.
 const STEPS: u64 = 500_000;
+/// Steps between two verifications.
+const VERIFY_STEPS: u64 = 8_192;
 
 fn run(shape: Shape, mvcc: bool, keys: Keys, key_count: u64, default_seed: u64) {
     ModelTest::new(shape, mvcc, keys, key_count, seed_or(default_seed)).run(STEPS);
@@ -296,6 +317,32 @@ fn paths_share_prefixes() {
 #[test]
 fn keys_with_equal_heads() {
     run(tiny(128), true, Keys::EqualHeads, 4_000, 6);
+}
+
+#[test]
+fn keys_shorter_than_a_head() {
+    run(tiny(128), true, Keys::Short, 3_000, 15);
+}
+
+/// The longest keys of tiny nodes, which have few of them, and those of a default store.
+#[test]
+fn the_longest_keys_with_common_prefixes() {
+    run(tiny(128), true, Keys::LongPrefix, 1_000, 16);
+    let shape = Shape { node_bytes: 4096, ..Shape::default() };
+    assert_eq!(shape.key_bytes_max(), 460);
+    run(shape, true, Keys::LongPrefix, 1_500, 17);
+}
+
+#[test]
+fn keys_that_differ_only_by_zeros_at_their_end() {
+    run(tiny(128), true, Keys::TrailingZeros, 3_000, 18);
+}
+
+/// Most leaves have a stride, lose it with a longer key or value, and have it again when that is deleted.
+#[test]
+fn lengths_that_are_uniform_most_of_the_time() {
+    run(tiny(128), true, Keys::MostlyUniform, 2_000, 19);
+    run(Shape::default(), true, Keys::MostlyUniform, 6_000, 20);
 }
 
 #[test]

@@ -49,6 +49,29 @@ pub enum Keys {
     EqualHeads,
     /// Numbers, in big-endian order.
     Counting,
+    /// One to seven bytes: shorter than a head.
+    Short,
+    /// The maximum length or a few bytes less. Three folders differ only in the last bytes before a number.
+    LongPrefix,
+    /// Short keys, heads and longer keys, each followed by up to eleven zeros.
+    TrailingZeros,
+    /// Eight random bytes, but one key of a hundred is longer. The values of [`value_for`] are as uniform.
+    MostlyUniform,
+}
+
+impl Keys {
+    /// All patterns.
+    pub const ALL: [Self; 9] = [
+        Self::Random,
+        Self::AnyLength,
+        Self::Paths,
+        Self::EqualHeads,
+        Self::Counting,
+        Self::Short,
+        Self::LongPrefix,
+        Self::TrailingZeros,
+        Self::MostlyUniform,
+    ];
 }
 
 /// Returns the key of a number, with at most `max` bytes.
@@ -72,7 +95,29 @@ pub fn key(keys: Keys, number: u64, max: usize) -> Vec<u8> {
             key
         }
         Keys::Counting => number.to_be_bytes().to_vec(),
+        Keys::Short => mixed.to_be_bytes()[..1 + (number % 7) as usize].to_vec(),
+        Keys::LongPrefix => long_prefix(number, max),
+        Keys::TrailingZeros => {
+            let (zeros, stem) = ((number % 12) as usize, number / 12);
+            let mut key = b"abcdefgh"[..(stem % 9) as usize].to_vec();
+            key.extend((stem / 9 + 1).to_be_bytes().iter().skip_while(|&&byte| byte == 0));
+            key.resize(key.len() + zeros, 0);
+            key
+        }
+        Keys::MostlyUniform => {
+            let mut key = mixed.to_be_bytes().to_vec();
+            key.resize(if number % 100 == 7 { 11 } else { 8 }, 1);
+            key
+        }
     }
+}
+
+/// Returns a key of `max` bytes or up to two less, which ends with a folder and a number.
+fn long_prefix(number: u64, max: usize) -> Vec<u8> {
+    let end = [&[b'a' + (number % 3) as u8][..], &number.to_be_bytes()[4..]].concat();
+    let mut key = vec![b'p'; max - end.len() - (number / 3 % 3) as usize];
+    key.extend(end);
+    key
 }
 
 /// Returns a random value: mostly short, sometimes with a length near the maximum of inline values.
@@ -86,6 +131,14 @@ pub fn value(rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
     };
     let byte = rng.random();
     vec![byte; length]
+}
+
+/// Returns a random value for a pattern of keys.
+pub fn value_for(keys: Keys, rng: &mut StdRng, inline_max: usize) -> Vec<u8> {
+    match keys {
+        Keys::MostlyUniform if rng.random_bool(0.995) => vec![rng.random(); 8],
+        _ => value(rng, inline_max),
+    }
 }
 
 /// Borrows the key of a bound.
