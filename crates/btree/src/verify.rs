@@ -4,16 +4,16 @@
 use std::collections::HashSet;
 
 use honeycomb_layout as layout;
-use honeycomb_memory::{Lid, Pin};
+use honeycomb_memory::{BusAddress, Lid, Pin};
 use thiserror::Error;
 
 use crate::forest::{Forest, Root};
-use crate::node::fences::Fences;
 use crate::node::item::{CHILD_LID_BYTES, Item, ItemHeader};
 use crate::node::key::{SearchKey, prefix_length, tag};
 use crate::node::live::Live;
 use crate::node::log::Overlay;
 use crate::node::log_entry::LogEntry;
+use crate::node::places::check_state;
 use crate::node::search::lower_bound;
 use crate::node::view::View;
 
@@ -93,7 +93,10 @@ struct Check<'f> {
     /// The node being checked.
     lid: u64,
     seen: HashSet<Lid>,
+    /// The overflow values of all pairs.
+    values: HashSet<BusAddress>,
     counts: Verified,
+    arena_bytes: u64,
     /// Bytes of the buffers of overflow values, including those that belong to no tree.
     value_units: u64,
 }
@@ -107,24 +110,41 @@ struct Expected {
 
 impl<'f> Check<'f> {
     fn new(forest: &'f Forest, pin: &'f Pin<'f>, value_bytes: u64) -> Self {
-        let (seen, counts) = (HashSet::new(), Verified::default());
-        Self { forest, pin, lid: 0, seen, counts, value_units: value_bytes }
+        let (seen, values, counts) = (HashSet::new(), HashSet::new(), Verified::default());
+        let arena_bytes = forest.memory().accounting().arena_bytes as u64;
+        Self { forest, pin, lid: 0, seen, values, counts, arena_bytes, value_units: value_bytes }
     }
 
     fn tree(&mut self, root: Root) -> Result<(), Violation> {
-        let level = View::published(self.forest.node(self.pin, root.0).published()).level();
+        let level = self.view(root.0)?.level();
         self.counts.height = self.counts.height.max(level as u64 + 1);
         let mut leaves = Vec::new();
         self.subtree(root.0, Expected { level, low: Vec::new(), high: None }, &mut leaves)?;
         self.siblings(&leaves)
     }
 
-    fn subtree(&mut self, lid: Lid, expected: Expected, leaves: &mut Vec<Lid>) -> Result<(), Violation> {
+    /// Returns the node of a LID, and makes it the node being checked.
+    fn view(&mut self, lid: Lid) -> Result<View<'f>, Violation> {
         self.lid = lid.get();
+        let memory = self.forest.memory();
+        check!(self, memory.is_live_lid(lid), "does not exist");
+        let node = memory.node(self.pin, lid);
+        let address = node.address().get();
+        let published = node.published();
+        self.named(check_state(published.state(), memory.node_bytes()))?;
+        let view = View::published(published);
+        check!(self, view.previous_address() != address, "is its own previous version");
+        Ok(view)
+    }
+
+    /// Returns the result of a check of the node.
+    fn named(&self, checked: Result<(), String>) -> Result<(), Violation> {
+        checked.map_err(|description| Violation { lid: self.lid, description })
+    }
+
+    fn subtree(&mut self, lid: Lid, expected: Expected, leaves: &mut Vec<Lid>) -> Result<(), Violation> {
+        let view = self.view(lid)?;
         check!(self, self.seen.insert(lid), "is reached twice");
-        let node = self.forest.node(self.pin, lid);
-        check!(self, !node.lock_and_size().locked(), "is locked although there is no writer");
-        let view = View::published(node.published());
         self.node(view, &expected)?;
         if view.is_leaf() {
             leaves.push(lid);
@@ -135,24 +155,17 @@ impl<'f> Check<'f> {
 
     /// Checks the bytes of a node.
     fn node(&self, view: View<'_>, expected: &Expected) -> Result<(), Violation> {
+        let (level, parent) = (view.level(), expected.level + 1);
+        check!(self, level == expected.level, "level {level} under a node of {parent}");
+        self.named(view.check_places())?;
         self.header(view, expected)?;
         self.sorted_block(view)?;
-        let columns = view.columns().check(view);
-        columns.map_err(|description| Violation { lid: self.lid, description })?;
+        self.named(view.columns().check(view))?;
         if view.is_leaf() { self.log(view) } else { Ok(()) }
     }
 
     /// Checks header and fence keys.
     fn header(&self, view: View<'_>, expected: &Expected) -> Result<(), Violation> {
-        let shape = self.forest.shape();
-        check!(
-            self,
-            view.level() == expected.level,
-            "level {} under a node of {}",
-            view.level(),
-            expected.level + 1
-        );
-        check!(self, view.used_bytes() <= shape.node_bytes, "size {} exceeds the node", view.size());
         check!(
             self,
             view.node_version() <= self.forest.read_version(),
@@ -170,15 +183,16 @@ impl<'f> Check<'f> {
             "prefix length {} is not {prefix}",
             view.prefix_length()
         );
-        let bytes = Fences::spanning(view, view).bytes();
-        check!(self, view.fence_bytes() == bytes, "fence keys of {} bytes, not {bytes}", view.fence_bytes());
-        let start = view.fences_start() + bytes;
-        check!(
-            self,
-            view.sorted_end() >= start && view.sorted_end() <= view.size(),
-            "sorted block ends at {}",
-            view.sorted_end()
-        );
+        self.previous_version(view)
+    }
+
+    /// Checks the form of the previous version. It may be reclaimed, so only its address can be checked.
+    fn previous_version(&self, view: View<'_>) -> Result<(), Violation> {
+        let address = view.previous_address();
+        let is_unit = address.is_multiple_of(layout::ALLOCATION_UNIT_BYTES as u64);
+        let is_inside = address < self.arena_bytes;
+        check!(self, is_unit && is_inside, "no buffer begins at the previous version, {address:#x}");
+        check!(self, address == 0 || self.forest.mvcc(), "has a previous version without MVCC");
         Ok(())
     }
 
@@ -238,6 +252,10 @@ impl<'f> Check<'f> {
             "overflow value of {} bytes",
             value.length
         );
+        let address = value.address;
+        let is_live = self.forest.memory().is_live_value(address, value.length);
+        check!(self, is_live, "no overflow value of {} bytes at {address:?}", value.length);
+        check!(self, self.values.insert(address), "overflow value at {address:?} belongs to two pairs");
         self.counts.value_bytes += value.length as u64;
         self.counts.overflow_values += 1;
         self.value_units += value.length.next_multiple_of(layout::ALLOCATION_UNIT_BYTES) as u64;
@@ -246,15 +264,8 @@ impl<'f> Check<'f> {
 
     fn log(&self, view: View<'_>) -> Result<(), Violation> {
         let mut order: Vec<LogEntry<'_>> = Vec::new();
-        let (mut newest, mut end) = (0, view.sorted_end());
+        let mut newest = 0;
         for (index, entry) in view.log_entries().enumerate() {
-            check!(
-                self,
-                entry.place.at == end,
-                "log entry {index} begins at {}, not at {end}",
-                entry.place.at
-            );
-            end += entry.bytes();
             self.entry(view, &order, entry, index)?;
             check!(
                 self,
@@ -264,7 +275,6 @@ impl<'f> Check<'f> {
             newest = entry.place.version_delta;
             order.insert(entry.place.order_hint, entry);
         }
-        check!(self, end == view.size(), "log entries end at {end} of {} bytes", view.size());
         let released = view.node_version() + newest <= self.forest.read_version();
         check!(self, released, "the version of a log entry is not released");
         let suffixes: Vec<Vec<u8>> = order.iter().map(|entry| suffix_of(entry.item)).collect();
@@ -335,8 +345,7 @@ impl<'f> Check<'f> {
         expected: &Expected,
         leaves: &mut Vec<Lid>,
     ) -> Result<(), Violation> {
-        check!(self, view.log_count() == 0 && view.log_bytes() == 0, "an interior node has a log block");
-        check!(self, view.right().is_none(), "an interior node has a right sibling");
+        check!(self, view.link_words()[1] == 0, "an interior node has a right sibling");
         self.counts.interior_nodes += 1;
         let lid = self.lid;
         let mut low = view.low_fence().to_vec();
@@ -357,10 +366,11 @@ impl<'f> Check<'f> {
         for (index, &lid) in leaves.iter().enumerate() {
             self.lid = lid.get();
             let view = View::published(self.forest.node(self.pin, lid).published());
-            let left = index.checked_sub(1).map(|left| leaves[left]);
-            let right = leaves.get(index + 1).copied();
-            check!(self, view.left() == left, "left sibling is {:?}, not {left:?}", view.left());
-            check!(self, view.right() == right, "right sibling is {:?}, not {right:?}", view.right());
+            let expected = |leaf: Option<&Lid>| leaf.map_or(0, |lid| lid.get());
+            let left = expected(index.checked_sub(1).and_then(|left| leaves.get(left)));
+            let (right, [stored_left, stored_right]) = (expected(leaves.get(index + 1)), view.link_words());
+            check!(self, stored_left == left, "left sibling is LID {stored_left}, not {left}");
+            check!(self, stored_right == right, "right sibling is LID {stored_right}, not {right}");
         }
         Ok(())
     }

@@ -186,6 +186,12 @@ impl Memory {
         unsafe { slice::from_raw_parts(self.at(extent.start * UNIT).as_ptr(), length) }
     }
 
+    /// Whether any LID is in use, and not retired.
+    #[must_use]
+    pub fn is_live_lid(&self, lid: Lid) -> bool {
+        self.page_table.is_live(lid)
+    }
+
     /// Whether an overflow value of a length that is in use, and not retired, begins at any address.
     #[must_use]
     pub fn is_live_value(&self, address: BusAddress, length: usize) -> bool {

@@ -121,6 +121,12 @@ impl PageTable {
         self.reservations.0.free.push(&self.links, lid.index() as u32);
     }
 
+    /// Whether a LID is in use; `false` for a LID beyond the capacity.
+    pub(crate) fn is_live(&self, lid: Lid) -> bool {
+        let state = self.states.get(lid.index()).map(|state| state.load(Ordering::Relaxed));
+        state == Some(State::Live as u8)
+    }
+
     /// Number of LIDs in a state.
     pub(crate) fn count(&self, state: State) -> usize {
         let used = |state: State| self.reservations.0.counts[state as usize].load(Ordering::Relaxed);

@@ -13,6 +13,7 @@ pub(crate) mod key;
 pub(crate) mod live;
 pub(crate) mod log;
 pub(crate) mod log_entry;
+pub(crate) mod places;
 pub(crate) mod plan;
 pub(crate) mod search;
 pub(crate) mod shape;

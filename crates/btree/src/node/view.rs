@@ -125,6 +125,16 @@ impl<'a> View<'a> {
         self.word(node_header::NODE_VERSION_OFFSET)
     }
 
+    /// Returns the bus address of the buffer that this one replaced; 0 if there is none.
+    pub(crate) fn previous_address(self) -> u64 {
+        self.word(node_header::PREVIOUS_VERSION_OFFSET)
+    }
+
+    /// Returns the header words with the LIDs of the siblings of a leaf.
+    pub(crate) fn link_words(self) -> [u64; 2] {
+        [node_header::LEFT_OFFSET, node_header::RIGHT_OFFSET].map(|offset| self.word(offset))
+    }
+
     /// Returns the left sibling of a leaf.
     pub(crate) fn left(self) -> Option<Lid> {
         Lid::new(self.word(node_header::LEFT_OFFSET))
@@ -320,11 +330,6 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn used_bytes(self) -> usize {
         self.size() + log_entry::WORD_BYTES * self.log_count
-    }
-
-    /// Returns the number of bytes of the log block, without the log words.
-    pub(crate) fn log_bytes(self) -> usize {
-        self.size() - self.sorted_end()
     }
 }
 

@@ -108,7 +108,7 @@ impl<'a> Columns<'a> {
     }
 
     #[inline]
-    fn from(self, offset: usize) -> &'a [u8] {
+    pub(crate) fn from(self, offset: usize) -> &'a [u8] {
         &self.body[offset - node_header::SIZE..]
     }
 
@@ -144,6 +144,16 @@ impl<'a> Columns<'a> {
     pub(crate) fn stride(self) -> Option<Stride> {
         let place = self.place();
         (place.stride_bytes() > 0).then(|| place.stride())
+    }
+
+    /// Returns the lengths of keys and values of a leaf with a stride; zeros in other nodes.
+    pub(crate) fn stride_lengths(self) -> Stride {
+        self.place().stride()
+    }
+
+    /// Returns whether stride and lengths are zero.
+    pub(crate) fn is_without_stride(self) -> bool {
+        self.stride_bytes() == 0 && self.stride_lengths() == Stride::default()
     }
 
     /// Returns the samples, and the word before them.
