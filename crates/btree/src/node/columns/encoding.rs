@@ -152,6 +152,11 @@ mod tests {
     }
 
     #[test]
+    fn children_begin_after_groups_of_heads() {
+        assert_eq!([0, 1, 15, 16, 17, 32].map(children_offset), [0, 128, 128, 128, 256, 256]);
+    }
+
+    #[test]
     fn heads_determine_separators_without_zeros_at_the_end() {
         use crate::node::key::head;
         let is = |separator: &[u8]| is_determined(head(separator), separator.len());

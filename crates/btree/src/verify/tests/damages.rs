@@ -5,7 +5,7 @@ use honeycomb_layout::{
     column_child, columns, fences, item_word, lock_and_size, log_word, node_header as header, value_reference,
 };
 
-use super::{KINDS, forest, lids, replace, verify_with, with_view};
+use super::{KINDS, Pairs, forest, lids, replace, verify_with, with_view};
 use crate::forest::{Forest, Root};
 use crate::node::log_entry::LogEntry;
 use crate::node::suffix::HEAD_BYTES;
@@ -319,4 +319,23 @@ fn no_overflow_value_is_at_address_zero() {
     let found =
         found_with_reference(|reference| [&[0; value_reference::ADDRESS_BYTES], &reference[6..]].concat());
     assert!(found.contains("has a reference to address 0"), "{found}");
+}
+
+/// Without the flags that tell references from other values, the items of a leaf have equal lengths.
+#[test]
+fn items_of_equal_lengths_have_a_stride() {
+    let (forest, root) = forest(&Pairs { keys: [4; 3], values: [200; 3] });
+    let flagless = |lid| {
+        with_view(&forest, lid, |view, bytes| {
+            let mut bytes = bytes.to_vec();
+            for index in (0..view.sorted_count()).filter(|_| view.is_leaf()) {
+                let (offset, flag) = bit(view.columns().item_offset(index), item_word::OVERFLOW_SHIFT);
+                bytes[offset] &= !flag;
+            }
+            (view.is_leaf() && view.sorted_count() > 1).then_some((lid, bytes))
+        })
+    };
+    let (lid, bytes) = lids(&forest, root).into_iter().find_map(flagless).unwrap();
+    let found = verify_with(&forest, root, lid, &bytes).unwrap_err().description;
+    assert!(found.contains("items with Equal") && found.contains("stride None"), "{found}");
 }
