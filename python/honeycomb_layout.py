@@ -425,8 +425,7 @@ EVENT_COMPARED = 20
 # the number of lines, bit 31: by LID.
 EVENT_READ = 21
 
-# Event: the last line of a read arrived; argument: the address of the buffer, 0 of a read for a
-# place; detail: 1 if memory failed.
+# Event: the last line of a read arrived; detail: 1 if memory failed.
 EVENT_LINES = 22
 
 # Event: host memory accepts a read; argument: its address; detail: its bytes.

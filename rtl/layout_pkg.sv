@@ -355,8 +355,7 @@ package layout_pkg;
   // the number of lines, bit 31: by LID
   localparam int unsigned EventRead = 21;
 
-  // event: the last line of a read arrived; argument: the address of the buffer, 0 of a read for a
-  // place; detail: 1 if memory failed
+  // event: the last line of a read arrived; detail: 1 if memory failed
   localparam int unsigned EventLines = 22;
 
   // event: host memory accepts a read; argument: its address; detail: its bytes

@@ -69,32 +69,20 @@ package accelerator_pkg;
     DepthSecond
   } depth_e;
 
-  // A read of adjacent lines of a buffer. Beats arrive in order, for all reads of a port. Memory accepts a
-  // read when the read before has ended, unless `follows` is set.
+  // A read of adjacent lines of host memory, from the line of the address on. Many reads of a port may be in
+  // flight. Their beats arrive in the order of the reads.
   typedef struct packed {
-    // 1: reads the current buffer of the node `lid`; 0: reads the buffer at `address`
-    logic by_lid;
-    // The node may be cached: it is an interior node, which does not change until it is replaced.
-    logic cacheable;
-    depth_e depth;
-    // A read by address of the same buffer as the read before. Memory may accept it before that read has
-    // ended; an error of that read ends this one, too.
-    logic follows;
-    lid_t lid;
     bus_address_t address;
-    // the first line, counted from the start of the buffer
-    line_count_t first;
     // number of lines, at least 1
     line_count_t count;
   } line_read_t;
 
   typedef struct packed {
-    // The read failed: the LID is not mapped, or host memory reported an error. data is undefined, and the
-    // beat is the last one of the read.
+    // The read failed: host memory reported an error. data is undefined, and the beat is the last one of the
+    // read. Other reads are not affected.
     logic error;
+    // the last line of the read
     logic last;
-    // address of the buffer, for further reads of it
-    bus_address_t address;
     line_t data;
   } line_beat_t;
 
@@ -111,7 +99,8 @@ package accelerator_pkg;
     logic by_lid;
     // reads the buffer of the last read of the place that did not follow
     logic follows;
-    // see line_read_t; a read that follows one by address is not cacheable
+    // The node may be cached: it is an interior node, which does not change until it is replaced. A read that
+    // follows one by address is not cacheable.
     logic cacheable;
     depth_e depth;
     // The lines are columns: they never change while the buffer is in use, so they may be read from a copy in

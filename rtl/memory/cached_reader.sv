@@ -1,6 +1,7 @@
 // Reads bursts from host memory, from the cache of nodes in on-board memory, from columns of leaves behind
-// it, or from nodes on chip. The bursts of leaves pass the cache and the nodes on chip. They have a tree of
-// arbiters of their own, because one tree passes a burst in each cycle, and an operation has about ten.
+// it, or from nodes on chip. The bursts of leaves, of the filler of columns and of clients pass the cache and
+// the nodes on chip. They have a tree of arbiters of their own, because one tree passes a burst in each
+// cycle, and an operation has about ten.
 
 `default_nettype none
 
@@ -13,7 +14,6 @@ module cached_reader
 #(
   // see client_ports
   parameter int unsigned ClientCount = 4,
-  parameter int unsigned Banks = 2,
   parameter int unsigned NodeUnits = 1,
   parameter int unsigned NodePlaces = 4,
   parameter int unsigned LeafUnits = 1,
@@ -28,15 +28,11 @@ module cached_reader
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
   parameter int unsigned Channels = 1,
-  // clients, and the filler of columns
-  localparam int unsigned Readers = ClientCount + 1,
-  // ports that read nodes, and all
-  localparam int unsigned NodePorts = Readers + NodeUnits,
-  localparam int unsigned Ports = NodePorts + LeafUnits,
-  localparam int unsigned BankBits = $clog2(Banks),
+  // ports that read no nodes: of units that read leaves, of the filler of columns, and of clients
+  localparam int unsigned OtherPorts = LeafUnits + 1 + ClientCount,
+  localparam int unsigned Ports = NodeUnits + OtherPorts,
   localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
-  localparam int unsigned TagBits =
-      reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces) + BankBits,
+  localparam int unsigned TagBits = tag_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces),
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines,
   localparam int unsigned CachePlaceBits = $clog2(CacheLines),
   // lines of the cache, and after them those of columns
@@ -55,8 +51,8 @@ module cached_reader
   output logic       [Ports-1:0]              burst_ready_o,
   input  burst_t     [Ports-1:0]              burst_i,
   input  logic       [Ports-1:0][TagBits-1:0] burst_tag_i,
-  // of the ports that read nodes
-  input  node_name_t [NodePorts-1:0]          name_i,
+  // of the units that read nodes
+  input  node_name_t [NodeUnits-1:0]          name_i,
 
   input  logic drop_valid_i,
   output logic drop_ready_o,
@@ -96,8 +92,9 @@ module cached_reader
   output cache_activity_t activity_o
 );
 
-  // The tags of all readers before the places of leaves, and perhaps of some of these.
-  localparam int unsigned CacheTagBits = $clog2(first_leaf_place(ClientCount, AllNodePlaces)) + BankBits;
+  // The tags of all readers before the places of leaves, and perhaps of some of these. Those of the filler of
+  // columns are among them, but it does not read from the cache.
+  localparam int unsigned CacheTagBits = $clog2(first_leaf_place(AllNodePlaces)) + BurstNumberBits;
 
   typedef struct packed {
     logic [CacheTagBits-1:0] tag;
@@ -111,15 +108,15 @@ module cached_reader
     logic on_board;
     bus_address_t address;
     burst_lines_t lines;
-  } leaf_burst_t;
+  } other_burst_t;
 
-  node_burst_t [NodePorts-1:0] node_bursts;
+  node_burst_t [NodeUnits-1:0] node_bursts;
   node_burst_t node_burst;
-  leaf_burst_t [LeafUnits-1:0] leaf_bursts;
-  leaf_burst_t leaf_burst;
-  logic node_burst_valid, node_burst_ready, leaf_burst_valid, leaf_burst_ready;
+  other_burst_t [OtherPorts-1:0] other_bursts;
+  other_burst_t other_burst;
+  logic node_burst_valid, node_burst_ready, other_burst_valid, other_burst_ready;
 
-  for (genvar index = 0; index < NodePorts; index++) begin : gen_nodes
+  for (genvar index = 0; index < NodeUnits; index++) begin : gen_nodes
     assign node_bursts[index] = '{
       tag: CacheTagBits'(burst_tag_i[index]),
       address: burst_i[index].address,
@@ -127,22 +124,22 @@ module cached_reader
       name: name_i[index]
     };
   end
-  for (genvar unit = 0; unit < LeafUnits; unit++) begin : gen_leaves
-    assign leaf_bursts[unit] = '{
-      tag: burst_tag_i[NodePorts+unit],
-      on_board: burst_i[NodePorts+unit].on_board,
-      address: burst_i[NodePorts+unit].address,
-      lines: burst_i[NodePorts+unit].lines
+  for (genvar index = 0; index < OtherPorts; index++) begin : gen_others
+    assign other_bursts[index] = '{
+      tag: burst_tag_i[NodeUnits+index],
+      on_board: burst_i[NodeUnits+index].on_board,
+      address: burst_i[NodeUnits+index].address,
+      lines: burst_i[NodeUnits+index].lines
     };
   end
 
   arbiter_tree #(
     .T(node_burst_t),
-    .Count(NodePorts)
+    .Count(NodeUnits)
   ) u_to_nodes (
     .clk_i, .rst_i,
-    .in_valid_i(burst_valid_i[NodePorts-1:0]),
-    .in_ready_o(burst_ready_o[NodePorts-1:0]),
+    .in_valid_i(burst_valid_i[NodeUnits-1:0]),
+    .in_ready_o(burst_ready_o[NodeUnits-1:0]),
     .in_i(node_bursts),
     .out_valid_o(node_burst_valid),
     .out_ready_i(node_burst_ready),
@@ -151,23 +148,23 @@ module cached_reader
   );
 
   arbiter_tree #(
-    .T(leaf_burst_t),
-    .Count(LeafUnits)
-  ) u_to_leaves (
+    .T(other_burst_t),
+    .Count(OtherPorts)
+  ) u_to_others (
     .clk_i, .rst_i,
-    .in_valid_i(burst_valid_i[NodePorts+:LeafUnits]),
-    .in_ready_o(burst_ready_o[NodePorts+:LeafUnits]),
-    .in_i(leaf_bursts),
-    .out_valid_o(leaf_burst_valid),
-    .out_ready_i(leaf_burst_ready),
-    .out_o(leaf_burst),
+    .in_valid_i(burst_valid_i[NodeUnits+:OtherPorts]),
+    .in_ready_o(burst_ready_o[NodeUnits+:OtherPorts]),
+    .in_i(other_bursts),
+    .out_valid_o(other_burst_valid),
+    .out_ready_i(other_burst_ready),
+    .out_o(other_burst),
     .out_index_o()
   );
 
   // ---- columns, and nodes that are kept ----
 
   localparam int unsigned Streams = 2;
-  logic leaf_valid, leaf_ready;
+  logic other_valid, other_ready;
   logic [Streams-1:0] chip_valid, chip_ready;
   logic [Streams-1:0][CacheTagBits-1:0] chip_tag;
   logic [Streams-1:0][TagBits-1:0] chip_line_tag;
@@ -193,10 +190,10 @@ module cached_reader
     .PlaceBits(PlaceBits)
   ) u_column_router (
     .clk_i, .rst_i,
-    .burst_valid_i(leaf_burst_valid), .burst_ready_o(leaf_burst_ready),
-    .on_board_i(leaf_burst.on_board), .burst_address_i(leaf_burst.address),
-    .burst_lines_i(leaf_burst.lines), .burst_tag_i(leaf_burst.tag),
-    .other_valid_o(leaf_valid), .other_ready_i(leaf_ready),
+    .burst_valid_i(other_burst_valid), .burst_ready_o(other_burst_ready),
+    .on_board_i(other_burst.on_board), .burst_address_i(other_burst.address),
+    .burst_lines_i(other_burst.lines), .burst_tag_i(other_burst.tag),
+    .other_valid_o(other_valid), .other_ready_i(other_ready),
     .hit_valid_i(hit_valid), .hit_ready_o(hit_ready),
     .hit_place_i(hit_place), .hit_lines_i(hit_lines), .hit_tag_i(TagBits'(hit_tag)),
     .read_valid_o(hit_valid_o), .read_ready_i(hit_ready_i),
@@ -206,7 +203,7 @@ module cached_reader
 
   cached_nodes #(
     .TagBits(CacheTagBits),
-    .FillTag(CacheTagBits'(chip_filler_number(ClientCount) << BankBits)),
+    .FillTag(CacheTagBits'(ChipFiller << BurstNumberBits)),
     .NodesOnChip(NodesOnChip),
     .Sets(CacheSets),
     .Ways(CacheWays),
@@ -251,9 +248,9 @@ module cached_reader
     .Count(2)
   ) u_to_host (
     .clk_i, .rst_i,
-    .in_valid_i({leaf_valid, node_valid}),
-    .in_ready_o({leaf_ready, node_ready}),
-    .in_i({leaf_burst.address, leaf_burst.lines, leaf_burst.tag,
+    .in_valid_i({other_valid, node_valid}),
+    .in_ready_o({other_ready, node_ready}),
+    .in_i({other_burst.address, other_burst.lines, other_burst.tag,
         node_address, node_lines, TagBits'(node_tag)}),
     .in_last_i('1),
     .out_valid_o(host_valid),
@@ -273,7 +270,6 @@ module cached_reader
 
   line_router #(
     .ClientCount(ClientCount),
-    .Banks(Banks),
     .NodeUnits(NodeUnits), .NodePlaces(NodePlaces),
     .LeafUnits(LeafUnits), .LeafPlaces(LeafPlaces),
     .Channels(Channels),

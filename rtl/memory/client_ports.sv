@@ -1,6 +1,6 @@
-// The ports of the memory system: those of all clients, that of the filler of columns, and those of units
-// with places, first the units that read nodes. Each burst gets a tag, and each lookup the number of its
-// reader.
+// The ports of the memory system: those of units with places, first the units that read nodes, that of the
+// filler of columns, and those of all clients, which look up no LIDs. Each burst gets a tag, and each lookup
+// the number of its reader.
 
 `default_nettype none
 
@@ -9,8 +9,6 @@ module client_ports
   import memory_pkg::*;
 #(
   parameter int unsigned ClientCount = 4,
-  // maximum number of bursts of a client in flight
-  parameter int unsigned Banks = 2,
   // number of LIDs that can be mapped
   parameter int unsigned LidCount = 65536,
   // channels of on-board memory
@@ -21,13 +19,13 @@ module client_ports
   parameter int unsigned LeafUnits = 1,
   parameter int unsigned LeafPlaces = 4,
   localparam int unsigned Units = NodeUnits + LeafUnits,
-  // the clients, and the filler of columns
-  localparam int unsigned Readers = ClientCount + 1,
-  localparam int unsigned Ports = Readers + Units,
-  localparam int unsigned BankBits = $clog2(Banks),
+  // the units and the filler of columns, which look up LIDs, and all ports
+  localparam int unsigned LidPorts = Units + 1,
+  localparam int unsigned Ports = LidPorts + ClientCount,
   localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
-  localparam int unsigned ReaderBits = reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces),
-  localparam int unsigned TagBits = ReaderBits + BankBits
+  localparam int unsigned Places = AllNodePlaces + LeafUnits * LeafPlaces,
+  localparam int unsigned ReaderBits = reader_bits(ClientCount, Places),
+  localparam int unsigned TagBits = tag_bits(ClientCount, Places)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -53,23 +51,24 @@ module client_ports
   input logic map_valid_i,
   input lid_t map_lid_i,
 
-  // of each port: see client_port
-  output logic       [Ports-1:0]                 lookup_valid_o,
-  input  logic       [Ports-1:0]                 lookup_ready_i,
-  output lookup_t    [Ports-1:0]                 lookup_o,
-  output logic       [Ports-1:0][ReaderBits-1:0] lookup_reader_o,
-  input  logic                                   found_valid_i,
-  input  logic       [ReaderBits-1:0]            found_reader_i,
-  input  bus_address_t                           found_i,
-  input  logic                                   found_columns_i,
-  output logic       [Ports-1:0]                 burst_valid_o,
-  input  logic       [Ports-1:0]                 burst_ready_i,
-  output burst_t     [Ports-1:0]                 burst_o,
-  output logic       [Ports-1:0][TagBits-1:0]    burst_tag_o,
-  output node_name_t [Ports-1:0]                 name_o,
-  input  logic       [Ports-1:0]                 line_valid_i,
-  input  logic       [Ports-1:0][TagBits-1:0]    line_tag_i,
-  input  burst_line_t [Ports-1:0]                line_i,
+  // Each lookup gets one result, at any later time. Address 0 means that the LID is not mapped.
+  output logic        [LidPorts-1:0]                 lookup_valid_o,
+  input  logic        [LidPorts-1:0]                 lookup_ready_i,
+  output lookup_t     [LidPorts-1:0]                 lookup_o,
+  output logic        [LidPorts-1:0][ReaderBits-1:0] lookup_reader_o,
+  input  logic                                       found_valid_i,
+  input  logic        [ReaderBits-1:0]               found_reader_i,
+  input  bus_address_t                               found_i,
+  input  logic                                       found_columns_i,
+  output logic        [Ports-1:0]                    burst_valid_o,
+  input  logic        [Ports-1:0]                    burst_ready_i,
+  output burst_t      [Ports-1:0]                    burst_o,
+  output logic        [Ports-1:0][TagBits-1:0]       burst_tag_o,
+  // the nodes of the bursts of units
+  output node_name_t  [Units-1:0]                    name_o,
+  input  logic        [Ports-1:0]                    line_valid_i,
+  input  logic        [Ports-1:0][TagBits-1:0]       line_tag_i,
+  input  burst_line_t [Ports-1:0]                    line_i,
 
   // of the filler: see column_filler
   input  logic          lacks_valid_i,
@@ -94,62 +93,18 @@ module client_ports
       if (port_place_t'(reader) == port_place_t'(first + place)) place_of |= port_place_t'(place);
   endfunction
 
-  logic [Readers-1:0] read_valid, read_ready, beat_valid, beat_ready;
   logic [LeafUnits-1:0][2*LeafPlaces-1:0] reads_columns;
-  line_read_t [Readers-1:0] read;
-  line_beat_t [Readers-1:0] beat;
-
-  assign read_valid[ClientCount-1:0] = read_valid_i;
-  assign read_ready_o = read_ready[ClientCount-1:0];
-  assign read[ClientCount-1:0] = read_i;
-  assign beat_valid_o = beat_valid[ClientCount-1:0];
-  assign beat_ready[ClientCount-1:0] = beat_ready_i;
-  assign beat_o = beat[ClientCount-1:0];
-
-  for (genvar index = 0; index < Readers; index++) begin : gen_ports
-    logic [BankBits-1:0] bank;
-
-    assign lookup_reader_o[index] = ReaderBits'(index);
-    assign burst_tag_o[index] = {ReaderBits'(index), bank};
-
-    client_port #(
-      .Banks(Banks)
-    ) u_client_port (
-      .clk_i,
-      .rst_i,
-      .read_valid_i(read_valid[index]),
-      .read_ready_o(read_ready[index]),
-      .read_i(read[index]),
-      .beat_valid_o(beat_valid[index]),
-      .beat_ready_i(beat_ready[index]),
-      .beat_o(beat[index]),
-      .lookup_valid_o(lookup_valid_o[index]),
-      .lookup_ready_i(lookup_ready_i[index]),
-      .lookup_o(lookup_o[index]),
-      .found_valid_i(found_valid_i && found_reader_i == ReaderBits'(index)),
-      .found_i,
-      .burst_valid_o(burst_valid_o[index]),
-      .burst_ready_i(burst_ready_i[index]),
-      .burst_o(burst_o[index]),
-      .burst_bank_o(bank),
-      .name_o(name_o[index]),
-      .line_valid_i(line_valid_i[index]),
-      .line_bank_i(line_tag_i[index][BankBits-1:0]),
-      .line_i(line_i[index])
-    );
-  end
 
   for (genvar unit = 0; unit < Units; unit++) begin : gen_units
-    localparam int unsigned Port = Readers + unit;
     localparam bit ReadsNodes = unit < NodeUnits;
-    localparam int unsigned Places = ReadsNodes ? NodePlaces : LeafPlaces;
-    localparam int unsigned First = ReadsNodes ? first_place(ClientCount) + unit * NodePlaces
-        : first_leaf_place(ClientCount, AllNodePlaces) + (unit - NodeUnits) * LeafPlaces;
+    localparam int unsigned UnitPlaces = ReadsNodes ? NodePlaces : LeafPlaces;
+    localparam int unsigned First = ReadsNodes ? FirstPlace + unit * NodePlaces
+        : first_leaf_place(AllNodePlaces) + (unit - NodeUnits) * LeafPlaces;
 
     logic is_found, number;
     // Nodes have no columns in on-board memory.
     // verilator lint_off UNUSEDSIGNAL
-    logic [2*Places-1:0] columns;
+    logic [2*UnitPlaces-1:0] columns;
     // verilator lint_on UNUSEDSIGNAL
     logic [ReaderBits-1:0] line_reader;
     // verilator lint_off UNUSEDSIGNAL
@@ -158,16 +113,16 @@ module client_ports
 
     always_comb begin
       is_found = 1'b0;
-      for (int unsigned place = 0; place < Places; place++)
+      for (int unsigned place = 0; place < UnitPlaces; place++)
         if (found_reader_i == ReaderBits'(First + place)) is_found = 1'b1;
     end
 
-    assign line_reader = line_tag_i[Port][TagBits-1:BankBits];
-    assign lookup_reader_o[Port] = ReaderBits'(First) + ReaderBits'(lookup_place);
-    assign burst_tag_o[Port] = {ReaderBits'(First) + ReaderBits'(burst_place), BankBits'(number)};
+    assign line_reader = line_tag_i[unit][TagBits-1:BurstNumberBits];
+    assign lookup_reader_o[unit] = ReaderBits'(First) + ReaderBits'(lookup_place);
+    assign burst_tag_o[unit] = {ReaderBits'(First) + ReaderBits'(burst_place), BurstNumberBits'(number)};
 
     place_port #(
-      .Places(Places),
+      .Places(UnitPlaces),
       .LidCount(LidCount)
     ) u_place_port (
       .clk_i,
@@ -176,8 +131,8 @@ module client_ports
       .read_i(place_read_i[unit]),
       .line_valid_o(place_line_valid_o[unit]),
       .line_o(place_line_o[unit]),
-      .lookup_valid_o(lookup_valid_o[Port]), .lookup_ready_i(lookup_ready_i[Port]),
-      .lookup_o(lookup_o[Port]),
+      .lookup_valid_o(lookup_valid_o[unit]), .lookup_ready_i(lookup_ready_i[unit]),
+      .lookup_o(lookup_o[unit]),
       .lookup_place_o(lookup_place),
       .found_valid_i(found_valid_i && is_found), .found_any_i(found_valid_i),
       .found_place_i(place_of(found_reader_i, First)),
@@ -187,15 +142,15 @@ module client_ports
       .map_valid_i,
       .map_lid_i,
       .reads_columns_o(columns),
-      .burst_valid_o(burst_valid_o[Port]), .burst_ready_i(burst_ready_i[Port]),
-      .burst_o(burst_o[Port]),
+      .burst_valid_o(burst_valid_o[unit]), .burst_ready_i(burst_ready_i[unit]),
+      .burst_o(burst_o[unit]),
       .burst_place_o(burst_place),
       .burst_number_o(number),
-      .name_o(name_o[Port]),
-      .line_valid_i(line_valid_i[Port]),
+      .name_o(name_o[unit]),
+      .line_valid_i(line_valid_i[unit]),
       .line_place_i(place_of(line_reader, First)),
-      .line_number_i(line_tag_i[Port][0]),
-      .line_i(line_i[Port])
+      .line_number_i(line_tag_i[unit][0]),
+      .line_i(line_i[unit])
     );
 
     if (!ReadsNodes) begin : gen_columns
@@ -203,20 +158,73 @@ module client_ports
     end
   end
 
+  // ---- the filler of columns ----
+
+  logic read_valid, read_ready, beat_valid, beat_ready;
+  line_read_t read;
+  line_beat_t beat;
+  logic [BurstNumberBits-1:0] bank;
+
+  assign lookup_reader_o[Units] = ReaderBits'(ColumnFiller);
+  assign burst_tag_o[Units] = {ReaderBits'(ColumnFiller), bank};
+
   column_filler #(
     .Readers(2 * LeafUnits * LeafPlaces),
     .Channels(Channels)
   ) u_column_filler (
     .enable_i(columns_i),
     .reads_columns_i(reads_columns),
-    .read_valid_o(read_valid[ClientCount]),
-    .read_ready_i(read_ready[ClientCount]),
-    .read_o(read[ClientCount]),
-    .beat_valid_i(beat_valid[ClientCount]),
-    .beat_ready_o(beat_ready[ClientCount]),
-    .beat_i(beat[ClientCount]),
+    .lookup_valid_o(lookup_valid_o[Units]), .lookup_ready_i(lookup_ready_i[Units]),
+    .lookup_o(lookup_o[Units]),
+    .found_valid_i(found_valid_i && found_reader_i == ReaderBits'(ColumnFiller)),
+    .read_valid_o(read_valid), .read_ready_i(read_ready),
+    .read_o(read),
+    .beat_valid_i(beat_valid), .beat_ready_o(beat_ready),
+    .beat_i(beat),
     .*
   );
+
+  client_port #(
+    .Banks(2 ** BurstNumberBits)
+  ) u_filler_port (
+    .clk_i,
+    .rst_i,
+    .read_valid_i(read_valid), .read_ready_o(read_ready),
+    .read_i(read),
+    .beat_valid_o(beat_valid), .beat_ready_i(beat_ready),
+    .beat_o(beat),
+    .burst_valid_o(burst_valid_o[Units]), .burst_ready_i(burst_ready_i[Units]),
+    .burst_o(burst_o[Units]),
+    .burst_bank_o(bank),
+    .line_valid_i(line_valid_i[Units]),
+    .line_bank_i(line_tag_i[Units][BurstNumberBits-1:0]),
+    .line_i(line_i[Units])
+  );
+
+  // ---- clients ----
+
+  for (genvar client = 0; client < ClientCount; client++) begin : gen_clients
+    localparam int unsigned Port = LidPorts + client;
+    localparam int unsigned First = first_client(Places) + client * ClientReaders;
+
+    logic [ClientBankBits-1:0] client_bank;
+    assign burst_tag_o[Port] = TagBits'(First << BurstNumberBits) | TagBits'(client_bank);
+
+    client_port u_client_port (
+      .clk_i,
+      .rst_i,
+      .read_valid_i(read_valid_i[client]), .read_ready_o(read_ready_o[client]),
+      .read_i(read_i[client]),
+      .beat_valid_o(beat_valid_o[client]), .beat_ready_i(beat_ready_i[client]),
+      .beat_o(beat_o[client]),
+      .burst_valid_o(burst_valid_o[Port]), .burst_ready_i(burst_ready_i[Port]),
+      .burst_o(burst_o[Port]),
+      .burst_bank_o(client_bank),
+      .line_valid_i(line_valid_i[Port]),
+      .line_bank_i(line_tag_i[Port][ClientBankBits-1:0]),
+      .line_i(line_i[Port])
+    );
+  end
 
 endmodule
 

@@ -1,5 +1,5 @@
 // Copies the columns of leaves to on-board memory, one leaf at a time, and marks them in the page table. It
-// is a client of the memory system itself: it reads the first lines of the leaf by LID.
+// looks up the buffer of the leaf and reads its first lines, as a client of the memory system does.
 //
 // - The place of the columns depends only on the LID. Nothing is written while bursts are in flight from
 //   on-board memory that began before: they may read the columns of an earlier buffer from the same place. A
@@ -35,14 +35,19 @@ module column_filler
   // for each read: its burst reads columns from on-board memory
   input logic [Readers-1:0] reads_columns_i,
 
+  // Each lookup gets one result, at any later time. Address 0 means that the LID is not mapped.
+  output logic         lookup_valid_o,
+  input  logic         lookup_ready_i,
+  output lookup_t      lookup_o,
+  input  logic         found_valid_i,
+  input  bus_address_t found_i,
+
   output logic       read_valid_o,
   input  logic       read_ready_i,
   output line_read_t read_o,
   input  logic       beat_valid_i,
   output logic       beat_ready_o,
-  // verilator lint_off UNUSEDSIGNAL
   input  line_beat_t beat_i,
-  // verilator lint_on UNUSEDSIGNAL
 
   output logic          write_valid_o,
   input  logic          write_ready_i,
@@ -60,6 +65,9 @@ module column_filler
 
   typedef enum logic [2:0] {
     Idle,
+    LooksUp,
+    // waits for the result
+    Finds,
     Read,
     // waits for the first line, then for the bursts that were in flight when it came
     Await,
@@ -87,7 +95,9 @@ module column_filler
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      Idle: if (enable_i && lacks_valid_i) state_d = Read;
+      Idle: if (enable_i && lacks_valid_i) state_d = LooksUp;
+      LooksUp: if (lookup_ready_i) state_d = Finds;
+      Finds: if (found_valid_i) state_d = found_i == '0 ? Idle : Read;
       Read: if (read_ready_i) state_d = Await;
       Await: if (beat_valid_i && awaited_q == '0) state_d = Write;
       Write: if (takes && beat_i.last) state_d = Settle;
@@ -106,7 +116,7 @@ module column_filler
 
   always_ff @(posedge clk_i) begin
     if (state_q == Idle) lid_q <= lacks_lid_i;
-    if (takes) address_q <= beat_i.address;
+    if (state_q == Finds) address_q <= found_i;
     if (state_q == Read) awaited_q <= '1;
     else if (beat_valid_i) awaited_q <= awaited_q & reads_columns_i;
     line_q <= state_q == Write ? line_q + ColumnLineBits'(takes) : '0;
@@ -116,12 +126,12 @@ module column_filler
   end
 
   always_comb begin
-    read_o = '0;
-    read_o.by_lid = 1'b1;
-    read_o.lid = lid_q;
+    read_o.address = address_q;
     read_o.count = node_lines_i < line_count_t'(ColumnLines) ? node_lines_i : line_count_t'(ColumnLines);
   end
 
+  assign lookup_valid_o = state_q == LooksUp;
+  assign lookup_o = '{kept: 1'b0, columns: 1'b0, lid: lid_q};
   assign read_valid_o = state_q == Read;
   assign beat_ready_o = state_q == Write && (write_ready_i || beat_i.error);
   assign write_valid_o = state_q == Write && beat_valid_i && !beat_i.error;
@@ -131,11 +141,14 @@ module column_filler
   assign mark_lid_o = lid_q;
   assign mark_address_o = address_q;
 
+  `ASSERT(ResultFollowsLookup, !found_valid_i || state_q == Finds)
   `ASSERT(WritesAreAcknowledgedOnce, 32'($countones(written_i)) <= 32'(open_q))
   `ASSERT(MarksWhatIsWritten, !mark_valid_o || open_q == '0)
   `ASSERT(NoEarlierReader, !writes || awaited_q == '0)
+  `ASSERT_OFFER_STAYS(LookupStays, lookup_valid_o, lookup_ready_i, lookup_o)
   `ASSERT_OFFER_STAYS(ReadStays, read_valid_o, read_ready_i, read_o)
   `ASSERT_OFFER_STAYS(WriteStays, write_valid_o, write_ready_i, {write_place_o, write_o})
+  `COVER(IsNotMapped, found_valid_i && found_i == '0)
   `COVER(AwaitsReaders, state_q == Await && beat_valid_i && awaited_q != '0 && awaited_q != '1)
   `COVER(IsMappedMeanwhile, state_q != Idle && map_valid_i && map_lid_i == lid_q)
   `COVER(MarkIsWithdrawn, state_q == Mark && is_void_q)

@@ -6,16 +6,18 @@ module memory_counters
   import memory_pkg::*;
 #(
   // clients, and units with places
-  parameter int unsigned Ports = 4,
+  parameter int unsigned Clients = 2,
+  parameter int unsigned Units = 2,
   // channels of on-board memory
-  parameter int unsigned Channels = 1
+  parameter int unsigned Channels = 1,
+  localparam int unsigned Ports = Units + Clients
 ) (
   input logic clk_i,
   input logic rst_i,
 
-  // accepted reads and lookups of each port
+  // accepted reads of units and clients, and lookups of units
   input logic [Ports-1:0] reads_i,
-  input logic [Ports-1:0] lookups_i,
+  input logic [Units-1:0] lookups_i,
   input logic                   host_read_i,
   input logic                   host_line_i,
   input logic                   host_stall_i,
@@ -28,7 +30,8 @@ module memory_counters
 );
 
   // The transfers of ports in the last cycle; the sums of a cycle, and those of all cycles before it.
-  logic [Ports-1:0] reads_q, lookups_q;
+  logic [Ports-1:0] reads_q;
+  logic [Units-1:0] lookups_q;
   memory_counters_t sums_q, counters_q;
 
   always_ff @(posedge clk_i) {reads_q, lookups_q} <= rst_i ? '0 : {reads_i, lookups_i};

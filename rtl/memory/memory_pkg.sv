@@ -34,28 +34,38 @@ package memory_pkg;
   localparam int unsigned ColumnLines = 32;
   localparam int unsigned ColumnLineBits = $clog2(ColumnLines);
 
-  // Readers of bursts have numbers: first the clients, which have ports of their own, then the filler of
-  // columns, the filler of nodes on chip, and the places of all units: those that read nodes which may be
-  // kept, and then those that read leaves. So the readers of kept nodes have the lowest numbers.
-  function automatic int unsigned column_filler_number(int unsigned clients);
-    return clients;
+  // Readers of bursts have numbers: first the filler of columns, the filler of nodes on chip, and the places
+  // of all units: those that read nodes which may be kept, and then those that read leaves. So the readers of
+  // kept nodes have the lowest numbers. The clients come last.
+  localparam int unsigned ColumnFiller = 0;
+  localparam int unsigned ChipFiller = 1;
+  localparam int unsigned FirstPlace = 2;
+
+  // The tag of a burst is the number of its reader, and below it a number that tells the bursts of the reader
+  // apart.
+  localparam int unsigned BurstNumberBits = 1;
+
+  // The bursts that a client may have in flight. They are those of several readers. The first number of these
+  // is a multiple of their count, so that the lowest bits of a tag are the bank of the client.
+  localparam int unsigned ClientBanks = 8;
+  localparam int unsigned ClientBankBits = $clog2(ClientBanks);
+  localparam int unsigned ClientReaders = ClientBanks >> BurstNumberBits;
+
+  function automatic int unsigned first_leaf_place(int unsigned node_places);
+    return FirstPlace + node_places;
   endfunction
 
-  function automatic int unsigned chip_filler_number(int unsigned clients);
-    return clients + 1;
+  function automatic int unsigned first_client(int unsigned places);
+    return (FirstPlace + places + ClientReaders - 1) / ClientReaders * ClientReaders;
   endfunction
 
-  function automatic int unsigned first_place(int unsigned clients);
-    return clients + 2;
-  endfunction
-
-  function automatic int unsigned first_leaf_place(int unsigned clients, int unsigned node_places);
-    return first_place(clients) + node_places;
-  endfunction
-
-  // Bits of such a number.
+  // Bits of the number of a reader, and of a tag.
   function automatic int unsigned reader_bits(int unsigned clients, int unsigned places);
-    return $clog2(first_place(clients) + places);
+    return $clog2(first_client(places) + clients * ClientReaders);
+  endfunction
+
+  function automatic int unsigned tag_bits(int unsigned clients, int unsigned places);
+    return reader_bits(clients, places) + BurstNumberBits;
   endfunction
 
   // Bits of the place of a line in on-board memory. Columns of all LIDs are behind the lines of the cache.

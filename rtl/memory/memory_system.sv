@@ -17,8 +17,6 @@ module memory_system
   parameter int unsigned NodePlaces = 4,
   parameter int unsigned LeafUnits = 1,
   parameter int unsigned LeafPlaces = 4,
-  // maximum number of bursts of a client in flight
-  parameter int unsigned Banks = 2,
   // number of LIDs that can be mapped, a multiple of 512; words of the page table on chip, a power of two;
   // first page of the page table, in pages of 4 KiB
   parameter int unsigned LidCount = 65536,
@@ -33,14 +31,14 @@ module memory_system
   parameter int unsigned CacheEntryLines = 128,
   // see host_reader
   parameter int unsigned HostTimeoutBits = 22,
-  // the clients, and the filler of columns
-  localparam int unsigned Readers = ClientCount + 1,
+  // see client_ports
   localparam int unsigned Units = NodeUnits + LeafUnits,
-  localparam int unsigned Ports = Readers + Units,
+  localparam int unsigned LidPorts = Units + 1,
+  localparam int unsigned Ports = LidPorts + ClientCount,
   localparam int unsigned AllNodePlaces = NodeUnits * NodePlaces,
-  localparam int unsigned ReaderBits = reader_bits(ClientCount, AllNodePlaces + LeafUnits * LeafPlaces),
-  localparam int unsigned BankBits = $clog2(Banks),
-  localparam int unsigned TagBits = ReaderBits + BankBits
+  localparam int unsigned Places = AllNodePlaces + LeafUnits * LeafPlaces,
+  localparam int unsigned ReaderBits = reader_bits(ClientCount, Places),
+  localparam int unsigned TagBits = tag_bits(ClientCount, Places)
 ) (
   input logic clk_i,
   input logic rst_i,
@@ -98,10 +96,10 @@ module memory_system
   localparam int unsigned CacheLines = CacheSets * CacheWays * CacheEntryLines;
   localparam int unsigned PlaceBits = place_bits(CacheLines, LidCount);
 
-  logic [Ports-1:0] lookup_valid, lookup_ready;
+  logic [LidPorts-1:0] lookup_valid, lookup_ready;
   logic found_valid;
-  lookup_t [Ports-1:0] lookup;
-  logic [Ports-1:0][ReaderBits-1:0] lookup_reader;
+  lookup_t [LidPorts-1:0] lookup;
+  logic [LidPorts-1:0][ReaderBits-1:0] lookup_reader;
   logic [ReaderBits-1:0] found_reader;
   bus_address_t found, mark_address;
   logic found_columns, lacks_valid, mark_valid, mark_ready, copy_valid, copy_ready;
@@ -112,7 +110,7 @@ module memory_system
   logic [Ports-1:0][TagBits-1:0] burst_tag, line_tag;
   // The names of leaves are not used.
   // verilator lint_off UNUSEDSIGNAL
-  node_name_t [Ports-1:0] name;
+  node_name_t [Units-1:0] name;
   // verilator lint_on UNUSEDSIGNAL
   burst_line_t [Ports-1:0] line;
   line_t copy;
@@ -120,7 +118,6 @@ module memory_system
 
   client_ports #(
     .ClientCount(ClientCount),
-    .Banks(Banks),
     .NodeUnits(NodeUnits), .NodePlaces(NodePlaces),
     .LeafUnits(LeafUnits), .LeafPlaces(LeafPlaces),
     .LidCount(LidCount),
@@ -162,7 +159,6 @@ module memory_system
 
   cached_reader #(
     .ClientCount(ClientCount),
-    .Banks(Banks),
     .NodeUnits(NodeUnits), .NodePlaces(NodePlaces),
     .LeafUnits(LeafUnits), .LeafPlaces(LeafPlaces),
     .CacheSets(CacheSets), .CacheWays(CacheWays), .CacheEntryLines(CacheEntryLines),
@@ -172,7 +168,7 @@ module memory_system
   ) u_cached_reader (
     .burst_valid_i(burst_valid), .burst_ready_o(burst_ready),
     .burst_i(burst), .burst_tag_i(burst_tag),
-    .name_i(name[Readers+NodeUnits-1:0]),
+    .name_i(name[NodeUnits-1:0]),
     .drop_valid_i(drop_valid), .drop_ready_o(drop_ready),
     .drop_lid_i(map_lid_i),
     .line_valid_o(line_valid), .line_tag_o(line_tag), .line_o(line),
@@ -200,9 +196,9 @@ module memory_system
   logic [LineBytes-1:0] word_strobe;
 
   mappings #(
-    .Ports(Ports),
+    .Ports(LidPorts),
     .ReaderBits(ReaderBits),
-    .CachedReaders(first_leaf_place(ClientCount, AllNodePlaces)),
+    .CachedReaders(first_leaf_place(AllNodePlaces)),
     .LidCount(LidCount),
     .KeptLids(KeptLids),
     .BasePage(PageTablePage),
@@ -235,7 +231,7 @@ module memory_system
 
   line_writes #(
     .TagBits(TagBits),
-    .CopyTag(TagBits'(column_filler_number(ClientCount) << BankBits)),
+    .CopyTag(TagBits'(ColumnFiller << BurstNumberBits)),
     .CacheLines(CacheLines),
     .PlaceBits(PlaceBits),
     .Channels(Channels)
@@ -281,18 +277,13 @@ module memory_system
     .*
   );
 
-  // Without those of the filler.
-  // verilator lint_off UNUSEDSIGNAL
-  logic [Ports-1:0] lookups;
-  // verilator lint_on UNUSEDSIGNAL
-  assign lookups = lookup_valid & lookup_ready;
-
   memory_counters #(
-    .Ports(ClientCount + Units),
+    .Clients(ClientCount),
+    .Units(Units),
     .Channels(Channels)
   ) u_memory_counters (
     .reads_i({place_read_valid_i & place_read_ready_o, read_valid_i & read_ready_o}),
-    .lookups_i({lookups[Ports-1:ClientCount+1], lookups[ClientCount-1:0]}),
+    .lookups_i(lookup_valid[Units-1:0] & lookup_ready[Units-1:0]),
     .host_read_i(host_o.arvalid && host_i.arready),
     .host_line_i(host_i.rvalid && host_i.rresp == AxiRespOkay),
     .host_stall_i(host_o.arvalid && !host_i.arready),

@@ -26,7 +26,7 @@ module pcie_accelerator
   // channels of on-board memory
   localparam int unsigned Channels = 2,
   localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  localparam int unsigned HostIdBits = memory_pkg::reader_bits(ScanUnits, Places) + 1
+  localparam int unsigned HostIdBits = memory_pkg::tag_bits(ScanUnits, Places)
 ) (
   input logic clk_i,
   input logic rst_i,

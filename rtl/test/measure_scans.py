@@ -49,7 +49,7 @@ class Counts:
     def all(self) -> list[int]:
         """Returns the numbers of lines, of reads, of demanded reads, and of cycles with a grant."""
         reads = self.bench.ports.reads
-        demanded = [read for read in reads if read["first"] and not read["follows"]]
+        demanded = [read for read in self.bench.ports.line_reads if read["first"] and not read["follows"]]
         return [sum(read["count"] for read in reads), len(reads), len(demanded), self.granted]
 
 

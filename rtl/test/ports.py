@@ -3,6 +3,7 @@ and the key buffers."""
 
 import random
 from collections import deque
+from dataclasses import dataclass
 
 from cocotb import start_soon
 from cocotb.triggers import RisingEdge
@@ -38,96 +39,88 @@ def element(signal, index: int, bits: int) -> int:
     return int(signal.value) >> bits * index & (1 << bits) - 1
 
 
+@dataclass
+class ValueFlight:
+    """A read in flight: the cycles until its first beat, and the fields of its beats that are left."""
+
+    wait: int
+    beats: deque[dict[str, int]]
+
+
 class MemoryPorts:
-    """Memory behind the ports <read>_* and beat_* of one or more units. The first beat of a read arrives
-    after `latency` cycles plus at most `jitter` cycles. A read fails with the probability `failures` at a
-    random beat, and so do the reads of the port that were accepted after it."""
+    """Memory behind the ports <read>_* and beat_* of one or more units, with several reads of each in flight.
+    The first beat of a read arrives after `latency` cycles plus at most `jitter` cycles, and after those of
+    earlier reads of the port. A read fails with the probability `failures` at a random beat."""
 
     # Maximum number of reads of a port in flight.
-    OPEN_MAX = 3
+    OPEN_MAX = 8
 
     def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0,
                  read="read"):
         self.dut, self.memory, self.ports = dut, memory, ports
         self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
-        # For tests: the reads, the number of failed reads, the number of reads that were accepted before
-        # another one had ended, and the cycles from reads to their first beats.
-        self.reads, self.failed, self.followed, self.waited = [], 0, 0, 0
+        # For tests: the reads, and the number of failed reads.
+        self.reads, self.failed = [], 0
         self.ready = Wire(getattr(dut, f"{read}_ready_i"), 1)
         self.read_valid, self.read = getattr(dut, f"{read}_valid_o"), getattr(dut, f"{read}_o")
         self.valid, self.beat = Wire(dut.beat_valid_i, 1), Wire(dut.beat_i, BEAT.width)
-        # by port: fields of the remaining beats; the beat that is offered
-        self.beats = [deque() for _ in range(ports)]
-        self.offered: list[dict[str, int]] = [{} for _ in range(ports)]
-        self.wait, self.offers, self.is_waiting = [0] * ports, [False] * ports, [False] * ports
+        # by port: the reads in flight, and whether a beat is offered
+        self.flights: list[deque[ValueFlight]] = [deque() for _ in range(ports)]
+        self.offers = [False] * ports
         start_soon(self.run())
 
     def answer(self, index: int, read: dict[str, int]):
         """Prepares the beats of a read."""
         self.reads.append(read)
-        self.followed += bool(self.beats[index])
-        if any(beat["error"] for beat in self.beats[index]):
-            return
-        if not self.beats[index]:
-            self.wait[index] = self.latency + random.randint(0, self.jitter)
-            self.is_waiting[index] = True
-        address = self.memory.lids.get(read["lid"]) if read["by_lid"] else read["address"]
-        lines = self.memory.lines(address, read["first"], read["count"]) if address else [b""] * read["count"]
-        bad = len(lines) if address else 0
-        # A read without an address fails at once.
-        if address and random.random() < self.failures:
-            bad = random.randrange(len(lines))
+        lines = self.memory.lines(read["address"], 0, read["count"])
+        bad = random.randrange(len(lines)) if random.random() < self.failures else len(lines)
         self.failed += bad < len(lines)
+        flight = ValueFlight(self.latency + random.randint(0, self.jitter), deque())
         for at, data in enumerate(lines[:bad + 1]):
             last = at in (bad, len(lines) - 1)
             word = random.getrandbits(LINE_BITS) if at == bad else line(data)
-            fields = {"error": at == bad, "last": last, "address": address or 0, "data": word}
-            self.beats[index].append(fields)
-
-    def may_accept(self, index: int) -> bool:
-        """Returns whether the port accepts a read: not while an error is pending, and only some reads may
-        follow others."""
-        beats, offered = self.beats[index], self.offered[index]
-        if not beats:
-            return True
-        is_open = sum(beat["last"] for beat in beats) < self.OPEN_MAX
-        return bool(is_open and offered.get("follows") and not beats[0]["error"])
+            flight.beats.append({"error": at == bad, "last": last, "data": word})
+        self.flights[index].append(flight)
 
     async def drained(self):
         """Waits until no beat is left, including unused ones."""
-        while any(self.beats):
+        while any(self.flights):
             await RisingEdge(self.dut.clk_i)
 
     def offer(self, index: int):
         """Offers the next beat, or stalls."""
-        self.wait[index] -= self.wait[index] > 0
-        if not self.offers[index] and self.beats[index] and not self.wait[index]:
+        flights = self.flights[index]
+        for flight in flights:
+            flight.wait -= flight.wait > 0
+        if not self.offers[index] and flights and not flights[0].wait:
             self.offers[index] = random.random() >= self.stall
             if self.offers[index]:
-                self.beat.set(index, BEAT.pack(**self.beats[index][0]))
+                self.beat.set(index, BEAT.pack(**flights[0].beats[0]))
         self.valid.set(index, int(self.offers[index]))
+
+    def take(self, index: int):
+        """The beat that is offered was accepted."""
+        self.offers[index] = False
+        beats = self.flights[index][0].beats
+        beats.popleft()
+        if not beats:
+            self.flights[index].popleft()
 
     async def run(self):
         await end_of_reset(self.dut)
         while True:
-            ports = range(self.ports)
-            accepts = [self.may_accept(index) and random.random() >= self.stall for index in ports]
+            accepts = [len(flights) < self.OPEN_MAX and random.random() >= self.stall
+                       for flights in self.flights]
             for index in range(self.ports):
                 self.ready.set(index, int(accepts[index]))
                 self.offer(index)
             await RisingEdge(self.dut.clk_i)
             valid, ready = int(self.read_valid.value), int(self.dut.beat_ready_o.value)
-            self.waited += sum(self.is_waiting)
             for index in range(self.ports):
                 if self.offers[index] and ready >> index & 1:
-                    self.beats[index].popleft()
-                    self.offers[index] = self.is_waiting[index] = False
-                self.offered[index] = {}
-                if valid >> index & 1:
-                    self.offered[index] = READ.unpack(element(self.read, index, READ.width))
-                if accepts[index] and self.offered[index]:
-                    self.answer(index, self.offered[index])
-                    self.offered[index] = {}
+                    self.take(index)
+                if accepts[index] and valid >> index & 1:
+                    self.answer(index, READ.unpack(element(self.read, index, READ.width)))
 
 
 class KeyPorts:

@@ -13,16 +13,15 @@ from streams import Lanes, Sink, Source, end_of_reset, start
 BURST, BURST_LINE = record("memory_pkg::burst_t"), record("burst_line_t")
 NAME, BUFFER = record("node_name_t"), record("buffer_name_t")
 ACTIVITY = record("cache_activity_t")
-CLIENTS, BANKS, NODE_UNITS, LEAF_UNITS, PLACES = 2, 2, 1, 2, 2
+CLIENTS, CLIENT_BANKS, BURSTS, NODE_UNITS, LEAF_UNITS, PLACES = 2, 8, 2, 1, 2, 2
 UNITS = NODE_UNITS + LEAF_UNITS
-# The readers: clients, the two fillers, and the places. The filler of columns reads as a client here. The
-# ports before the last ones read nodes.
-READERS, FIRST_PLACE, NODE_PORTS = CLIENTS + 1, CLIENTS + 2, CLIENTS + 1 + NODE_UNITS
+# The ports: units, the filler of columns, clients. Their tags: the two fillers, the places of units, clients.
+PORTS, FIRST_PLACE_TAG, FIRST_CLIENT_TAG = UNITS + 1 + CLIENTS, 2 * BURSTS, 16
 # Lines of the cache; those of columns follow.
 CACHE_LINES, LIDS, COLUMN_LINES = 2 * 2 * 128, 512, 32
 SWITCHES = ("cache_i", "balance_i", "levels_on_chip_i")
 # Bursts of this tag copy nodes to the chip.
-FILL_TAG = BANKS * READERS
+FILL_TAG = BURSTS
 
 
 class Columns:
@@ -92,14 +91,14 @@ class OnBoard:
                     self.lines[place] = data
 
 
-class Clients:
-    """Clients that read up to one burst per bank, all of the same buffer. They also model host memory. A unit
-    behaves as a client that reads for a random place."""
+class Ports:
+    """Ports that read some bursts at a time, all of the same buffer. They also model host memory. A unit
+    reads for a random place."""
 
-    def __init__(self, dut, stall: float, buffers: Buffers, banks: int):
-        self.dut, self.stall, self.buffers, self.banks = dut, stall, buffers, banks
+    def __init__(self, dut, stall: float, buffers: Buffers):
+        self.dut, self.stall, self.buffers = dut, stall, buffers
         self.valid, self.ready = Lanes(dut.burst_valid_i), Lanes(dut.burst_ready_o)
-        tag_bits = len(dut.burst_tag_i) // (READERS + UNITS)
+        tag_bits = len(dut.burst_tag_i) // PORTS
         self.burst, self.tag = Lanes(dut.burst_i, BURST.width), Lanes(dut.burst_tag_i, tag_bits)
         self.name = Lanes(dut.name_i, NAME.width)
         self.line_valid, self.line_tag = Lanes(dut.line_valid_o), Lanes(dut.line_tag_o, tag_bits)
@@ -152,10 +151,10 @@ class Clients:
             await RisingEdge(self.dut.clk_i)
             for name, happens in ACTIVITY.unpack(int(self.dut.activity_o.value)).items():
                 self.activity[name] += happens.bit_count() if name == "chip_lines" else happens
-            for port in range(READERS + UNITS):
+            for port in range(PORTS):
                 if self.line_valid.get(port):
                     tag = self.line_tag.get(port)
-                    assert port == port_of(tag // BANKS)
+                    assert port == port_of(tag)
                     self.take(tag, self.line.get(port))
 
     def take(self, tag: int, line: int):
@@ -166,44 +165,55 @@ class Clients:
         if last and isinstance(self.in_flight.pop(tag), Burst):
             self.buffers.end(burst)
 
-    async def request(self, client: int, tag: int, burst: Burst | Columns):
+    async def request(self, port: int, tag: int, burst: Burst | Columns):
         """Requests a burst."""
         self.in_flight[tag], self.arrived[tag] = burst, 0
         on_board = int(isinstance(burst, Columns))
-        self.burst.set(client, BURST.pack(address=burst.address, lines=burst.lines, on_board=on_board))
-        self.tag.set(client, tag)
-        self.valid.set(client, 1)
+        self.burst.set(port, BURST.pack(address=burst.address, lines=burst.lines, on_board=on_board))
+        self.tag.set(port, tag)
+        self.valid.set(port, 1)
         await RisingEdge(self.dut.clk_i)
-        while not self.ready.get(client):
+        while not self.ready.get(port):
             await RisingEdge(self.dut.clk_i)
-        self.valid.set(client, 0)
+        self.valid.set(port, 0)
 
-    async def run(self, client: int, rounds: int):
+    async def run(self, port: int, rounds: int):
         for _ in range(rounds):
             first = self.buffers.begin()
             cacheable = int(random.random() < 0.9)
-            reader = client
-            if client >= READERS:
-                reader = FIRST_PLACE + PLACES * (client - READERS) + random.randrange(PLACES)
             buffer = BUFFER.pack(cacheable=cacheable, lid=first.lid, address=first.buffer)
-            if client < NODE_PORTS:
-                self.name.set(client, NAME.pack(depth=first.lid % 3, buffer=buffer))
+            if port < NODE_UNITS:
+                self.name.set(port, NAME.pack(depth=first.lid % 3, buffer=buffer))
+            tags = tags_of(port)
             # Only units read columns, and these read no cacheable nodes.
-            if client >= NODE_PORTS and random.random() < 0.5:
-                bursts = [Columns() for _ in range(random.randint(1, self.banks))]
+            if NODE_UNITS <= port < UNITS and random.random() < 0.5:
+                bursts = [Columns() for _ in range(random.randint(1, len(tags)))]
                 self.buffers.end(first)
             else:
-                more = random.randrange(self.banks)
+                more = random.randrange(len(tags))
                 bursts = [first] + [self.buffers.begin(beside=first) for _ in range(more)]
-            for bank, burst in enumerate(bursts):
-                await self.request(client, BANKS * reader + bank, burst)
-            while any(BANKS * reader + bank in self.in_flight for bank in range(BANKS)):
+            for tag, burst in zip(tags, bursts):
+                await self.request(port, tag, burst)
+            while any(tag in self.in_flight for tag in tags):
                 await RisingEdge(self.dut.clk_i)
 
 
-def port_of(reader: int) -> int:
-    """Returns the port of a reader."""
-    return reader if reader < READERS else READERS + (reader - FIRST_PLACE) // PLACES
+def tags_of(port: int) -> range:
+    """Returns the tags of a port; of a unit those of a random place."""
+    if port < UNITS:
+        first, count = FIRST_PLACE_TAG + BURSTS * (PLACES * port + random.randrange(PLACES)), BURSTS
+    elif port == UNITS:
+        first, count = 0, BURSTS
+    else:
+        first, count = FIRST_CLIENT_TAG + CLIENT_BANKS * (port - UNITS - 1), CLIENT_BANKS
+    return range(first, first + count)
+
+
+def port_of(tag: int) -> int:
+    """Returns the port of a tag."""
+    if tag >= FIRST_CLIENT_TAG:
+        return UNITS + 1 + (tag - FIRST_CLIENT_TAG) // CLIENT_BANKS
+    return (tag - FIRST_PLACE_TAG) // (BURSTS * PLACES) if tag >= FIRST_PLACE_TAG else UNITS
 
 
 async def write(dut, buffers: Buffers):
@@ -228,13 +238,13 @@ async def write(dut, buffers: Buffers):
 async def bursts_have_the_correct_lines(dut, stall):
     buffers = Buffers(lids=3, buffers=1, apart=True)
     OnBoard(dut, stall)
-    clients = Clients(dut, stall, buffers, BANKS)
+    ports = Ports(dut, stall, buffers)
     await start(dut, **dict.fromkeys(SWITCHES, 1), hit_beat_i=0, cache_halvings_i=0, node_lines_i=80,
                 drop_valid_i=0)
     cocotb.start_soon(write(dut, buffers))
-    for task in [cocotb.start_soon(clients.run(client, 300)) for client in range(READERS + UNITS)]:
+    for task in [cocotb.start_soon(ports.run(port, 300)) for port in range(PORTS)]:
         await task
-    assert all(count > 10 for count in clients.activity.values()), clients.activity
+    assert all(count > 10 for count in ports.activity.values()), ports.activity
 
 
 def test_cached_reader():

@@ -1,4 +1,5 @@
-"""A client port returns lines in order: by LID after a lookup, by address at once. An error comes last."""
+"""A client port returns the lines of its reads in their order, with several reads in flight. An error ends
+only its read."""
 
 import random
 
@@ -6,10 +7,11 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from records import record
 from runner import simulate
-from streams import STALLS, Sink, Source, end_of_reset, start
+from streams import STALLS, Sink, Source, cycles, end_of_reset, start
 
 READ, BEAT, LINE = record("line_read_t"), record("line_beat_t"), record("burst_line_t")
-BURST, LOOKUP = record("memory_pkg::burst_t"), record("memory_pkg::lookup_t")
+BURST = record("memory_pkg::burst_t")
+PAGE = 4096
 
 
 def line(address: int) -> int:
@@ -17,38 +19,18 @@ def line(address: int) -> int:
     return random.Random(address).getrandbits(512)
 
 
-class Neighbours:
-    """The page table, which maps only even LIDs, and memory, whose bursts arrive in any order."""
+class Memory:
+    """Memory, whose bursts arrive in any order. A burst that contains one of the addresses `broken` ends
+    there, and others fail with the probability `errors`."""
 
-    def __init__(self, dut, stall: float, errors: float):
-        self.dut, self.stall, self.errors = dut, stall, errors
-        # bank to the next address and the remaining lines; the number of lines that arrived while others
-        # were pending
-        self.in_flight, self.mixed = {}, 0
-        dut.lookup_ready_i.value = dut.found_valid_i.value = 0
+    def __init__(self, dut, stall: float, errors=0.0):
+        self.dut, self.stall, self.errors, self.broken = dut, stall, errors, set()
+        # Bank to the next address and the remaining lines; the bursts, and the most of them in flight. No
+        # line comes while `holds`.
+        self.in_flight, self.bursts, self.most, self.holds = {}, [], 0, False
         dut.burst_ready_i.value = dut.line_valid_i.value = 0
-        cocotb.start_soon(self.look_up())
         cocotb.start_soon(self.accept_bursts())
         cocotb.start_soon(self.return_lines())
-
-    async def some_cycles(self):
-        while random.random() < self.stall:
-            await RisingEdge(self.dut.clk_i)
-
-    async def look_up(self):
-        dut = self.dut
-        await end_of_reset(dut)
-        while True:
-            await self.some_cycles()
-            dut.lookup_ready_i.value = 1
-            await RisingEdge(dut.clk_i)
-            accepted, lid = dut.lookup_valid_o.value == 1, LOOKUP.unpack(int(dut.lookup_o.value))["lid"]
-            dut.lookup_ready_i.value = 0
-            if accepted:
-                await self.some_cycles()
-                dut.found_valid_i.value, dut.found_i.value = 1, buffer_of(lid)
-                await RisingEdge(dut.clk_i)
-                dut.found_valid_i.value = 0
 
     async def accept_bursts(self):
         dut = self.dut
@@ -59,114 +41,121 @@ class Neighbours:
             await RisingEdge(dut.clk_i)
             if accepts and dut.burst_valid_o.value == 1:
                 burst, bank = BURST.unpack(int(dut.burst_o.value)), int(dut.burst_bank_o.value)
-                assert bank not in self.in_flight
-                self.mixed += bool(self.in_flight)
+                assert bank not in self.in_flight and not burst["on_board"]
+                assert burst["address"] % PAGE + 64 * burst["lines"] <= PAGE
                 self.in_flight[bank] = (burst["address"], burst["lines"])
+                self.bursts.append(burst)
+                self.most = max(self.most, len(self.in_flight))
+
+    def fails(self, address: int, lines: int) -> bool:
+        return address in self.broken or random.random() < self.errors / lines
 
     async def return_lines(self):
         dut = self.dut
         await end_of_reset(dut)
         while True:
-            gives = bool(self.in_flight) and random.random() >= self.stall
+            gives = bool(self.in_flight) and not self.holds and random.random() >= self.stall
             dut.line_valid_i.value = int(gives)
             if gives:
                 bank = random.choice(list(self.in_flight))
                 address, lines = self.in_flight.pop(bank)
-                error = random.random() < self.errors
+                error = self.fails(address, lines)
                 last = lines == 1 or error
                 dut.line_bank_i.value = bank
                 dut.line_i.value = LINE.pack(data=line(address), last=int(last), error=int(error))
-                if lines > 1 and not error:
+                if not last:
                     self.in_flight[bank] = (address + 64, lines - 1)
             await RisingEdge(dut.clk_i)
 
 
-def buffer_of(lid: int) -> int:
-    """Returns the address of the buffer of a LID; 0 if it is not mapped."""
-    return 0 if lid % 2 else 512 * (lid + 1)
+class Bench:
+    """The port, its client, and memory."""
+
+    def __init__(self, dut, stall=0.0, errors=0.0):
+        self.memory = Memory(dut, stall, errors)
+        self.source, self.sink = Source(dut, "read", stall=stall), Sink(dut, "beat", stall=stall)
+
+    async def read(self, *reads: tuple[int, int]) -> list[int | None]:
+        """Executes reads of an address and a number of lines. Returns for each the number of lines before its
+        error, or None without one, and checks these lines."""
+        self.source.put(*(READ.pack(address=address, count=count) for address, count in reads))
+        return [await self.end(address, count) for address, count in reads]
+
+    async def end(self, address: int, count: int) -> int | None:
+        beats = []
+        while not beats or not beats[-1]["last"]:
+            await self.sink.count(1)
+            beats.append(BEAT.unpack(self.sink.got.pop(0)))
+            assert not beats[-1]["error"] or beats[-1]["last"]
+        error = beats[-1]["error"]
+        lines = [beat["data"] for beat in beats[:len(beats) - error]]
+        assert lines == [line(address + 64 * at) for at in range(len(lines))]
+        assert error or len(lines) == count
+        return len(lines) if error else None
 
 
-async def request(dut, source, sink, errors: float):
-    """Executes one random read and returns its expected lines."""
-    by_lid, lid, address = random.getrandbits(1), random.getrandbits(20), 512 * random.getrandbits(20)
-    first, count = random.randrange(200), random.choice((1, random.randint(1, 9), random.randint(1, 255)))
-    before = len(sink.got)
-    source.put(READ.pack(by_lid=by_lid, lid=lid, address=address, first=first, count=count))
-    while len(sink.got) == before or not BEAT.unpack(sink.got[-1])["last"]:
-        await RisingEdge(dut.clk_i)
-    beats = [BEAT.unpack(beat) for beat in sink.got[before:]]
-    buffer = buffer_of(lid) if by_lid else address
-    lines = [beat for beat in beats if not beat["error"]]
-    expected = [(buffer, line(buffer + 64 * (first + at))) for at in range(len(lines))]
-    assert [(beat["address"], beat["data"]) for beat in lines] == expected
-    assert [beat["last"] for beat in beats] == [0] * (len(beats) - 1) + [1]
-    if by_lid and buffer == 0:
-        assert len(beats) == 1 and beats[0]["error"]
-    elif not errors:
-        assert len(lines) == count
+def random_read() -> tuple[int, int]:
+    return 64 * random.getrandbits(30), random.choice((1, 2, random.randint(1, 9), random.randint(1, 64), 64))
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
+@cocotb.parametrize(stall=STALLS, errors=(0.0, 0.3))
 async def returns_the_lines_of_its_reads(dut, stall, errors):
-    Neighbours(dut, stall, errors)
-    source, sink = Source(dut, "read", stall=stall), Sink(dut, "beat", stall=stall)
+    bench = Bench(dut, stall, errors)
     await start(dut)
-    for _ in range(15):
-        await request(dut, source, sink, errors)
-
-
-class Beats(Sink):
-    """The beats, each with the number of reads that were accepted before it."""
-
-    def __init__(self, dut, source: Source, **ports):
-        self.source = source
-        super().__init__(dut, "beat", **ports)
-
-    def sample(self):
-        return BEAT.unpack(super().sample()), self.source.accepted
-
-
-def some_reads() -> list[dict[str, int]]:
-    """Returns a read of a buffer, by address or LID, and reads that follow it."""
-    lid = 2 * random.getrandbits(19)
-    reads = []
-    for at in range(random.randint(2, 5)):
-        name = {"address": buffer_of(lid), "follows": 1} if at else {"by_lid": 1, "lid": lid}
-        reads.append(name | {"first": random.randrange(200), "count": random.choice((1, 5, 70))})
-    return reads
-
-
-async def check_reads(dut, beats: Beats, reads: list[dict[str, int]]):
-    """The beats of reads arrive in order. An error ends all reads that were accepted."""
-    buffer, accepted = buffer_of(reads[0]["lid"]), beats.source.accepted
-    beats.source.put(*(READ.pack(**read) for read in reads))
-    ended = arrived = 0
-    while ended < len(reads):
-        await beats.count(1)
-        beat, taken_now = beats.got.pop(0)
-        if beat["error"]:
-            assert beat["last"]
-            ended, arrived = taken_now - accepted, 0
-            continue
-        read = reads[ended]
-        assert (beat["address"], beat["data"]) == (buffer, line(buffer + 64 * (read["first"] + arrived)))
-        arrived += 1
-        assert beat["last"] == (arrived == read["count"])
-        if beat["last"]:
-            ended, arrived = ended + 1, 0
+    ends = await bench.read(*(random_read() for _ in range(60)))
+    assert any(end is not None for end in ends) == bool(errors)
+    assert bench.memory.most > (1 if stall else int(dut.Banks.value) // 2)
 
 
 @cocotb.test()
-@cocotb.parametrize(stall=STALLS, errors=(0.0, 0.02))
-async def reads_follow_each_other(dut, stall, errors):
-    neighbours = Neighbours(dut, stall, errors)
-    beats = Beats(dut, Source(dut, "read", stall=stall), stall=stall)
+@cocotb.parametrize(count=(4, 64), bad=(0, 1, 3))
+async def an_error_ends_only_its_read(dut, count, bad):
+    """In the first line, in the middle, or in the last line, with reads before it and after it in flight. The
+    long read crosses a page, and fails in either of its bursts."""
+    bench = Bench(dut)
     await start(dut)
-    for _ in range(15):
-        await check_reads(dut, beats, some_reads())
-    assert neighbours.mixed > 0
+    address, at = PAGE - 64 * (count // 2), bad if count == 4 else 21 * bad
+    for _ in range(5):
+        bench.memory.broken = {address + 64 * at}
+        bad_read = (address, count)
+        reads = [(5 * PAGE, 3), bad_read, (6 * PAGE, 2), (7 * PAGE, 64), bad_read, (8 * PAGE, 1)]
+        bench.memory.holds = True
+        reading = cocotb.start_soon(bench.read(*reads))
+        await cycles(dut, 40)
+        bench.memory.holds = False
+        before, first, after, long, second, last = await reading
+        assert [before, after, long, last] == [None] * 4
+        # The error may overtake earlier lines of its burst.
+        least = count // 2 if at >= count // 2 else 0
+        assert least <= first <= at and least <= second <= at
+    assert bench.memory.most == int(dut.Banks.value)
+
+
+@cocotb.test()
+async def a_read_that_crosses_a_page_is_two_bursts(dut):
+    bench = Bench(dut)
+    await start(dut)
+    await bench.read((3 * PAGE - 64, 64), (3 * PAGE, 64))
+    bursts = [(burst["address"], burst["lines"]) for burst in bench.memory.bursts]
+    assert bursts == [(3 * PAGE - 64, 1), (3 * PAGE, 63), (3 * PAGE, 64)]
+
+
+@cocotb.test()
+async def more_reads_wait_for_banks(dut):
+    """As many reads of a burst are in flight as there are banks. One more is accepted and waits."""
+    bench, banks = Bench(dut), int(dut.Banks.value)
+    bench.memory.holds = True
+    await start(dut)
+    reads = [(PAGE * at, 2) for at in range(banks + 3)]
+    reading = cocotb.start_soon(bench.read(*reads))
+    await cycles(dut, 100)
+    assert bench.source.accepted == banks + 1 and len(bench.memory.bursts) == banks
+    assert dut.read_ready_o.value == 0 and not bench.sink.got
+    bench.memory.holds = False
+    assert await reading == [None] * len(reads)
 
 
 def test_client_port():
-    simulate("client_port")
+    for banks in (2, 8):
+        simulate("client_port", Banks=banks)

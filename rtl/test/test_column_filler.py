@@ -9,15 +9,17 @@ from runner import simulate
 from streams import STALLS, Sink, Source, end_of_reset, start
 
 READ, BEAT, PLACE = record("line_read_t"), record("line_beat_t"), record("memory_pkg::column_place_t")
+LOOKUP = record("lookup_t")
 READERS, NODE_LINES, COLUMN_LINES = 3, 24, 32
 
 
 class Neighbours:
-    """Host memory, on-board memory, and the writer of the page table. Each beat, write and acknowledgement
-    has an error with the probability `errors`."""
+    """The page table, host memory, on-board memory, and the writer of the page table. Each beat, write and
+    acknowledgement has an error with the probability `errors`."""
 
     def __init__(self, dut, stall: float, errors: float):
         self.dut, self.errors, self.has_failed = dut, errors, False
+        self.lookups = Sink(dut, "lookup", stall=stall)
         self.reads = Sink(dut, "read", stall=stall)
         self.beats = Source(dut, "beat", stall=stall)
         self.writes = Sink(dut, "write", ["write_place_o", "write_o"], stall=stall)
@@ -26,7 +28,15 @@ class Neighbours:
         dut.written_i.value = dut.written_error_i.value = 0
         cocotb.start_soon(self.acknowledge())
 
-    def give(self, address: int, lines: list[int]):
+    async def find(self, lid: int, address: int):
+        """Awaits the lookup of a LID, and returns the address of its buffer."""
+        await self.lookups.count(1)
+        assert LOOKUP.unpack(self.lookups.got.pop(0)) == {"kept": 0, "columns": 0, "lid": lid}
+        self.dut.found_valid_i.value, self.dut.found_i.value = 1, address
+        await RisingEdge(self.dut.clk_i)
+        self.dut.found_valid_i.value = 0
+
+    def give(self, lines: list[int]):
         """Returns the lines of a buffer. The last of them may have an error."""
         if random.random() < self.errors:
             self.has_failed = True
@@ -34,7 +44,7 @@ class Neighbours:
         for at, line in enumerate(lines):
             last = at + 1 == len(lines)
             error = int(last and self.has_failed)
-            self.beats.put(BEAT.pack(data=line, address=address, last=int(last), error=error))
+            self.beats.put(BEAT.pack(data=line, last=int(last), error=error))
 
     async def acknowledge(self):
         dut = self.dut
@@ -55,7 +65,8 @@ async def cycles(dut, count: int):
 
 async def begin(dut, stall: float, errors=0.0) -> Neighbours:
     neighbours = Neighbours(dut, stall, errors)
-    await start(dut, enable_i=1, node_lines_i=NODE_LINES, lacks_valid_i=0, map_valid_i=0, reads_columns_i=0)
+    await start(dut, enable_i=1, node_lines_i=NODE_LINES, lacks_valid_i=0, map_valid_i=0, reads_columns_i=0,
+                found_valid_i=0)
     return neighbours
 
 
@@ -83,13 +94,12 @@ async def columns_are_copied_and_marked(dut, stall, errors):
             sink.got.clear()
         await lack(dut, lid)
         await lack(dut, lid + 100)
-        await neighbours.reads.count(1)
-        read = READ.unpack(neighbours.reads.got[0])
-        assert (read["by_lid"], read["lid"], read["first"], read["count"]) == (1, lid, 0, NODE_LINES)
-        assert not read["cacheable"]
         address = 512 * random.getrandbits(30) + 512
+        await neighbours.find(lid, address)
+        await neighbours.reads.count(1)
+        assert READ.unpack(neighbours.reads.got[0]) == {"address": address, "count": NODE_LINES}
         lines = [random.getrandbits(512) for _ in range(NODE_LINES)]
-        neighbours.give(address, list(lines))
+        neighbours.give(list(lines))
         await map_lid(dut, lid + 100)
         await neighbours.beats.drained()
         while neighbours.acknowledged < len(neighbours.writes.got):
@@ -113,8 +123,9 @@ async def a_leaf_that_is_mapped_meanwhile_is_not_marked(dut):
         neighbours.reads.got.clear()
         await lack(dut, 7)
         mapping = cocotb.start_soon(later(dut, wait, 7))
+        await neighbours.find(7, 512)
         await neighbours.reads.count(1)
-        neighbours.give(512, [random.getrandbits(512) for _ in range(NODE_LINES)])
+        neighbours.give([random.getrandbits(512) for _ in range(NODE_LINES)])
         await mapping
         await neighbours.beats.drained()
         await cycles(dut, 300)
@@ -133,7 +144,8 @@ async def nothing_is_written_before_earlier_bursts_have_ended(dut):
     neighbours = await begin(dut, 0.0)
     dut.reads_columns_i.value = 0b101
     await lack(dut, 3)
-    neighbours.give(512, [random.getrandbits(512) for _ in range(NODE_LINES)])
+    await neighbours.find(3, 512)
+    neighbours.give([random.getrandbits(512) for _ in range(NODE_LINES)])
     await cycles(dut, 50)
     dut.reads_columns_i.value = 0b110
     await cycles(dut, 50)
@@ -143,12 +155,25 @@ async def nothing_is_written_before_earlier_bursts_have_ended(dut):
 
 
 @cocotb.test()
+async def a_leaf_that_is_not_mapped_is_not_read(dut):
+    neighbours = await begin(dut, 0.3)
+    for _ in range(5):
+        await lack(dut, 3)
+        await neighbours.find(3, 0)
+        await cycles(dut, 50)
+    assert not neighbours.reads.got
+    await lack(dut, 4)
+    await neighbours.find(4, 512)
+    await neighbours.reads.count(1)
+
+
+@cocotb.test()
 async def a_filler_that_is_off_reads_nothing(dut):
     neighbours = await begin(dut, 0.0)
     dut.enable_i.value = 0
     await lack(dut, 3)
     await cycles(dut, 100)
-    assert not neighbours.reads.got
+    assert not neighbours.lookups.got and not neighbours.reads.got
 
 
 def test_column_filler():

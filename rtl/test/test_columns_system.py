@@ -34,7 +34,7 @@ async def run(dut, stall, pause, rounds=40, errors=0.0, **switches):
     nodes = Nodes(dut, buffers=8)
     memories = [*drams(dut, stall=stall), HostMemory(dut, nodes.line, stall=stall)]
     places = Places(dut)
-    Clients(dut, nodes.mappings, stall)
+    Clients(dut, stall)
     await start(dut, **OFF | switches)
     for lid in (0, 1, LIDS - 1):
         await nodes.replace(lid)

@@ -1,5 +1,5 @@
-"""Each group of readers receives one line per cycle: from host memory first, then from the cache, then from
-the chip. No line is lost."""
+"""Each unit receives one line per cycle: from host memory first, then from the cache, then from the chip. The
+filler of columns and clients receive lines from host memory only. No line is lost."""
 
 import random
 
@@ -10,7 +10,19 @@ from runner import simulate
 from streams import STALLS, Lanes, Source, end_of_reset, start
 
 LINE = record("burst_line_t")
-BANKS, NODE_PLACES, LEAF_PLACES = 2, 2, 3
+BURSTS, CLIENT_READERS, NODE_PLACES, LEAF_PLACES = 2, 4, 2, 3
+
+
+def ports_of_readers(clients: int, nodes: int, leaves: int) -> tuple[dict[int, int], dict[int, int]]:
+    """Returns the port of each place, and of each other reader: the filler of columns, and the clients. The
+    filler of nodes on chip has no port."""
+    each = nodes * [NODE_PLACES] + leaves * [LEAF_PLACES]
+    places = dict(enumerate([unit for unit, count in enumerate(each) for _ in range(count)], 2))
+    first = -(-(2 + len(places)) // CLIENT_READERS) * CLIENT_READERS
+    others = {0: len(each)}
+    for at in range(clients * CLIENT_READERS):
+        others[first + at] = len(each) + 1 + at // CLIENT_READERS
+    return places, others
 
 
 @cocotb.test()
@@ -18,12 +30,8 @@ BANKS, NODE_PLACES, LEAF_PLACES = 2, 2, 3
 async def lines_reach_their_ports_in_order(dut, stall, host):
     names = ("ClientCount", "NodeUnits", "LeafUnits")
     clients, nodes, leaves = (int(getattr(dut, name).value) for name in names)
-    # By reader its port: the clients and the filler of columns, and the units; the filler of nodes on chip
-    # receives no lines here.
-    each = nodes * [NODE_PLACES] + leaves * [LEAF_PLACES]
-    port_of_place = [clients + 1 + unit for unit, count in enumerate(each) for _ in range(count)]
-    port_of = {**{at: at for at in range(clients + 1)}, **dict(enumerate(port_of_place, clients + 2))}
-    readers, ports = list(port_of), clients + 1 + len(each)
+    places, others = ports_of_readers(clients, nodes, leaves)
+    port_of, ports = places | others, nodes + leaves + 1 + clients
     tag_bits = len(dut.host_tag_i)
     valid, tags = Lanes(dut.line_valid_o), Lanes(dut.line_tag_o, tag_bits)
     lines = Lanes(dut.line_o, LINE.width)
@@ -36,16 +44,18 @@ async def lines_reach_their_ports_in_order(dut, stall, host):
     number, gave = 0, False
     for name, source in sources.items():
         for _ in range(100):
-            tag, number = BANKS * random.choice(readers) + random.randrange(BANKS), number + 1
+            tag, number = BURSTS * random.choice(list(places)) + random.randrange(BURSTS), number + 1
             line = LINE.pack(data=number, last=number & 1)
-            sent[port_of[tag // BANKS], name].append((tag, line))
+            sent[port_of[tag // BURSTS], name].append((tag, line))
             source.put({f"{name}_tag_i": tag, f"{name}_i": line})
-    while any(sent.values()):
-        gives, tag = random.random() < host, BANKS * random.choice(readers) + random.randrange(BANKS)
+    rounds = 0
+    while any(sent.values()) or rounds < 100:
+        rounds += 1
+        gives, tag = random.random() < host, BURSTS * random.choice(list(port_of)) + random.randrange(BURSTS)
         if gives:
             number += 1
             line = LINE.pack(data=number)
-            sent[port_of[tag // BANKS], "host"].append((tag, line))
+            sent[port_of[tag // BURSTS], "host"].append((tag, line))
             dut.host_tag_i.value, dut.host_i.value = tag, line
         dut.host_valid_i.value = int(gives)
         await RisingEdge(dut.clk_i)

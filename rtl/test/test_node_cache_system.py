@@ -11,7 +11,7 @@ from memories import LINE, HostMemory, drams
 from places import Places
 from records import record
 from runner import simulate
-from streams import start
+from streams import cycles, start
 from test_memory_system import OFF, Clients, Mappings
 
 COUNTERS = record("memory_counters_t")
@@ -76,31 +76,6 @@ class Nodes:
                 await self.replace(random.choice(list(self.mapped)))
 
 
-async def read_node(clients, nodes, index: int):
-    """Executes one operation: reads some lines by LID, then more lines of this buffer. All must have the
-    same content."""
-    with nodes.operation():
-        await read_buffer(clients, nodes, index)
-
-
-async def read_buffer(clients, nodes, index: int):
-    lid = random.choice(list(nodes.mapped))
-    first = {"by_lid": 1, "lid": lid, "cacheable": 1, "depth": DEPTHS[lid], "first": 0, "count": 8}
-    beats = await clients.request(index, **first)
-    if nodes.fails(beats):
-        return
-    address = beats[0]["address"]
-    content = nodes.contents[address]
-    check(nodes, beats, address, 0)
-    for _ in range(random.randint(0, 3)):
-        at, count = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
-        kept = random.random() < 0.9
-        read = {"lid": lid, "address": address, "cacheable": kept, "depth": DEPTHS[lid]}
-        more = await clients.request(index, **read, first=at, count=count)
-        check(nodes, more, address, at)
-    assert nodes.contents[address] == content, "the model reused a buffer too early"
-
-
 async def read_at_place(places, nodes, index: int, count: int, name, more):
     """Executes one operation of a place, which may have two further reads in flight: reads `count` lines of a
     node by LID, then more lines of this buffer. `name` and `more` return the fields of these reads for a LID,
@@ -136,16 +111,6 @@ def check_lines(nodes, lines, address: int, first: int, count: int):
     assert not any(line["error"] for line in lines)
 
 
-def check(nodes, beats, address, first):
-    assert all(beat["error"] or beat["address"] == address for beat in beats)
-    check_lines(nodes, beats, address, first, len(beats))
-
-
-async def read_nodes(clients, nodes, index, rounds):
-    for _ in range(rounds):
-        await read_node(clients, nodes, index)
-
-
 def more_of_a_node(lid: int):
     """Returns what a place may read of a node after its first lines."""
     at, most = random.choice(((8, 3), (16, 8), (random.randrange(70), random.randint(1, 10))))
@@ -161,18 +126,19 @@ async def read_nodes_at_place(places, nodes, index, rounds):
 
 
 async def run(dut, stall, pause, errors=0.0, **switches):
-    """Runs all clients and returns the counters. If memory fails, it runs them again when it does not."""
+    """Runs all places and returns the counters. If memory fails, it runs them again when it does not."""
     # There are few buffers, so a node often returns to a previous one.
     nodes = Nodes(dut, buffers=5)
     memories = [*drams(dut, stall=stall), HostMemory(dut, nodes.line, stall=stall)]
-    clients, places = Clients(dut, nodes.mappings, stall), Places(dut)
+    places = Places(dut)
+    Clients(dut, stall)
     await start(dut, **OFF | switches)
     for lid in DEPTHS:
         await nodes.replace(lid)
     replacing = cocotb.start_soon(nodes.keep_replacing(dut, pause))
     for share in sorted({errors, 0.0}, reverse=True):
         set_errors(memories, nodes, share)
-        await read_all(clients, places, nodes)
+        await read_all(places, nodes)
     replacing.cancel()
     assert (nodes.failed > 0) == (errors > 0)
     return COUNTERS.unpack(int(dut.counters_o.value))
@@ -185,9 +151,8 @@ def set_errors(memories, nodes, errors: float):
         memory.errors = errors
 
 
-async def read_all(clients, places, nodes):
-    tasks = [cocotb.start_soon(read_nodes(clients, nodes, index, 25)) for index in range(clients.count)]
-    tasks += [cocotb.start_soon(read_nodes_at_place(places, nodes, index, 25)) for index in places.nodes]
+async def read_all(places, nodes):
+    tasks = [cocotb.start_soon(read_nodes_at_place(places, nodes, index, 25)) for index in places.nodes]
     for task in tasks:
         await task
 
@@ -225,30 +190,24 @@ async def the_balancer_redirects_hits(dut, balance):
     drams(dut, latency=60)
     nodes = Nodes(dut, buffers=12)
     host = HostMemory(dut, nodes.line, latency=0)
-    clients = Clients(dut, nodes.mappings, 0.0)
-    Places(dut)
+    places = Places(dut)
+    Clients(dut, 0.0)
     await start(dut, **OFF | {"cache_i": 1, "balance_i": balance})
     await nodes.replace(1)
     read = {"by_lid": 1, "lid": 1, "cacheable": 1, "first": 0, "count": 8}
     for _ in range(2):
-        await clients.request(0, **read)
-        for _ in range(1500):
-            await RisingEdge(dut.clk_i)
+        await places.request(0, **read)
+        await cycles(dut, 1500)
     before = len(host.reads)
     # The balancer knows a burst some cycles after it began.
     tasks = []
-    for index in range(clients.count):
-        tasks.append(cocotb.start_soon(clients.request(index, **read)))
+    for index in places.nodes:
+        tasks.append(cocotb.start_soon(places.request(index, **read)))
         await cycles(dut, 10)
     for task in tasks:
         await task
     assert before == 1
     assert (len(host.reads) > before) == bool(balance)
-
-
-async def cycles(dut, count: int):
-    for _ in range(count):
-        await RisingEdge(dut.clk_i)
 
 
 @cocotb.test()
@@ -260,14 +219,16 @@ async def a_reused_buffer_returns_new_lines(dut, switches):
     channels = drams(dut, latency=0)
     nodes = Nodes(dut, buffers=2)
     HostMemory(dut, nodes.line, latency=0)
-    clients = Clients(dut, nodes.mappings, 0.0)
-    Places(dut)
+    places = Places(dut)
+    Clients(dut, 0.0)
     await start(dut, **OFF | dict.fromkeys(switches, 1))
     first, second = nodes.contents
+    node = {"lid": 3, "cacheable": 1, "depth": 1, "first": 0}
     await nodes.mappings.map(3, first)
+    await places.request(0, by_lid=1, **node, count=1)
     await nodes.mappings.map(3, second)
     for _ in range(2):
-        await clients.request(0, lid=3, address=first, cacheable=1, depth=1, first=0, count=8)
+        await places.request(0, follows=1, **node, count=8)
         await cycles(dut, 300)
     nodes.contents[first] += 1
     # The mapping is in the page table after 400 cycles and acknowledged after 800.
@@ -275,9 +236,9 @@ async def a_reused_buffer_returns_new_lines(dut, switches):
         channel.some_cycles = partial(cycles, dut, 400)
     mapping = cocotb.start_soon(nodes.mappings.map(3, first))
     await cycles(dut, 600)
-    beats = await clients.request(1, by_lid=1, lid=3, cacheable=1, depth=1, first=0, count=8)
+    lines = await places.request(1, by_lid=1, **node, count=8)
     assert not mapping.done()
-    check(nodes, beats, first, 0)
+    check_lines(nodes, lines, first, 0, 8)
 
 
 @cocotb.test()
@@ -286,17 +247,17 @@ async def a_mapping_does_not_wait_for_host_memory(dut):
     drams(dut, latency=0)
     nodes = Nodes(dut, buffers=2)
     host = HostMemory(dut, nodes.line, stall=1.0)
-    clients = Clients(dut, nodes.mappings, 0.0)
+    clients = Clients(dut, 0.0)
     Places(dut)
     await start(dut, **OFF | {"cache_i": 1})
     for index in range(clients.count):
-        cocotb.start_soon(clients.request(index, address=max(nodes.contents), first=0, count=8))
+        cocotb.start_soon(clients.request(index, (max(nodes.contents), 8)))
     for lid in (1, 2):
         await nodes.replace(lid)
     assert host.port.get("arvalid")
 
 
 def test_node_cache_system():
-    sizes = {"ClientCount": 2, "Banks": 2, "LidCount": LIDS, "CacheSets": 2, "CacheWays": 2,
+    sizes = {"ClientCount": 2, "LidCount": LIDS, "CacheSets": 2, "CacheWays": 2,
              "NodeUnits": 2, "NodePlaces": 2}
     simulate("memory_system", tests="test_node_cache_system", **sizes)

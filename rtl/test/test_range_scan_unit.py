@@ -530,7 +530,7 @@ async def log_entries_beside_heads(dut):
         await bench.check(Read(version, key, is_scan=False), root)
         await bench.check(Read(version), root)
     line = COLUMN_HEADS_OFFSET // LINE_BYTES
-    heads = [read for read in bench.ports.reads if read["follows"] and read["first"] == line]
+    heads = [read for read in bench.ports.line_reads if read["follows"] and read["first"] == line]
     assert heads and not any(read["columns"] for read in heads)
 
 

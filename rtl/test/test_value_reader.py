@@ -45,7 +45,7 @@ class Bench:
         bad = random.randrange(read["count"]) if random.random() < 0.2 else read["count"]
         for at, data in enumerate(value["lines"][:bad + 1]):
             last = at in (bad, read["count"] - 1)
-            self.beats.append({"error": at == bad, "last": last, "address": 0, "data": data})
+            self.beats.append({"error": at == bad, "last": last, "data": data})
 
     async def read(self, fails_in: int) -> tuple[bool, bool]:
         """Requests a value. Its request fails after some cycles, or when its read does, and ends when all

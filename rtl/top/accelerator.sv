@@ -24,9 +24,7 @@ module accelerator
   parameter int unsigned Channels = 2,
   localparam int unsigned Units = SearchUnits + ScanUnits,
   localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
-  // reads of host memory that a client may have in flight
-  localparam int unsigned Banks = 2,
-  localparam int unsigned TagBits = reader_bits(ScanUnits, Places) + $clog2(Banks),
+  localparam int unsigned TagBits = tag_bits(ScanUnits, Places),
   localparam int unsigned RegisterAddressBits = 12,
   // events of accelerator_core, and of memory_events
   localparam int unsigned CoreEvents = 4 + Places + 2 * Units + 3 * ScanUnits,
@@ -234,7 +232,6 @@ module accelerator
     .NodePlaces(SearchDescents),
     .LeafUnits(ScanUnits),
     .LeafPlaces(ScanSlots),
-    .Banks(Banks),
     .LidCount(LidCount),
     .KeptLids(KeptLids),
     .Channels(Channels),

@@ -235,6 +235,7 @@ module accelerator_core
 
     read_events u_events (
       .clk_i,
+      .rst_i,
       .slot_i(client_slots_o[unit]),
       .read_valid_i(read_valid_o[unit] && read_ready_i[unit]),
       .read_i(read_o[unit]),

@@ -33,7 +33,7 @@ module accelerator_top
   localparam int unsigned Channels = 2,
   localparam int unsigned Places = SearchUnits * SearchDescents + ScanUnits * ScanSlots,
   // tags: see memory_pkg; on-board memory needs one bit more
-  localparam int unsigned HostIdBits = memory_pkg::reader_bits(ScanUnits, Places) + 1,
+  localparam int unsigned HostIdBits = memory_pkg::tag_bits(ScanUnits, Places),
   localparam int unsigned DramIdBits = HostIdBits + 1,
   localparam int unsigned RegisterAddressBits = 12,
   localparam int unsigned Events = 4 + Places + 2 * SearchUnits + 5 * ScanUnits + 2 + 2 * Channels

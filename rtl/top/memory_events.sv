@@ -14,11 +14,11 @@ module memory_events
   parameter int unsigned Places = 4,
   parameter int unsigned Channels = 1,
   localparam int unsigned Events = 2 + 2 * Channels,
-  localparam int unsigned BankBits = 1,
   localparam int unsigned ReaderBits = reader_bits(Clients, Places),
-  localparam int unsigned TagBits = ReaderBits + BankBits
+  localparam int unsigned TagBits = tag_bits(Clients, Places)
 ) (
-  // the requests of the clients, and of the places of all units
+  // The requests of the places of all units, and of the clients. A client may read for several requests; all
+  // its events belong to this one.
   input slot_t [Clients-1:0] client_slots_i,
   input slot_t [Places-1:0]  place_slots_i,
 
@@ -38,8 +38,11 @@ module memory_events
   slot_t [2**ReaderBits-1:0] slots;
   always_comb begin
     slots = '0;
-    slots[Clients-1:0] = client_slots_i;
-    slots[first_place(Clients)+:Places] = place_slots_i;
+    slots[FirstPlace+:Places] = place_slots_i;
+    for (int unsigned client = 0; client < Clients; client++) begin
+      slots[first_client(Places)+client*ClientReaders+:ClientReaders] =
+          {ClientReaders{client_slots_i[client]}};
+    end
   end
 
   function automatic reader_t reader_of_tag(logic [TagBits-1:0] tag);
@@ -56,7 +59,7 @@ module memory_events
     logic happens, int unsigned kind, reader_t reader, slot_t [2**ReaderBits-1:0] all_slots,
     logic [31:0] detail, logic [63:0] argument
   );
-    logic is_filler = 32'(reader) >= column_filler_number(Clients) && 32'(reader) < first_place(Clients);
+    logic is_filler = 32'(reader) < FirstPlace;
     return event_if(happens && !is_filler, kind, is_filler ? '0 : all_slots[reader], detail, argument);
   endfunction
 

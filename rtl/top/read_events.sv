@@ -1,5 +1,5 @@
 // Reports the reads of a client of memory as events. Lines belong to the request that read them, although the
-// unit may already execute the next request when the last line arrives.
+// unit may already read for other requests when the last line arrives.
 
 `default_nettype none
 
@@ -8,34 +8,45 @@ module read_events
   import accelerator_pkg::*;
 (
   input logic clk_i,
+  input logic rst_i,
 
+  // the request of the read
   input slot_t slot_i,
   // accepted reads and beats
   input logic read_valid_i,
   // verilator lint_off UNUSEDSIGNAL
   input line_read_t read_i,
-  // verilator lint_on UNUSEDSIGNAL
   input logic beat_valid_i,
-  // verilator lint_off UNUSEDSIGNAL
   input line_beat_t beat_i,
   // verilator lint_on UNUSEDSIGNAL
 
   output event_t [1:0] events_o
 );
 
-  slot_t slot_q;
-  logic [31:0] lines;
+  // More reads than a client has in flight: see client_port.
+  localparam int unsigned OpenMax = 16;
 
-  assign lines = {read_i.by_lid, 19'(read_i.count), 12'(read_i.first)};
+  slot_t slot;
+  logic ends;
 
-  always_ff @(posedge clk_i) begin
-    if (read_valid_i) slot_q <= slot_i;
-  end
+  assign ends = beat_valid_i && beat_i.last;
 
-  // All reads in flight belong to one request: see line_read_t.
+  fifo #(
+    .T(slot_t),
+    .Depth(OpenMax)
+  ) u_slots (
+    .clk_i,
+    .rst_i,
+    .in_valid_i(read_valid_i), .in_ready_o(),
+    .in_i(slot_i),
+    .out_valid_o(), .out_ready_i(ends),
+    .out_o(slot),
+    .count_o()
+  );
+
   assign events_o = {
-    event_if(beat_valid_i && beat_i.last, EventLines, slot_q, 32'(beat_i.error), 64'(beat_i.address)),
-    event_if(read_valid_i, EventRead, slot_i, lines, 64'(read_i.lid))
+    event_if(ends, EventLines, slot, 32'(beat_i.error), '0),
+    event_if(read_valid_i, EventRead, slot_i, {20'(read_i.count), 12'd0}, '0)
   };
 
 endmodule

@@ -359,8 +359,7 @@ pub const EVENT_COMPARED: usize = 20;
 /// on the number of lines, bit 31: by LID.
 pub const EVENT_READ: usize = 21;
 
-/// Event: the last line of a read arrived; argument: the address of the buffer, 0 of a read for a
-/// place; detail: 1 if memory failed.
+/// Event: the last line of a read arrived; detail: 1 if memory failed.
 pub const EVENT_LINES: usize = 22;
 
 /// Event: host memory accepts a read; argument: its address; detail: its bytes.
