@@ -150,7 +150,7 @@ PROOFS = [
         (".failed_i(failed),", ".failed_i(1'b0),"),
         (") u_entries (", ") u_entries (.drop_valid_i(1'b0),"),
     ]),
-    Proof("column_filler", 22, 0, [
+    Proof("column_filler", 28, 0, [
         # Lines are written below a reader; a mapping or an error does not void them; they are marked before
         # they are acknowledged.
         ("awaited_q <= awaited_q & reads_columns_i;", "awaited_q <= '0;"),
@@ -181,9 +181,12 @@ PROOFS = [
         ("host_valid_i && !rst_i ?", "!rst_i ?"),
         ("earlier |= wants[at];", "earlier = wants[at];"),
         ("blocked[at] = (wants[at] & earlier) != '0;", "blocked[at] = earlier != '0;"),
-        # All readers of a group receive a line; the lines of a unit are those of others.
-        ("32'(out.tag) >> BankBits == port)", "1'b1)"),
-        ("first_leaf_place(ClientCount, AllNodePlaces)", "first_leaf_place(ClientCount, NodePlaces + 1)"),
+        # Each client receives all lines; the lines of a unit, or of a client, are those of others; a client
+        # receives only the lines of its first reader.
+        ("valid_q <= host_valid_q && !rst_i\n          && ", "valid_q <= host_valid_q || "),
+        ("first_leaf_place(AllNodePlaces)", "first_leaf_place(NodePlaces + 1)"),
+        ("(port - Units - 1) * ClientReaders", "(port - Units) * ClientReaders"),
+        ("BurstNumberBits : ClientBankBits;", "BurstNumberBits : BurstNumberBits;"),
     ]),
     Proof("descent_leaves", 9, 0, [
         # A place is free before its request is read; its request is replaced; a leaf has a newer result.

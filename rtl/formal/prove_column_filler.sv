@@ -20,9 +20,12 @@ module prove_column_filler
   // the watched reader
   input logic reader_begins_i,
   input logic reader_ends_i,
-  // the read of the filler: accepted, translated, and lines that arrive
-  input logic read_ready_i,
+  // the lookup of the filler: accepted, the word is read, and its address arrives
+  input logic lookup_ready_i,
   input logic translates_i,
+  input logic found_valid_i,
+  // its read: accepted, and lines that arrive
+  input logic read_ready_i,
   input logic beat_valid_i,
   input logic beat_error_i,
   // writes of lines: accepted, take effect, acknowledged
@@ -38,7 +41,8 @@ module prove_column_filler
   localparam lid_t Other = lid_t'(2);
   typedef logic [2:0] buffer_t;
 
-  logic rst, read_valid, beat_ready, write_valid, mark_valid;
+  logic rst, lookup_valid, read_valid, beat_ready, write_valid, mark_valid;
+  lookup_t lookup;
   line_read_t read;
   column_place_t write_place;
   line_t write;
@@ -54,17 +58,19 @@ module prove_column_filler
   // the watched reader, and its buffer
   logic reads_q;
   buffer_t reader_buffer_q;
-  // The filler reads: the read was accepted, and translated to a buffer; the line that comes next.
-  logic open_q, is_translated_q, line_q;
+  // The lookup of the filler was accepted, and translated to a buffer; its read was accepted; the line that
+  // comes next.
+  logic looks_q, is_translated_q, open_q, line_q;
   buffer_t read_buffer_q;
   // for each line: a write that is not acknowledged, its LID and contents, and whether it has taken effect
   logic [1:0] written_q, is_other_q, happened_q;
   buffer_t [1:0] wrote_q;
-  logic beat_valid, is_last, written;
+  logic found_valid, beat_valid, is_last, written;
 
   neighbours u_neighbours (.clk_i, .rst_o(rst), .in_valid_i(1'b0), .in_ready_i(1'b0));
 
-  assign beat_valid = beat_valid_i && open_q && is_translated_q;
+  assign found_valid = found_valid_i && looks_q && is_translated_q;
+  assign beat_valid = beat_valid_i && open_q;
   assign is_last = line_q || beat_error_i;
   assign written = written_i && written_q[written_line_i] && (happened_q[written_line_i] || written_error_i);
 
@@ -80,15 +86,17 @@ module prove_column_filler
     .map_valid_i(maps_q),
     .map_lid_i(map_other_q ? Other : Watched),
     .reads_columns_i(reads_q),
+    .lookup_valid_o(lookup_valid),
+    .lookup_ready_i,
+    .lookup_o(lookup),
+    .found_valid_i(found_valid),
+    .found_i(address_of(read_buffer_q)),
     .read_valid_o(read_valid),
     .read_ready_i(read_ready_i),
     .read_o(read),
     .beat_valid_i(beat_valid),
     .beat_ready_o(beat_ready),
-    .beat_i('{
-      data: line_t'(read_buffer_q), address: bus_address_t'(read_buffer_q),
-      last: is_last, error: beat_error_i
-    }),
+    .beat_i('{data: line_t'(read_buffer_q), last: is_last, error: beat_error_i}),
     .write_valid_o(write_valid),
     .write_ready_i(write_ready_i && !written_q[write_place.line[0]]),
     .write_place_o(write_place),
@@ -125,16 +133,24 @@ module prove_column_filler
     end
   end
 
-  // The read of the filler.
+  // The lookup of the filler, and its read.
   always_ff @(posedge clk_i) begin
+    if (rst) begin
+      looks_q <= 1'b0;
+    end else if (!looks_q) begin
+      looks_q <= lookup_valid && lookup_ready_i;
+      is_translated_q <= 1'b0;
+    end else if (!is_translated_q) begin
+      is_translated_q <= translates_i;
+      read_buffer_q <= buffer_q;
+    end else begin
+      looks_q <= !found_valid;
+    end
     if (rst) begin
       open_q <= 1'b0;
     end else if (!open_q) begin
       open_q <= read_valid && read_ready_i;
-      {is_translated_q, line_q} <= '0;
-    end else if (!is_translated_q) begin
-      is_translated_q <= translates_i;
-      read_buffer_q <= buffer_q;
+      line_q <= 1'b0;
     end else if (beat_valid && beat_ready) begin
       open_q <= !is_last;
       line_q <= 1'b1;
@@ -163,6 +179,11 @@ module prove_column_filler
     end
   end
 
+  // The address of a buffer, which is not 0.
+  function automatic bus_address_t address_of(buffer_t buffer);
+    return bus_address_t'({1'b1, buffer});
+  endfunction
+
   always @(posedge clk_i) begin
     if (!rst) begin
       LackStays : assume (!$past(lacks_valid_i && !rst) || $stable(lacks_other_i));
@@ -174,7 +195,8 @@ module prove_column_filler
           || (contents_q[0] == reader_buffer_q && contents_q[1] == reader_buffer_q));
       MarksTheMappedBuffer : assert (!(mark_valid && mark_ready_i && !maps_q && mark_lid == Watched)
           || buffer_t'(mark_address) == buffer_q);
-      ReadsFirstLines : assert (!read_valid || (read.by_lid && read.first == '0));
+      ReadsItsBuffer : assert (!read_valid || read.address == address_of(read_buffer_q));
+      LooksUpItsLid : assert (!lookup_valid || (lookup.lid inside {Watched, Other} && !lookup.kept));
     end
   end
 

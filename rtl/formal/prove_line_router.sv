@@ -1,7 +1,7 @@
 // Proves for a router with arbitrary lines of five sources: each line leaves once, unchanged, at the port of
 // its reader, and lines of a source leave a port in order. A line of host memory leaves after two cycles, one
 // of a channel in the cycle after it was accepted. A source waits only for lines of sources before it, a
-// channel only for those of its group. All lines have left soon after the sources rest.
+// channel only for those of its unit. All lines have left soon after the sources rest.
 
 `default_nettype none
 
@@ -22,11 +22,13 @@ module prove_line_router
   // host memory, the channels, the streams
   localparam int unsigned Channels = 2;
   localparam int unsigned Sources = 5;
-  // four clients, the filler of columns, and two units
-  localparam int unsigned Ports = 7;
+  // two units, the filler of columns, and two clients
+  localparam int unsigned Units = 2;
+  localparam int unsigned Ports = 5;
 
   typedef logic [4:0] tag_t;
   typedef logic [Ports-1:0] ports_t;
+  typedef logic [Units-1:0] units_t;
 
   // The lowest bits of a line; the router treats all bits alike. Two lines of the watched source have the
   // marks 1 and 2.
@@ -69,14 +71,14 @@ module prove_line_router
   // cycles without an offer
   logic [2:0] rests_q;
 
-  // The readers have the numbers 0 to 4, 6 and 7, and 8 and 9.
+  // The readers of the units have the numbers 2 and 3, and 4 and 5, the filler of columns has 0, and the
+  // clients have 8 to 11, and 12 to 15. The numbers 1, 6 and 7 have no port.
   function automatic ports_t port_of(tag_t tag);
-    return {tag[4:2] == 3'd4, tag[4:2] == 3'd3, 5'd1 << tag[4:1]};
+    return {tag[4:3] == 2'd3, tag[4:3] == 2'd2, tag[4:1] == 4'd0, tag[4:2] == 3'd2, tag[4:2] == 3'd1};
   endfunction
 
-  // The ports of the group of a port.
-  function automatic ports_t group_of(ports_t port);
-    return (port & 7'h0f) != '0 ? 7'h0f : port;
+  function automatic units_t unit_of(tag_t tag);
+    return units_t'(port_of(tag));
   endfunction
 
   neighbours #(.Count(Sources)) u_neighbours (
@@ -84,8 +86,7 @@ module prove_line_router
   );
 
   line_router #(
-    .ClientCount(4),
-    .Banks(2),
+    .ClientCount(2),
     .NodeUnits(1),
     .NodePlaces(2),
     .LeafUnits(1),
@@ -184,19 +185,20 @@ module prove_line_router
       last: last_i[source], error: error_i[source]
     };
 
-    // the group for which the source waits, or all
+    // the unit for which the source waits, or all ports
     ports_t waits;
     if (source > Channels) begin : gen_stream
       assign waits = {Ports{!ready[source]}};
     end else begin : gen_channel
       always_ff @(posedge clk_i)
-        waits <= valid_i[source] && !ready[source] && !rst ? group_of(port_of(tag_i[source])) : '0;
+        waits <= valid_i[source] && !ready[source] && !rst ? port_of(tag_i[source]) : '0;
     end
 
     always @(posedge clk_i) begin
       if (!rst) begin
         LineStays : assume (!$past(valid_i[source] && !ready[source] && !rst)
             || $stable({tag_i[source], line[source]}));
+        OnlyHostMemoryHasOthers : assume (source == 0 || !valid_i[source] || unit_of(tag_i[source]) != '0);
         WaitsForEarlierSources : assert (waits == '0 || (waits & from[source]) != '0);
       end
     end
@@ -216,8 +218,7 @@ module prove_line_router
   localparam int unsigned Held = 5;
 
   typedef struct packed {
-    // the groups of the clients, of the filler, and of the units
-    logic [3:0] group;
+    units_t unit;
     tag_t tag;
     burst_line_t line;
   } held_t;
@@ -228,13 +229,7 @@ module prove_line_router
   // for each mark: the registers that contain its line
   logic [1:0][Held-1:0] has;
 
-  function automatic logic [3:0] groups_of(tag_t tag);
-    ports_t port;
-    port = port_of(tag);
-    return {port[6:4], port[3:0] != '0};
-  endfunction
-
-  assign holds[0] = u_line_router.host_wants_q != '0;
+  assign holds[0] = u_line_router.host_valid_q;
   assign held[0] = {u_line_router.host_wants_q, u_line_router.host_q};
   assign source_of = {3'd4, 3'd3, 3'd4, 3'd3, 3'd0};
   for (genvar stream = 0; stream < 2; stream++) begin : gen_held
@@ -248,7 +243,7 @@ module prove_line_router
     data_t data;
     assign data = data_of(held[at].line);
     for (genvar mark = 0; mark < 2; mark++) begin : gen_has
-      assign has[mark][at] = holds[at] && held[at].group != '0 && data.mark == 2'(mark + 1);
+      assign has[mark][at] = holds[at] && port_of(held[at].tag) != '0 && data.mark == 2'(mark + 1);
 
       always @(posedge clk_i) begin
         if (!rst) begin
@@ -261,17 +256,18 @@ module prove_line_router
     always @(posedge clk_i) begin
       if (!rst) begin
         HeldIsALine : assert (!holds[at] || (data.is_line && data.source == source_of[at]));
-        HeldHasItsGroup : assert (!holds[at] || held[at].group == groups_of(held[at].tag));
+        HeldHasItsUnit : assert (!holds[at] || (held[at].unit == unit_of(held[at].tag)
+            && (at == 0 || held[at].unit != '0)));
         OnlyOneSourceMarks : assert (!holds[at] || data.mark == '0 || source_of[at] == watched_i);
       end
     end
   end
 
-  for (genvar group = 0; group < 4; group++) begin : gen_groups
+  for (genvar unit = 0; unit < Units; unit++) begin : gen_units
     always @(posedge clk_i) begin
       if (!rst) begin
-        LineIsOfTheGroup : assert (!u_line_router.gen_groups[group].valid_q
-            || groups_of(u_line_router.gen_groups[group].out_q.tag) == 4'd1 << group);
+        LineIsOfTheUnit : assert (!u_line_router.gen_units[unit].valid_q
+            || unit_of(u_line_router.gen_units[unit].out_q.tag) == units_t'(1) << unit);
       end
     end
   end
@@ -290,6 +286,7 @@ module prove_line_router
 
   always @(posedge clk_i) begin
     if (!rst) begin
+      HostWantsForItsLine : assert (holds[0] || u_line_router.host_wants_q == '0);
       SecondIsBehind : assert (!marked_q[1].flies || (marked_q[0].entered
           && marked_q[0].port == marked_q[1].port));
       FirstIsAhead : assert ((has[1][2:0] == '0 || has[0][4:3] == '0)
