@@ -1,4 +1,5 @@
 // Writes the results of a range scan unit: pairs and values into answers, fence keys into the key buffers.
+// Overflow values are read here, and arrive while the unit executes other requests.
 
 `default_nettype none
 
@@ -9,12 +10,17 @@ module answer_writer
   import accelerator_pkg::*;
   import scan_pkg::*;
 #(
-  parameter int unsigned ResultLines = 32
+  // slots of the unit
+  parameter int unsigned Slots = 4,
+  parameter int unsigned ResultLines = 32,
+  localparam int unsigned PlaceBits = Slots > 1 ? $clog2(Slots) : 1
 ) (
   input logic clk_i,
   input logic rst_i,
 
+  // the request that has the grant, and its slot
   input task_t request_i,
+  input logic [PlaceBits-1:0] place_i,
   input logic failed_i,
   // the fence keys of the leaf, the offset of the low one, and its prefix
   input fences_t fences_i,
@@ -53,13 +59,15 @@ module answer_writer
   output logic window_held_o,
   input logic window_fresh_i,
   input line_t window_i,
-  output logic value_valid_o,
-  input logic value_ready_i,
-  output bus_address_t value_address_o,
-  output line_count_t value_count_o,
-  input logic value_line_valid_i,
-  output logic value_line_ready_o,
-  input line_t value_line_i,
+
+  // the reads of overflow values, with the request that each belongs to, and their lines
+  output logic value_read_valid_o,
+  input logic value_read_ready_i,
+  output line_read_t value_read_o,
+  output slot_t value_read_slot_o,
+  input logic beat_valid_i,
+  output logic beat_ready_o,
+  input line_beat_t beat_i,
 
   output logic key_write_valid_o,
   input logic key_write_ready_i,
@@ -70,12 +78,15 @@ module answer_writer
   output answer_beat_t answer_o
 );
 
-  logic emitter_move_valid, fence_move_valid, move_ready, move_chunk_valid, move_chunk_last;
-  logic emitter_chunk_ready, chunk_valid, chunk_ready, chunk_last;
-  logic outcome_valid, outcome_ready, outcome_first;
+  logic emitter_move_valid, fence_move_valid, move_ready, move_chunk_valid, emitter_chunk_ready;
+  logic chunk_valid, chunk_ready, outcome_valid, outcome_ready, outcome_first;
+  logic value_valid, value_ready, queue_ready, reader_ready;
+  logic queued_chunk_valid, queued_chunk_ready, queued_chunk_last;
+  logic queued_outcome_valid, queued_outcome_ready, queued_outcome_first;
   move_t emitter_move, fence_move;
-  byte_chunk_t move_chunk, chunk;
-  outcome_t outcome;
+  byte_chunk_t move_chunk, chunk, queued_chunk;
+  outcome_t outcome, queued_outcome;
+  value_t value;
 
   chunk_mover u_mover (
     .clk_i,
@@ -86,21 +97,13 @@ module answer_writer
     .chunk_valid_o(move_chunk_valid),
     .chunk_ready_i(fence_move_valid || emitter_chunk_ready),
     .chunk_o(move_chunk),
-    .chunk_last_o(move_chunk_last),
     .window_valid_o,
     .window_ready_i,
     .window_offset_o,
     .window_limit_o,
     .window_held_o,
     .window_fresh_i,
-    .window_i,
-    .value_valid_o,
-    .value_ready_i,
-    .value_address_o,
-    .value_count_o,
-    .value_line_valid_i,
-    .value_line_ready_o,
-    .value_line_i
+    .window_i
   );
 
   pair_emitter #(
@@ -135,11 +138,12 @@ module answer_writer
     .move_chunk_valid_i(move_chunk_valid && !fence_move_valid),
     .move_chunk_ready_o(emitter_chunk_ready),
     .move_chunk_i(move_chunk),
-    .move_chunk_last_i(move_chunk_last),
     .chunk_valid_o(chunk_valid),
     .chunk_ready_i(chunk_ready),
     .chunk_o(chunk),
-    .chunk_last_o(chunk_last),
+    .value_valid_o(value_valid),
+    .value_ready_i(value_ready),
+    .value_o(value),
     .outcome_valid_o(outcome_valid),
     .outcome_ready_i(outcome_ready),
     .outcome_o(outcome),
@@ -169,19 +173,65 @@ module answer_writer
     .key_write_o
   );
 
+  // The queue and the reader accept a value together. After a failure the reference of the value may be
+  // undefined, so it is not read.
+  assign value_ready = queue_ready && (reader_ready || failed_i);
+
+  value_reader u_reader (
+    .clk_i,
+    .rst_i,
+    .value_valid_i(value_valid && queue_ready && !failed_i),
+    .value_ready_o(reader_ready),
+    .value_i(value),
+    .slot_o(value_read_slot_o),
+    .read_valid_o(value_read_valid_o),
+    .read_ready_i(value_read_ready_i),
+    .read_o(value_read_o)
+  );
+
+  answer_queue #(
+    .Slots(Slots)
+  ) u_queue (
+    .clk_i,
+    .rst_i,
+    .place_i,
+    .chunk_valid_i(chunk_valid),
+    .chunk_ready_o(chunk_ready),
+    .chunk_i(chunk),
+    .outcome_valid_i(outcome_valid),
+    .outcome_ready_o(outcome_ready),
+    .outcome_i(outcome),
+    .outcome_first_i(outcome_first),
+    .value_valid_i(value_valid && (reader_ready || failed_i)),
+    .value_ready_o(queue_ready),
+    .value_bytes_i(value.bytes),
+    .value_void_i(failed_i),
+    .beat_valid_i,
+    .beat_ready_o,
+    .beat_i,
+    .chunk_valid_o(queued_chunk_valid),
+    .chunk_ready_i(queued_chunk_ready),
+    .chunk_o(queued_chunk),
+    .chunk_last_o(queued_chunk_last),
+    .outcome_valid_o(queued_outcome_valid),
+    .outcome_ready_i(queued_outcome_ready),
+    .outcome_o(queued_outcome),
+    .outcome_first_o(queued_outcome_first)
+  );
+
   result_buffer #(
     .LinesMax(ResultLines)
   ) u_results (
     .clk_i,
     .rst_i,
-    .chunk_valid_i(chunk_valid),
-    .chunk_ready_o(chunk_ready),
-    .chunk_i(chunk),
-    .chunk_last_i(chunk_last),
-    .outcome_valid_i(outcome_valid),
-    .outcome_ready_o(outcome_ready),
-    .outcome_i(outcome),
-    .outcome_first_i(outcome_first),
+    .chunk_valid_i(queued_chunk_valid),
+    .chunk_ready_o(queued_chunk_ready),
+    .chunk_i(queued_chunk),
+    .chunk_last_i(queued_chunk_last),
+    .outcome_valid_i(queued_outcome_valid),
+    .outcome_ready_o(queued_outcome_ready),
+    .outcome_i(queued_outcome),
+    .outcome_first_i(queued_outcome_first),
     .answer_valid_o,
     .answer_ready_i,
     .answer_o

@@ -1,7 +1,8 @@
 // Emits the results of a request: the value of a get, the pairs of a scan, and finally the status. It
 // divides them into answers: a pair that does not fit into the result buffer begins another answer, and a
 // pair or a value of a get that is an overflow value gets a separate answer. That one begins before the value
-// was read, so another one always follows and says whether the read has failed.
+// was read, so another one always follows and says whether the read has failed. The value is read later: see
+// answer_queue.
 
 `default_nettype none
 
@@ -60,12 +61,13 @@ module pair_emitter
   input logic move_chunk_valid_i,
   output logic move_chunk_ready_o,
   input byte_chunk_t move_chunk_i,
-  input logic move_chunk_last_i,
 
   output logic chunk_valid_o,
   input logic chunk_ready_i,
   output byte_chunk_t chunk_o,
-  output logic chunk_last_o,
+  output logic value_valid_o,
+  input logic value_ready_i,
+  output value_t value_o,
   output logic outcome_valid_o,
   input logic outcome_ready_i,
   output outcome_t outcome_o,
@@ -144,8 +146,9 @@ module pair_emitter
   assign after_prefix = sizes.first != '0 ? First : after_first;
   assign after_head = has_prefix_rest_q ? Prefix : after_prefix;
 
-  // The chunk or the move of a state is done; the state that follows then.
-  assign is_done = state_q inside {Prefix, Rest, Value} ? move_ready_i : chunk_ready_i;
+  // The chunk, the move or the value of a state is done; the state that follows then.
+  assign is_done = state_q == Value ? value_ready_i :
+      state_q inside {Prefix, Rest} ? move_ready_i : chunk_ready_i;
 
   always_comb begin
     unique case (state_q)
@@ -239,26 +242,19 @@ module pair_emitter
   assign move_chunk_ready_o = chunk_ready_i;
 
   assign moves_get = is_sized && is_get && !is_overflow && sizes.has_more;
-  assign move_valid_o = state_q inside {Prefix, Rest, Value} || (state_q == Choose && moves_get);
+  assign move_valid_o = state_q inside {Prefix, Rest} || (state_q == Choose && moves_get);
 
   always_comb begin
-    move_o = '0;
-    move_o.address = value_address;
-    unique case (state_q)
-      Prefix: begin
-        move_o.offset = prefix_offset_i + offset_t'(PrefixBytes);
-        move_o.bytes = 32'(prefix_length_i) - PrefixBytes;
-      end
-      Value: begin
-        move_o.is_value = 1'b1;
-        move_o.bytes = sizes.value;
-      end
-      default: begin
-        move_o.offset = is_get ? value_offset : emit_i.rest;
-        move_o.bytes = sizes.moved;
-      end
-    endcase
+    move_o.offset = is_get ? value_offset : emit_i.rest;
+    move_o.bytes = sizes.moved;
+    if (state_q == Prefix) begin
+      move_o.offset = prefix_offset_i + offset_t'(PrefixBytes);
+      move_o.bytes = 32'(prefix_length_i) - PrefixBytes;
+    end
   end
+
+  assign value_valid_o = state_q == Value;
+  assign value_o = '{slot: request_i.slot, address: value_address, bytes: sizes.value};
 
   completion_pair_t pair_header;
   logic has_header;
@@ -273,7 +269,6 @@ module pair_emitter
     pair_header.key_length = 16'(sizes.key);
     chunk_o = move_chunk_i;
     chunk_valid_o = move_chunk_valid_i;
-    chunk_last_o = move_chunk_last_i && state_q == Value;
     if (state_q inside {First, Second}) begin
       chunk_o.first = state_q == Second ? LineIndexBits'(HeadBytes) : '0;
       chunk_o.count = state_q == Second ? (LineIndexBits + 1)'(sizes.moved) : sizes.first;
@@ -281,14 +276,12 @@ module pair_emitter
       // The part may be that of another read, unless its other bytes are emitted too.
       chunk_o.bytes[8*HeadBytes-1:0] = head_bytes(emit_i.head);
       chunk_valid_o = 1'b1;
-      chunk_last_o = 1'b0;
     end
     if (has_header) begin
       chunk_o.first = '0;
       chunk_o.count = (LineIndexBits + 1)'(key_length_t'(CompletionPairSize) + prefix_count);
       chunk_o.bytes = {prefix_i, pair_header};
       chunk_valid_o = state_q == Head || begins_pair;
-      chunk_last_o = 1'b0;
     end
   end
 

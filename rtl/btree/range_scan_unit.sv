@@ -56,7 +56,8 @@ module range_scan_unit
   input logic key_write_ready_i,
   output key_write_t key_write_o,
 
-  // memory: the reads of the slots, each in its place, and their lines; the reads of overflow values
+  // memory: the reads of the slots, each in its place, and their lines; the reads of overflow values, each
+  // with the request that it belongs to
   output logic read_valid_o,
   input logic read_ready_i,
   output place_read_t read_o,
@@ -65,6 +66,7 @@ module range_scan_unit
   output logic value_read_valid_o,
   input logic value_read_ready_i,
   output line_read_t value_read_o,
+  output slot_t value_read_slot_o,
   input logic beat_valid_i,
   output logic beat_ready_o,
   input line_beat_t beat_i,
@@ -96,12 +98,9 @@ module range_scan_unit
   part_t part;
   logic window_valid, window_ready, window_ahead, bytes_valid, bytes_ready, bytes_held, bytes_fresh;
   logic compare_read, compare_upper;
-  logic value_valid, value_ready, value_line_valid, value_line_ready;
   offset_t window_offset, window_limit, bytes_offset, bytes_limit, low_offset;
   key_length_t compare_byte;
-  line_t window, compare_window, value_line;
-  bus_address_t value_address;
-  line_count_t value_count;
+  line_t window, compare_window;
   logic emit_valid, emit_ready, measured, finish_valid, finish_ready, finish_continues, finish_more;
   logic [31:0] value_bytes, emitted_bytes;
   logic [7:0] finish_status;
@@ -112,6 +111,7 @@ module range_scan_unit
   logic entry_valid, takes;
   sorted_entry_t entry;
   logic [LogWordOrderHintBits-1:0] rank;
+  logic [Slots > 1 ? $clog2(Slots)-1 : 0:0] holder;
 
   scan_slots #(
     .Slots(Slots),
@@ -125,7 +125,7 @@ module range_scan_unit
     .busy_o,
     .event_i(grant_event),
     .events_o,
-    .granted_o, .grant_ends_i(grant_ends), .grant_continues_i(grant_continues),
+    .granted_o, .holder_o(holder), .grant_ends_i(grant_ends), .grant_continues_i(grant_continues),
     .leaf_o(leaf),
     .entry_valid_o(entry_valid), .entry_o(entry), .rank_o(rank), .take_o(takes),
     .go_valid_i(go_valid), .go_ready_o(go_ready),
@@ -139,10 +139,6 @@ module range_scan_unit
     .window_valid_i(window_valid), .window_ready_o(window_ready),
     .window_offset_i(window_offset), .window_limit_i(window_limit),
     .window_ahead_i(window_ahead), .window_o(window),
-    .value_valid_i(value_valid), .value_ready_o(value_ready),
-    .value_address_i(value_address), .value_count_i(value_count),
-    .value_line_valid_o(value_line_valid), .value_line_ready_i(value_line_ready),
-    .value_line_o(value_line),
     .compare_read_i(compare_read),
     .compare_upper_i(compare_upper), .compare_byte_i(compare_byte),
     .compare_window_o(compare_window),
@@ -152,11 +148,7 @@ module range_scan_unit
     .key_line_i,
     .read_valid_o, .read_ready_i,
     .read_o,
-    .memory_valid_i, .memory_i,
-    .value_read_valid_o, .value_read_ready_i,
-    .value_read_o,
-    .beat_valid_i, .beat_ready_o,
-    .beat_i
+    .memory_valid_i, .memory_i
   );
 
   assign failed = leaf.failed || overflow || leaf.empty_leaves[$clog2(EmptyLeaves)];
@@ -249,11 +241,12 @@ module range_scan_unit
   );
 
   answer_writer #(
+    .Slots(Slots),
     .ResultLines(ResultLines)
   ) u_writer (
     .clk_i,
     .rst_i,
-    .request_i(leaf.request),
+    .request_i(leaf.request), .place_i(holder),
     .failed_i(failed),
     .fences_i(fences),
     .low_offset_i(low_offset),
@@ -272,10 +265,11 @@ module range_scan_unit
     .window_valid_o(bytes_valid), .window_ready_i(bytes_ready),
     .window_offset_o(bytes_offset), .window_limit_o(bytes_limit),
     .window_held_o(bytes_held), .window_fresh_i(bytes_fresh), .window_i(window),
-    .value_valid_o(value_valid), .value_ready_i(value_ready),
-    .value_address_o(value_address), .value_count_o(value_count),
-    .value_line_valid_i(value_line_valid), .value_line_ready_o(value_line_ready),
-    .value_line_i(value_line),
+    .value_read_valid_o, .value_read_ready_i,
+    .value_read_o,
+    .value_read_slot_o,
+    .beat_valid_i, .beat_ready_o,
+    .beat_i,
     .key_write_valid_o, .key_write_ready_i,
     .key_write_o,
     .answer_valid_o, .answer_ready_i,

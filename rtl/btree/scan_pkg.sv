@@ -298,14 +298,31 @@ package scan_pkg;
   localparam int unsigned PrefixBytes = LineBytes - CompletionPairSize;
   typedef logic [8*PrefixBytes-1:0] prefix_t;
 
-  // A move of bytes: of an overflow value from an address on, or of the leaf from an offset on.
+  // A move of bytes of the leaf from an offset on.
   typedef struct packed {
-    logic is_value;
-    bus_address_t address;
     offset_t offset;
     // at least 1
     logic [31:0] bytes;
   } move_t;
+
+  // An overflow value to read, for a request.
+  typedef struct packed {
+    slot_t slot;
+    bus_address_t address;
+    // at least 1
+    logic [31:0] bytes;
+  } value_t;
+
+  // Maximum number of lines of a read of an overflow value.
+  localparam int unsigned ValueReadLines = 64;
+
+  // Returns the number of lines of an overflow value less one, which needs no sum.
+  // verilator lint_off UNUSEDSIGNAL
+  function automatic logic [31-LineIndexBits:0] value_lines_more(logic [31:0] bytes);
+    logic [31:0] more = bytes - 1'b1;
+    return more[31:LineIndexBits];
+  endfunction
+  // verilator lint_on UNUSEDSIGNAL
 
   localparam int unsigned HeadBytes = 8;
   localparam int unsigned OffsetBytes = 2;

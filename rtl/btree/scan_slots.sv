@@ -37,6 +37,7 @@ module scan_slots
   output event_t [Slots-1:0] events_o,
 
   output logic granted_o,
+  output logic [PlaceBits-1:0] holder_o,
   input logic grant_ends_i,
   input logic grant_continues_i,
   output open_leaf_t leaf_o,
@@ -68,13 +69,6 @@ module scan_slots
   input offset_t window_offset_i,
   input offset_t window_limit_i,
   output line_t window_o,
-  input logic value_valid_i,
-  output logic value_ready_o,
-  input bus_address_t value_address_i,
-  input line_count_t value_count_i,
-  output logic value_line_valid_o,
-  input logic value_line_ready_i,
-  output line_t value_line_o,
 
   // the keys of its request
   input logic compare_read_i,
@@ -93,13 +87,7 @@ module scan_slots
   input logic read_ready_i,
   output place_read_t read_o,
   input logic memory_valid_i,
-  input place_line_t memory_i,
-  output logic value_read_valid_o,
-  input logic value_read_ready_i,
-  output line_read_t value_read_o,
-  input logic beat_valid_i,
-  output logic beat_ready_o,
-  input line_beat_t beat_i
+  input place_line_t memory_i
 );
 
   if (Slots < 1) $fatal(1, "Slots must be at least 1");
@@ -260,14 +248,11 @@ module scan_slots
     .woken_o(woken), .settled_o(settled), .failed_o(failed), .copied_o(copied), .holder_i(holder),
     .window_valid_i, .window_ready_o,
     .window_i(window_read(window_ahead_i, window_offset_i, window_limit_i)), .window_o,
-    .value_valid_i, .value_ready_o, .value_address_i, .value_count_i,
-    .value_line_valid_o, .value_line_ready_i, .value_line_o, .next_i(next),
+    .next_i(next),
     .log_valid_i(log_line_valid), .log_ready_o(log_line_ready), .log_offset_i(log_line_offset),
     .line_valid_i(line_valid), .line_ready_o(line_ready),
     .line_place_i({line_place, end_place[0]}), .line_number_i({opener_line, line_count_t'(0)}), .line_o(line),
-    .read_valid_o, .read_ready_i, .read_o, .memory_valid_i, .memory_i,
-    .value_read_valid_o, .value_read_ready_i, .value_read_o,
-    .beat_valid_i, .beat_ready_o, .beat_i
+    .read_valid_o, .read_ready_i, .read_o, .memory_valid_i, .memory_i
   );
 
   // ---- grants
@@ -293,8 +278,9 @@ module scan_slots
     .walked_i(walked), .is_next_i(is_next), .has_grant_i(has_grant), .event_i, .events_o
   );
 
-  `ASSERT(RequestsWithGrant,
-      granted_o || !(go_valid_i || window_valid_i || value_valid_i))
+  assign holder_o = holder;
+
+  `ASSERT(RequestsWithGrant, granted_o || !(go_valid_i || window_valid_i))
   `COVER(NoFreeSlot, leaf_valid_i && busy_o == '1)
 
 endmodule

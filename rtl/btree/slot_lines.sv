@@ -1,5 +1,5 @@
 // The lines of the leaves of a range scan unit: leaf_fetcher reads them, leaf_windows stores and returns
-// them; value_reader reads lines of overflow values.
+// them.
 
 `default_nettype none
 
@@ -41,20 +41,12 @@ module slot_lines
   output logic [Slots-1:0] failed_o,
   output logic [Slots-1:0] copied_o,
 
-  // Of the request that has the grant: windows, and lines of an overflow value. After a read that failed,
-  // lines are returned but undefined.
+  // windows of the request that has the grant
   input logic [PlaceBits-1:0] holder_i,
   input logic window_valid_i,
   output logic window_ready_o,
   input window_read_t window_i,
   output line_t window_o,
-  input logic value_valid_i,
-  output logic value_ready_o,
-  input bus_address_t value_address_i,
-  input line_count_t value_count_i,
-  output logic value_line_valid_o,
-  input logic value_line_ready_i,
-  output line_t value_line_o,
 
   // see leaf_windows
   input logic [PlaceBits-1:0] next_i,
@@ -67,22 +59,16 @@ module slot_lines
   input line_count_t [1:0] line_number_i,
   output line_t line_o,
 
-  // memory: the reads of the slots and their lines; the reads of values
+  // memory: the reads of the slots and their lines
   output logic read_valid_o,
   input logic read_ready_i,
   output place_read_t read_o,
   input logic memory_valid_i,
-  input place_line_t memory_i,
-  output logic value_read_valid_o,
-  input logic value_read_ready_i,
-  output line_read_t value_read_o,
-  input logic beat_valid_i,
-  output logic beat_ready_o,
-  input line_beat_t beat_i
+  input place_line_t memory_i
 );
 
-  logic [Slots-1:0] settled, fails;
-  logic lacks_valid, value_fails;
+  logic [Slots-1:0] settled;
+  logic lacks_valid;
   logic [PlaceBits-1:0] lacks_place;
   line_count_t memory_line;
   fetch_t lacks;
@@ -101,7 +87,7 @@ module slot_lines
     .fetch_lines_i(fetch_i ? fetch_lines_i : lacks),
     .line_valid_i(memory_valid_i), .line_i(memory_i),
     .line_o(memory_line),
-    .fails_i(fails), .leaves_i,
+    .fails_i, .leaves_i,
     .wake_i, .wakes_i,
     .woken_o,
     .settled_o(settled),
@@ -111,7 +97,6 @@ module slot_lines
   );
 
   for (genvar slot = 0; slot < Slots; slot++) begin : gen_slots
-    assign fails[slot] = fails_i[slot] || (value_fails && holder_i == PlaceBits'(slot));
     assign settled_o[slot] = settled[slot] && !(lacks_valid && lacks_place == PlaceBits'(slot));
   end
 
@@ -137,21 +122,6 @@ module slot_lines
     .line_o,
     .memory_valid_i, .memory_i,
     .memory_line_i(memory_line)
-  );
-
-  value_reader u_values (
-    .clk_i,
-    .rst_i,
-    .failed_i(failed_o[holder_i]),
-    .value_valid_i, .value_ready_o,
-    .address_i(value_address_i), .count_i(value_count_i),
-    .line_valid_o(value_line_valid_o), .line_ready_i(value_line_ready_i),
-    .line_o(value_line_o),
-    .fails_o(value_fails),
-    .read_valid_o(value_read_valid_o), .read_ready_i(value_read_ready_i),
-    .read_o(value_read_o),
-    .beat_valid_i, .beat_ready_o,
-    .beat_i
   );
 
   `COVER(OpenerBeforeAWindow, fetch_i && lacks_valid)

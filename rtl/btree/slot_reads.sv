@@ -18,7 +18,7 @@ module slot_reads
   input logic rst_i,
 
   // a request begins in the slot; the reads of a leaf begin: nothing is left of the one before; the leaf is
-  // too large, or the read of an overflow value has failed, which counts as a failure
+  // too large, which counts as a failure
   input logic begin_i,
   input logic starts_i,
   input logic fails_i,

@@ -46,6 +46,15 @@ PROOFS = [
         ("(push ? count_q != CountBits'(Depth - 1) : has_room_q)", "count_q != CountBits'(Depth - 1)"),
         ("if (pop) head_q <= next(head_q);", "if (pop && !push) head_q <= next(head_q);"),
     ]),
+    Proof("ram_fifo", 14, 0, [
+        # An element is read before it is written; one that was read is lost, or leaves twice; room that is
+        # not there; the queue has no room for its last element.
+        ("reads = count_q != '0 &&", "reads ="),
+        ("!(is_read_q && is_out_q)", "1'b1"),
+        ("is_read_q <= reads || (is_read_q && !advances);", "is_read_q <= reads || is_read_q;"),
+        ("in_ready_o = has_room_q", "in_ready_o = 1'b1"),
+        ("CountBits'(Depth - 1) : has_room_q", "CountBits'(Depth - 2) : has_room_q"),
+    ], has_small_memories=True),
     Proof("packet_fifo", 14, 0, [
         # A packet is offered without its last element; an element leaves before its packet is offered; a
         # packet leaves with its first element.
@@ -284,14 +293,28 @@ PROOFS = [
         ("{1'b1, line_copied_i && !has_header_q}", "{1'b1, line_copied_i}"),
     ]),
     Proof("value_reader", 10, 0, [
-        # A read that fails before it is accepted counts as one of the next value; an offer disappears; lines
-        # of a failed request wait; an error is a line.
-        ("void_q || failed_i ? Drains : Reads", "failed_i ? Drains : Reads"),
-        ("void_q || failed_i ? Drains : Reads", "Reads"),
-        ("Offer: if (read_ready_i)", "Offer: if (read_ready_i || failed_i)"),
-        ("beat_ready_o = state_q == Drains || failed_i", "beat_ready_o = failed_i"),
-        ("beat_valid_i && !beat_i.error);", "beat_valid_i);"),
+        # The last read has a line more; a value that fills a read has another one; a read begins where the
+        # one before did; a value is accepted while another one is read.
+        ("line_count_t'(more_q) + 1'b1", "line_count_t'(more_q) + 2'd2"),
+        ("more_q < CountBits'(ValueReadLines)", "more_q <= CountBits'(ValueReadLines)"),
+        ("address_q <= address_q + bus_address_t'(ValueReadLines * LineBytes);", ""),
+        ("value_ready_o = !reads_q", "value_ready_o = 1'b1"),
     ]),
+    Proof("answer_queue", 13, 0, [
+        # Lines of a void value are awaited; a failure is that of another request; it makes any outcome a
+        # fault, or that of any request; it outlives its request; the lines behind an error are awaited; they
+        # end with the first one; a line leaves before it is there, or twice; an outcome waits for lines.
+        ("lacks_q <= out.is_void;", "lacks_q <= 1'b0;"),
+        ("if (fails) failed_q[out.place]", "if (fails) failed_q[place_i]"),
+        ("is_fault = ends && failed_q[out.place]", "is_fault = gives_outcome && failed_q[out.place]"),
+        ("is_fault = ends && failed_q[out.place]", "is_fault = ends && failed_q != '0"),
+        ("if (ends && outcome_ready_i) failed_q[out.place] <= 1'b0;", ""),
+        ("((lacks_q || fails) && !is_read_over)", "1'b0"),
+        ("(takes_line && is_last))", "takes_line)"),
+        ("has_left_q && (has_line_q || lacks_q)", "has_left_q"),
+        ("beat_valid_i && !takes_line", "beat_valid_i"),
+        ("gives_outcome ? outcome_ready_i", "gives_outcome ? outcome_ready_i && beat_valid_i"),
+    ], has_small_memories=True),
     Proof("next_log", 20, 0, [
         # The request after a taken one is ready at once; a request is ready before its walk, or walks over an
         # undefined log; entries of undefined lines are returned; a line is read twice; a header is read

@@ -1,84 +1,54 @@
-// Proves for a value reader whose request fails at any moment: the lines that it returns are those of the
-// value that was requested last, unless its request has failed; each read is that of this value, and stays
-// until it is accepted; a line waits only for a request that awaits it. If memory has no read, a value is
-// accepted.
+// Proves for a value reader with arbitrary values that its reads are those of the value that was accepted
+// last, without a gap and in order, that they end with its last line, and that it accepts a value only
+// then.
 
 `default_nettype none
 
 module prove_value_reader
   import accelerator_pkg::*;
+  import scan_pkg::*;
 (
   input logic clk_i,
-  input logic failed_i,
   input logic value_valid_i,
-  input logic [1:0] address_i,
-  input logic line_ready_i,
-  input logic read_ready_i,
-  // a beat of the read in flight
-  input logic beat_valid_i,
-  input logic beat_error_i,
-  input logic beat_last_i,
-  input logic [1:0] data_i
+  // up to three reads
+  input logic [13:0] bytes_i,
+  input logic [1:0] page_i,
+  input logic read_ready_i
 );
 
-  logic rst, value_ready, line_valid, fails, read_valid, beat_ready;
-  line_t line;
+  logic rst, value_ready, read_valid, takes;
   line_read_t read;
-  line_beat_t beat;
+  value_t value;
+  slot_t slot;
+  // the first line that was not requested, and the end of the value, counted in lines; the value is known
+  logic [8:0] line_q, end_q;
+  logic [1:0] page_q;
 
-  // A value was requested whose lines are awaited; its address. A read is in flight, and is that of this
-  // value.
-  logic lives_q, flies_q, is_live_q;
-  logic [1:0] address_q;
-  // the beat that was not accepted in the cycle before
-  logic waits_q;
-  logic [3:0] waiting_q;
-  logic takes, accepts, ends;
-
-  neighbours #(.Count(2)) u_neighbours (
-    .clk_i, .rst_o(rst), .in_valid_i({value_valid_i, beat_valid_i}), .in_ready_i({value_ready, beat_ready})
-  );
+  neighbours u_neighbours (.clk_i, .rst_o(rst), .in_valid_i(value_valid_i), .in_ready_i(value_ready));
 
   value_reader u_reader (
-    .clk_i, .rst_i(rst),
-    .failed_i,
-    .value_valid_i, .value_ready_o(value_ready), .address_i(bus_address_t'(address_i)),
-    .count_i(line_count_t'(1)),
-    .line_valid_o(line_valid), .line_ready_i, .line_o(line), .fails_o(fails),
-    .read_valid_o(read_valid), .read_ready_i, .read_o(read),
-    .beat_valid_i, .beat_ready_o(beat_ready), .beat_i(beat)
+    .clk_i, .rst_i(rst), .value_valid_i, .value_ready_o(value_ready), .value_i(value), .slot_o(slot),
+    .read_valid_o(read_valid), .read_ready_i, .read_o(read)
   );
 
-  always_comb begin
-    beat = '0;
-    {beat.error, beat.last, beat.data} = {beat_error_i, beat_last_i || beat_error_i, LineBits'(data_i)};
-  end
-
-  assign takes = value_valid_i && value_ready && !failed_i;
-  assign accepts = read_valid && read_ready_i;
-  assign ends = beat_valid_i && beat_ready && beat.last;
+  assign value = '{slot: slot_t'(page_i), address: bus_address_t'({page_i, 16'd0}), bytes: 32'(bytes_i)};
+  assign takes = value_valid_i && value_ready;
 
   always_ff @(posedge clk_i) begin
-    lives_q <= !failed_i && (takes || (lives_q && !ends));
-    is_live_q <= !failed_i && (accepts ? lives_q : is_live_q);
-    flies_q <= accepts || (flies_q && !ends);
-    if (takes) address_q <= address_i;
-    {waits_q, waiting_q} <= {beat_valid_i && !beat_ready, {beat_error_i, beat_last_i, data_i}};
-    if (rst) {lives_q, flies_q, is_live_q, waits_q} <= '0;
+    if (rst) {line_q, end_q} <= '0;
+    else if (takes) {line_q, end_q, page_q} <= {9'd0, 9'((15'(bytes_i) + 15'd63) >> 6), page_i};
+    else if (read_valid && read_ready_i) line_q <= line_q + 9'(read.count);
   end
 
   always @(posedge clk_i) begin
     if (!rst) begin
-      BeatsAreOfARead : assume (!beat_valid_i || flies_q);
-      BeatStays : assume (!waits_q || waiting_q == {beat_error_i, beat_last_i, data_i});
+      ValueIsNotEmpty : assume (bytes_i != '0);
 
-      LinesAreOfTheValue : assert (!line_valid || failed_i
-          || (lives_q && flies_q && is_live_q && beat_valid_i && line == LineBits'(data_i)));
-      LinesWaitForARequest : assert (!beat_valid_i || beat_ready || (lives_q && is_live_q));
-      FailsWithItsRead : assert (!fails || (beat_valid_i && beat_error_i && (failed_i || is_live_q)));
-      ErrorsEndLines : assert (!(beat_valid_i && beat_error_i) || failed_i || !line_valid);
-      ReadIsOfTheValue : assert (!read_valid || (!flies_q && read.address == bus_address_t'(address_q)));
-      ValuesAreAccepted : assert (value_ready || read_valid || flies_q);
+      ReadIsNext : assert (!read_valid || (read.address == bus_address_t'({page_q, 1'b0, line_q, 6'd0})
+          && slot == slot_t'(page_q)));
+      ReadHasItsLines : assert (!read_valid || read.count == (end_q - line_q > 9'd64 ? line_count_t'(64)
+          : line_count_t'(end_q - line_q)));
+      ReadsUntilTheEnd : assert (read_valid == (line_q != end_q) && value_ready == !read_valid);
     end
   end
 

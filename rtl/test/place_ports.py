@@ -10,7 +10,7 @@ from cocotb import start_soon
 from cocotb.triggers import RisingEdge
 from honeycomb_layout import LockAndSize, NodeHeader
 from nodes import Memory
-from ports import LINE_BITS, LINE_BYTES, MemoryPorts, Wire, element, line
+from ports import LINE_BITS, LINE_BYTES, ValuePorts, Wire, element, line
 from records import record
 from streams import end_of_reset
 
@@ -58,7 +58,7 @@ class PlacePorts:
         self.failures, self.copies = failures, copies
         self.values = None
         if values:
-            self.values = MemoryPorts(dut, memory, ports, latency, jitter, stall, failures, read="value_read")
+            self.values = ValuePorts(dut, memory, ports, latency, jitter, stall, failures)
         # By unit and place: the address of the buffer, and whether the read by LID got the header of a
         # copy.
         self.address, self.copied = {}, {}

@@ -47,22 +47,20 @@ class ValueFlight:
     beats: deque[dict[str, int]]
 
 
-class MemoryPorts:
-    """Memory behind the ports <read>_* and beat_* of one or more units, with several reads of each in flight.
-    The first beat of a read arrives after `latency` cycles plus at most `jitter` cycles, and after those of
-    earlier reads of the port. A read fails with the probability `failures` at a random beat."""
+class ValuePorts:
+    """Memory behind the ports value_read_* and beat_* of one or more units, with several reads of each in
+    flight. The first beat of a read arrives after `latency` cycles plus at most `jitter` cycles, and after
+    those of earlier reads of the unit. A read fails with the probability `failures` at a random beat."""
 
     # Maximum number of reads of a port in flight.
     OPEN_MAX = 8
 
-    def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0,
-                 read="read"):
+    def __init__(self, dut, memory: Memory, ports=1, latency=2, jitter=0, stall=0.0, failures=0.0):
         self.dut, self.memory, self.ports = dut, memory, ports
         self.latency, self.jitter, self.stall, self.failures = latency, jitter, stall, failures
-        # For tests: the reads, and the number of failed reads.
-        self.reads, self.failed = [], 0
-        self.ready = Wire(getattr(dut, f"{read}_ready_i"), 1)
-        self.read_valid, self.read = getattr(dut, f"{read}_valid_o"), getattr(dut, f"{read}_o")
+        # For tests: the reads, the number of failed reads, and the most reads of a unit in flight.
+        self.reads, self.failed, self.most = [], 0, 0
+        self.ready = Wire(dut.value_read_ready_i, 1)
         self.valid, self.beat = Wire(dut.beat_valid_i, 1), Wire(dut.beat_i, BEAT.width)
         # by port: the reads in flight, and whether a beat is offered
         self.flights: list[deque[ValueFlight]] = [deque() for _ in range(ports)]
@@ -81,6 +79,7 @@ class MemoryPorts:
             word = random.getrandbits(LINE_BITS) if at == bad else line(data)
             flight.beats.append({"error": at == bad, "last": last, "data": word})
         self.flights[index].append(flight)
+        self.most = max(self.most, len(self.flights[index]))
 
     async def drained(self):
         """Waits until no beat is left, including unused ones."""
@@ -115,12 +114,12 @@ class MemoryPorts:
                 self.ready.set(index, int(accepts[index]))
                 self.offer(index)
             await RisingEdge(self.dut.clk_i)
-            valid, ready = int(self.read_valid.value), int(self.dut.beat_ready_o.value)
+            valid, ready = int(self.dut.value_read_valid_o.value), int(self.dut.beat_ready_o.value)
             for index in range(self.ports):
                 if self.offers[index] and ready >> index & 1:
                     self.take(index)
                 if accepts[index] and valid >> index & 1:
-                    self.answer(index, READ.unpack(element(self.read, index, READ.width)))
+                    self.answer(index, READ.unpack(element(self.dut.value_read_o, index, READ.width)))
 
 
 class KeyPorts:

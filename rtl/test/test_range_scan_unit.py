@@ -17,7 +17,7 @@ from honeycomb_layout import (
     LockAndSize,
     NodeHeader,
 )
-from keys import around, nested_keys
+from keys import around, nested_keys, random_keys
 from nodes import SHAPES, Entry, Item, Memory, Plan, Shape, child
 from place_ports import PlacePorts
 from ports import LINE_BYTES, KeyPorts
@@ -773,6 +773,53 @@ async def leaves_arrive_during_other_requests(dut):
     assert one > len(reads) * 600, "the reads did not wait twice"
     together = await bench.answer_all(reads, tree.root)
     assert together < one / int(dut.Slots.value) + 1000, f"{one}, {together}"
+
+
+@cocotb.test()
+@cocotb.parametrize(pairs=[0, 4], value_bytes=[500, 2000])
+async def values_arrive_during_other_requests(dut, pairs, value_bytes):
+    """While overflow values arrive, the unit works on other requests, and reads their values."""
+    memory = Memory(SHAPES["default"])
+    tree, keys = Tree(memory), [random.randbytes(16) for _ in range(80)]
+    for key in keys:
+        tree.put(key, random.randbytes(value_bytes))
+    bench = Bench(dut, memory)
+    bench.ports.values.latency = 600
+    await bench.start()
+    keys = random.sample(keys, 24)
+    reads = [Read(tree.version, key, is_scan=bool(pairs), pairs_max=pairs or 1) for key in keys]
+    one = sum([await bench.answer_all([read], tree.root) for read in reads])
+    assert one > len(reads) * 600, "the reads did not wait"
+    together = await bench.answer_all(reads, tree.root)
+    assert together < one / 2, f"{one}, {together}"
+    assert bench.ports.values.most == bench.ports.values.OPEN_MAX
+
+
+@cocotb.test()
+async def a_value_that_fails_fails_only_its_request(dut):
+    """Requests whose values are in flight at the same time, and scans that continue with siblings between the
+    results of others, fail if and only if a read of theirs fails."""
+    memory = Memory(SHAPES["tiny"])
+    tree, keys = Tree(memory), random_keys(40, SHAPES["tiny"].key_bytes_max)
+    for key in keys:
+        tree.put(key, random.randbytes(700))
+    bench = Bench(dut, memory)
+    values, faults = bench.ports.values, 0
+    values.latency, values.failures = 200, 0.05
+    await bench.start()
+    for _ in range(3):
+        reads = {}
+        for key in keys:
+            is_scan = random.random() < 0.5
+            bench.request(Read(tree.version, key, is_scan=is_scan, pairs_max=6), tree.root)
+            reads[bench.slot] = Read(tree.version, key, is_scan=is_scan, pairs_max=6)
+        for _ in keys:
+            slot, answer, _ = await bench.next_answer()
+            faults += answer.status == STATUS_FAULT
+            reference = expected(reads[slot], Reader(memory, tree.version), tree.root)
+            assert answer.status == STATUS_FAULT or answer == reference
+    # A scan may have several values that fail.
+    assert values.failed / 2 < faults <= values.failed
 
 
 def test_range_scan_unit():

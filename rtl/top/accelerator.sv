@@ -276,6 +276,7 @@ module accelerator
     .Places(Places),
     .Channels(Channels)
   ) u_memory_events (
+    .clk_i,
     .client_slots_i(client_slots),
     .place_slots_i(place_slots),
     .host_request_i(host_o),

@@ -196,6 +196,7 @@ module accelerator_core
     .value_read_valid_o(read_valid_o),
     .value_read_ready_i(read_ready_i),
     .value_read_o(read_o),
+    .value_read_slot_o(client_slots_o),
     .beat_valid_i,
     .beat_ready_o,
     .beat_i,
@@ -231,8 +232,6 @@ module accelerator_core
   end
 
   for (genvar unit = 0; unit < ScanUnits; unit++) begin : gen_value_events
-    assign client_slots_o[unit] = slot_t'(part_events[unit].slot);
-
     read_events u_events (
       .clk_i,
       .rst_i,

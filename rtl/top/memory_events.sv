@@ -17,8 +17,9 @@ module memory_events
   localparam int unsigned ReaderBits = reader_bits(Clients, Places),
   localparam int unsigned TagBits = tag_bits(Clients, Places)
 ) (
-  // The requests of the places of all units, and of the clients. A client may read for several requests; all
-  // its events belong to this one.
+  input logic clk_i,
+
+  // the requests of the places of all units, and those for which the clients read
   input slot_t [Clients-1:0] client_slots_i,
   input slot_t [Places-1:0]  place_slots_i,
 
@@ -84,14 +85,22 @@ module memory_events
   end
 
   logic host_reads, host_ends;
-  reader_t host_reader, last_reader;
+  logic [TagBits-1:0] host_tag, last_tag;
+  // A client may read for other requests when the lines of a burst arrive. Other readers do not.
+  slot_t [2**ReaderBits-1:0] ended_slots;
+  slot_t slots_q[2**TagBits];
   assign host_reads = host_request_i.arvalid && host_response_i.arready;
   assign host_ends = host_response_i.rvalid && host_request_i.rready && host_response_i.rlast;
-  assign host_reader = reader_of_tag(host_request_i.arid[TagBits-1:0]);
-  assign last_reader = reader_of_tag(host_response_i.rid[TagBits-1:0]);
+  assign host_tag = host_request_i.arid[TagBits-1:0];
+  assign last_tag = host_response_i.rid[TagBits-1:0];
+  always_ff @(posedge clk_i) if (host_reads) slots_q[host_tag] <= slots[reader_of_tag(host_tag)];
+  always_comb begin
+    ended_slots = slots;
+    ended_slots[reader_of_tag(last_tag)] = slots_q[last_tag];
+  end
   assign events_o[1:0] = {
-    event_of(host_ends, EventHostLines, last_reader, slots, '0, '0),
-    event_of(host_reads, EventHostRead, host_reader, slots,
+    event_of(host_ends, EventHostLines, reader_of_tag(last_tag), ended_slots, '0, '0),
+    event_of(host_reads, EventHostRead, reader_of_tag(host_tag), slots,
         (32'(host_request_i.arlen) + 32'd1) << LineIndexBits, host_request_i.araddr)
   };
   // verilator lint_on UNUSEDSIGNAL

@@ -183,8 +183,8 @@ const FIGURES: [Figure; 11] = [
             title: "size of values",
             claim: "How does the size of values affect gets and scans?",
             reason: "Values of up to 469 bytes are in their leaf. Longer ones are overflow values, \
-                which a range scan unit [reads while the request has its grant](\
-                ../../decisions/0229-units-wait-for-overflow-values.md).",
+                which [arrive behind the range scan unit](\
+                ../../decisions/0229-overflow-values-arrive-behind-the-unit.md).",
         },
         axis: "bytes of a value",
         shape: Shape::Lines,
