@@ -10,7 +10,7 @@ module client_port
   import accelerator_pkg::*;
   import memory_pkg::*;
 #(
-  // maximum number of bursts in flight; so many reads may be in flight, and another one waits for a bank
+  // maximum number of bursts in flight, and of reads; another one waits for a bank
   parameter int unsigned Banks = ClientBanks,
   localparam int unsigned BankBits = $clog2(Banks)
 ) (
