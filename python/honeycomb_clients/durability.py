@@ -195,11 +195,12 @@ def restarts(arguments):
                 server.benchmark("set", pairs, 128, keys=1_000_000_000)
                 if source == "checkpoint":
                     assert server.command("SAVE") == b"+OK\r\n"
-                count = int(server.command("DBSIZE")[1:])
-                server.command("WAITAOF 1 0 0")
-                server.stop(kill=True)
+                count = server.command("DBSIZE")
+                # Unlike a killed one, a server that ends by itself writes its log first.
+                server.stop()
                 server = Server(kind, policy, directory, arguments.honeycomb, options)
-                assert int(server.command("DBSIZE")[1:]) >= count * 0.99, "the restart lost pairs"
+                restored = server.command("DBSIZE")
+                assert restored == count, f"{kind} has {restored} after a restart, and had {count} before"
                 found.setdefault((kind, source), []).append(server.start_seconds)
                 server.stop(kill=True)
                 shutil.rmtree(directory)
