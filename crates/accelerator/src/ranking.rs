@@ -60,6 +60,12 @@ impl Ranking {
         self.omitted.is_some()
     }
 
+    /// Returns the bytes of keys and values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Removes the pairs and returns them, the greatest first.
     #[must_use]
     pub fn take_pairs(&mut self) -> Vec<OwnedPair> {

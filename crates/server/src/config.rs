@@ -17,6 +17,8 @@ use crate::parameters::InvalidParameter;
 
 /// Maximum number of tasks of a core that execute concurrently. Each may use a snapshot.
 pub(crate) const ACTIVE_TASKS_MAX: usize = 4;
+/// Maximum number of functions on ranges that execute concurrently. Each uses a snapshot.
+pub(crate) const RANGE_FUNCTIONS_MAX: usize = 8;
 
 /// The parameters of a server. [`PARAMETERS`](crate::PARAMETERS) defines their names in files, environment
 /// variables, flags and `CONFIG`, and their allowed values.
@@ -275,7 +277,8 @@ impl Config {
         progress: Option<Arc<dyn Fn(RecoveryProgress) + Send + Sync>>,
     ) -> Result<Store, honeycomb_store::Error> {
         let default = honeycomb_store::Config::default();
-        let snapshots_max = default.snapshots_max + self.cores * (1 + ACTIVE_TASKS_MAX);
+        let of_tasks = self.cores * (1 + ACTIVE_TASKS_MAX) + RANGE_FUNCTIONS_MAX;
+        let snapshots_max = default.snapshots_max + of_tasks;
         let config = honeycomb_store::Config { memory_bytes: self.memory_bytes, snapshots_max, ..default };
         let accelerator = (self.accelerator.open)(self);
         let durability =

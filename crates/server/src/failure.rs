@@ -156,7 +156,6 @@ impl From<Error> for Failure {
                 Self::Refused(error.to_string())
             }
             Error::NoRoom => Self::NoRoom,
-            Error::Cancelled => Self::Cancelled,
             Error::TooManySnapshots { .. } => Self::NoSnapshot,
             Error::SnapshotTooOld => Self::SnapshotLost,
             other => Self::Other(other.to_string()),

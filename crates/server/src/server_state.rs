@@ -52,6 +52,8 @@ pub(crate) struct ServerState {
     pub(crate) cursors: Cursors,
     pub(crate) digests: Digests,
     pub(crate) snapshots: ClientSnapshots,
+    /// Each function on a range that executes has a clone.
+    pub(crate) range_functions: Arc<()>,
     pub(crate) backups: Backups,
     pub(crate) change_streams: ChangeStreams,
     pub(crate) watches: Arc<Watches>,
@@ -126,6 +128,7 @@ impl ServerState {
             cursors: Cursors::default(),
             digests: Digests::default(),
             snapshots: ClientSnapshots::default(),
+            range_functions: Arc::default(),
             backups: Backups::default(),
             change_streams: ChangeStreams::default(),
             watches: Arc::default(),

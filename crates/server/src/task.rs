@@ -220,7 +220,7 @@ impl Work {
             Self::Values(values) => values.restart(),
             Self::Exec(exec) => exec.restart(context),
             Self::Alone(_) | Self::Store(_) => {}
-            Self::Errand(_) => return false,
+            Self::Errand(errand) => return errand.restart(),
         }
         true
     }
@@ -238,7 +238,8 @@ impl Work {
         match self {
             Self::Walk(walking) => walking.memory_bytes(),
             Self::Exec(exec) => exec.memory_bytes(),
-            Self::Values(_) | Self::Alone(_) | Self::Store(_) | Self::Errand(_) => 0,
+            Self::Errand(errand) => errand.memory_bytes(),
+            Self::Values(_) | Self::Alone(_) | Self::Store(_) => 0,
         }
     }
 

@@ -30,9 +30,6 @@ pub enum Error {
         /// Longest allowed value in bytes.
         max: usize,
     },
-    /// The caller does not need the result any more.
-    #[error("the caller has cancelled the operation")]
-    Cancelled,
     /// A batch has too many operations.
     #[error("batch of {operations} operations: a batch has at most {max}")]
     BatchTooLarge {

@@ -55,6 +55,7 @@ mod directory;
 mod durability;
 mod error;
 mod exhaustion;
+mod first_pairs;
 mod gets;
 mod image;
 mod iter;
@@ -87,7 +88,7 @@ mod value_update;
 mod values;
 mod verify;
 
-pub use honeycomb_accelerator::{Accelerator, Backend, Software, ValueView};
+pub use honeycomb_accelerator::{Accelerator, Backend, Ranking, Software, ValueView};
 pub use honeycomb_btree::{AccessCounts, BatchOutcome, BlockCounts, Existing, LevelCounts, Outcome, Version};
 pub use honeycomb_hashtable::ValueColumn;
 pub use honeycomb_log::{LogError, Storage, StorageFile};
@@ -101,6 +102,7 @@ pub use durability::{
     RecoveryProgress, SyncPolicy, TableChange, TableChangeKind, WRITE_MICROSECONDS, read_only_files,
 };
 pub use error::{Error, ImageError};
+pub use first_pairs::FirstPairs;
 pub use iter::Iter;
 pub use loader::Loader;
 pub use pairs::{Pairs, PairsIter};

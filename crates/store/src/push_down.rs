@@ -1,8 +1,9 @@
 //! Functions that run inside a scan of an ordered table, so that only their results are copied.
 //!
 //! The calling thread visits the pairs in pages of 1,024 ([`RangePage`]), with a reader of the accelerator if
-//! it executes functions there, and otherwise with one of the store. The pages share a lease: between two
-//! pages the lease can end, and memory can be reclaimed.
+//! it executes functions there, and otherwise with one of the store. The pages share a lease, or a snapshot of
+//! the caller: between two pages it can end, and memory can be reclaimed. A caller that executes a function
+//! part by part passes the same snapshot to all parts.
 
 use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
@@ -13,7 +14,10 @@ use honeycomb_btree::{Pair, Reader};
 use honeycomb_hashtable::{Condition, Element, Fold};
 
 use crate::error::Error;
+use crate::first_pairs::{FirstPairs, OwnedPair};
+use crate::lease::ActiveLease;
 use crate::range;
+use crate::snapshot::Snapshot;
 use crate::table::Table;
 
 /// Pairs of a page.
@@ -46,7 +50,7 @@ pub struct PushDown<'t> {
     conditions: Vec<StoredCondition>,
     view: Option<SharedView>,
     bytes_max: usize,
-    goes_on: Option<GoesOn<'t>>,
+    snapshot: Option<Snapshot>,
 }
 
 #[derive(Debug, Clone)]
@@ -65,16 +69,6 @@ pub struct RangePart<T> {
     pub last: Option<Vec<u8>>,
 }
 
-/// Whether the caller still needs the result.
-#[derive(Clone, Copy)]
-struct GoesOn<'t>(&'t (dyn Fn() -> bool + Sync));
-
-impl fmt::Debug for GoesOn<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("GoesOn")
-    }
-}
-
 #[derive(Clone)]
 struct SharedView(Arc<dyn ValueView>);
 
@@ -84,8 +78,6 @@ impl fmt::Debug for SharedView {
     }
 }
 
-/// A key and a value.
-type OwnedPair = (Vec<u8>, Vec<u8>);
 type OwnedPairs = Vec<OwnedPair>;
 
 impl Table {
@@ -96,8 +88,8 @@ impl Table {
     ) -> PushDown<'_> {
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
-        let (conditions, view, goes_on) = (Vec::new(), None, None);
-        PushDown { table: self, lower, upper, conditions, view, bytes_max: usize::MAX, goes_on }
+        let (conditions, view, snapshot) = (Vec::new(), None, None);
+        PushDown { table: self, lower, upper, conditions, view, bytes_max: usize::MAX, snapshot }
     }
 }
 
@@ -126,11 +118,10 @@ impl<'t> PushDown<'t> {
         self
     }
 
-    /// Makes the functions stop before the next 1,024 pairs, with [`Error::Cancelled`], as soon as `goes_on`
-    /// returns false.
+    /// Makes the functions see the pairs of the version of a snapshot. They do not renew it.
     #[must_use]
-    pub fn while_needed(mut self, goes_on: &'t (dyn Fn() -> bool + Sync)) -> Self {
-        self.goes_on = Some(GoesOn(goes_on));
+    pub fn at(mut self, snapshot: &Snapshot) -> Self {
+        self.snapshot = Some(snapshot.clone());
         self
     }
 
@@ -138,7 +129,7 @@ impl<'t> PushDown<'t> {
     ///
     /// # Errors
     /// [`Error::Function`] if a condition is invalid; [`Error::TooManySnapshots`],
-    /// [`Error::SnapshotTooOld`]; [`Error::Cancelled`] after [`PushDown::while_needed`].
+    /// [`Error::SnapshotTooOld`]; [`Error::ForeignTable`] if the snapshot is of another store.
     pub fn count(&self) -> Result<u64, Error> {
         self.count_part(usize::MAX).map(|part| part.result)
     }
@@ -187,10 +178,25 @@ impl<'t> PushDown<'t> {
     /// The same as for [`PushDown::count`].
     pub fn top(&self, count: usize, offset: usize, element: Element) -> Result<OwnedPairs, Error> {
         let mut ranking = Ranking::new(count, self.bytes_max);
-        self.visit_pages(usize::MAX, |reader, page| {
-            page.rank(reader, self.table.root(), (element, offset), &mut ranking)
-        })?;
+        self.rank_part(usize::MAX, offset, element, &mut ranking)?;
         Ok(ranking.take_pairs())
+    }
+
+    /// Offers the pairs of at most the first `pages` pages of 1,024 pairs of the range to a ranking by the
+    /// elements at byte `offset`. Returns the key after which the rest begins; `None` if there is no rest.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`].
+    pub fn rank_part(
+        &self,
+        pages: usize,
+        offset: usize,
+        element: Element,
+        ranking: &mut Ranking,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        self.visit_pages(pages, |reader, page| {
+            page.rank(reader, self.table.root(), (element, offset), ranking)
+        })
     }
 
     /// Returns the first `max` pairs in the order of their keys.
@@ -198,7 +204,9 @@ impl<'t> PushDown<'t> {
     /// # Errors
     /// The same as for [`PushDown::count`].
     pub fn pairs(&self, max: usize) -> Result<OwnedPairs, Error> {
-        self.first_pairs(usize::MAX, max).map(|part| part.result)
+        let mut first = FirstPairs::new(max, self.bytes_max);
+        self.first_part(usize::MAX, &mut first)?;
+        Ok(first.take_pairs())
     }
 
     /// Returns the pairs of at most the first `pages` pages of 1,024 pairs of the range.
@@ -206,23 +214,21 @@ impl<'t> PushDown<'t> {
     /// # Errors
     /// The same as for [`PushDown::count`].
     pub fn pairs_part(&self, pages: usize) -> Result<RangePart<OwnedPairs>, Error> {
-        self.first_pairs(pages, usize::MAX)
+        let mut first = FirstPairs::new(usize::MAX, self.bytes_max);
+        let last = self.first_part(pages, &mut first)?;
+        Ok(RangePart { result: first.take_pairs(), last })
     }
 
-    fn first_pairs(&self, pages: usize, max: usize) -> Result<RangePart<OwnedPairs>, Error> {
-        let (mut pairs, mut bytes, mut is_full) = (OwnedPairs::new(), 0, max == 0);
-        let pages = if is_full { 0 } else { pages };
-        let last = self.visit(pages, |pair, _| {
-            bytes += bytes_of(pair);
-            is_full = bytes > self.bytes_max && !pairs.is_empty();
-            if !is_full {
-                pairs.push(owned(pair));
-                is_full = pairs.len() == max;
-            }
-            if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        let last_pair = pairs.last().filter(|_| is_full).map(|(key, _)| key.clone());
-        Ok(RangePart { last: last_pair.or(last), result: pairs })
+    /// Offers the pairs of at most the first `pages` pages of 1,024 pairs of the range to `first` until it is
+    /// full. Returns the key after which the rest begins; `None` if there is no rest.
+    ///
+    /// # Errors
+    /// The same as for [`PushDown::count`].
+    pub fn first_part(&self, pages: usize, first: &mut FirstPairs) -> Result<Option<Vec<u8>>, Error> {
+        let pages = if first.is_full() { 0 } else { pages };
+        let last = self.visit(pages, |pair, _| first.offer(pair))?;
+        let last_pair = first.last_key().filter(|_| first.is_full()).map(<[u8]>::to_vec);
+        Ok(last_pair.or(last))
     }
 
     /// Passes the visible parts of the values that satisfy all conditions to a reduction.
@@ -255,8 +261,13 @@ impl<'t> PushDown<'t> {
     ) -> Result<Option<Vec<u8>>, Error> {
         let (conditions, view) = (&*self.conditions()?, self.view.as_ref().map(|view| &*view.0));
         let state = self.table.state();
-        let limits = state.lease_limits;
-        let lease = state.forest.mvcc().then(|| state.leases.hold(&state.forest, limits)).transpose()?;
+        let held = (state.forest.mvcc() && self.snapshot.is_none())
+            .then(|| state.leases.hold(&state.forest, state.lease_limits))
+            .transpose()?;
+        let lease = match &self.snapshot {
+            Some(snapshot) => Some(snapshot.lease_of(self.table)?),
+            None => held.as_deref(),
+        };
         let (first, upper) = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
         let (mut left, mut last) = (pages, None::<Vec<u8>>);
         loop {
@@ -267,33 +278,28 @@ impl<'t> PushDown<'t> {
             if left == 0 {
                 return Ok(last);
             }
-            if !self.goes_on.is_none_or(|GoesOn(goes_on)| goes_on()) {
-                return Err(Error::Cancelled);
-            }
             left -= 1;
             let page = RangePage { lower, upper, pairs: PAGE_PAIRS, view, conditions };
-            let visited = match &lease {
-                None => Ok(visit(&state.page_reader(None), &page)),
-                Some(lease) => state.leases.enter(lease, state.forest.memory()).and_then(|in_use| {
-                    let visited = visit(&state.page_reader(Some((&in_use, lease.version))), &page);
-                    state.leases.renew(lease, state.forest.memory())?;
-                    Ok(visited)
-                }),
-            };
-            match visited {
-                Ok(Some(key)) => last = Some(key),
-                end => return end,
+            match self.visit_page(lease, |reader| visit(reader, &page))? {
+                Some(key) => last = Some(key),
+                None => return Ok(None),
             }
         }
     }
-}
 
-fn bytes_of(pair: &Pair<'_>) -> usize {
-    pair.key_len() + pair.value().len()
-}
-
-fn owned(pair: &Pair<'_>) -> OwnedPair {
-    let mut key = Vec::with_capacity(pair.key_len());
-    pair.copy_key_into(&mut key);
-    (key, pair.value().to_vec())
+    /// Visits a page under a lease, if there is one, and renews it unless it is that of a snapshot.
+    fn visit_page<T>(
+        &self,
+        lease: Option<&ActiveLease>,
+        visit: impl FnOnce(&Reader<'_>) -> T,
+    ) -> Result<T, Error> {
+        let state = self.table.state();
+        let Some(lease) = lease else { return Ok(visit(&state.page_reader(None))) };
+        let in_use = state.leases.enter(lease, state.forest.memory())?;
+        let visited = visit(&state.page_reader(Some((&in_use, lease.version))));
+        if self.snapshot.is_none() {
+            state.leases.renew(lease, state.forest.memory())?;
+        }
+        Ok(visited)
+    }
 }

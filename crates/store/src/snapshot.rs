@@ -199,6 +199,12 @@ impl Snapshot {
         table.check_store(&self.handle.state)
     }
 
+    /// Returns the lease, to read a table at its version.
+    pub(crate) fn lease_of(&self, table: &Table) -> Result<&ActiveLease, Error> {
+        self.check_table(table)?;
+        Ok(&self.handle.lease)
+    }
+
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.handle.lease, &other.handle.lease)
     }

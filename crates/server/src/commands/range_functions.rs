@@ -1,18 +1,23 @@
 //! `RI.REDUCE`, `RI.FILTER`, `RI.TOP`, and `RI.COUNT` with conditions: functions on the elements of all
 //! values of a range, in the scan.
 //!
-//! The functions and types are those of `KV.REDUCE` and `KV.FILTER`. The background thread executes the scan.
+//! The functions and types are those of `KV.REDUCE` and `KV.FILTER`. The background thread executes the scan
+//! page by page, all of one snapshot, and other commands between two pages.
 
 use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
 
 use honeycomb_protocol::batch::RangeFunction;
+use honeycomb_protocol::resp::Replies;
 use honeycomb_store::unordered::{Element, Functions};
-use honeycomb_store::{PushDown, Table};
+use honeycomb_store::{Error, FirstPairs, PushDown, Ranking, Snapshot, Table};
 
 use crate::arguments::{Arguments, integer, is};
 use crate::command::{Command, CommandForm, Keys};
 use crate::commands::functions::{element, function_at, number, numbers, text};
 use crate::commands::ordered::between;
+use crate::config::RANGE_FUNCTIONS_MAX;
 use crate::context::Context;
 use crate::envelope::{AliveAt, Envelope};
 use crate::failure::Failure;
@@ -59,25 +64,52 @@ const CONDITIONS_MAX: usize = RangeFunction::CONDITIONS_MAX;
 /// Bytes of keys and values after which a reply ends, unless it has only one pair.
 const REPLY_BYTES_MAX: usize = 1 << 20;
 
-/// Functions inside the scan of a range.
+/// Duration of a step, approximately: it ends after the page in which this is over.
+const STEP: Duration = Duration::from_millis(1);
+/// Bytes of further pairs after which the core counts them.
+const UNCOUNTED_BYTES_MAX: usize = 64 << 10;
+/// Number of times that a scan starts again after the loss of its snapshot.
+const RESTARTS_MAX: usize = 3;
+
+/// A function inside the scan of a range.
 struct RangeFunctions {
+    range: Range,
+    result: RangeResult,
+    scan: Option<RangeScan>,
+    restarts: usize,
+    /// The memory that the core has counted.
+    counted_bytes: usize,
+}
+
+/// A range with conditions.
+struct Range {
     table: Table,
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
     conditions: Vec<RangeCondition>,
-    result: RangeResult,
+    /// Time of the command in milliseconds since 1970. Pairs that had expired by then do not count.
+    now: u64,
 }
 
-/// The reply of a command.
+/// The result of the pairs so far.
 enum RangeResult {
     /// The number of pairs.
-    Count,
+    Count(u64),
     /// The fold of the elements at an offset.
-    Fold { element: Element, function: u32, initial: Vec<u8>, offset: usize },
+    Fold { element: Element, function: u32, initial: Vec<u8>, offset: usize, folded: Vec<u8> },
     /// The first pairs.
-    Pairs { count: usize },
+    Pairs { count: usize, first: FirstPairs },
     /// The pairs with the greatest elements at an offset.
-    Top { count: usize, element: Element, offset: usize },
+    Top { count: usize, element: Element, offset: usize, ranking: Ranking },
+}
+
+/// A scan in progress.
+struct RangeScan {
+    snapshot: Snapshot,
+    /// The key after which the scan continues.
+    last: Option<Vec<u8>>,
+    /// The clone of [`ServerState::range_functions`](crate::server_state::ServerState::range_functions).
+    _counted: Arc<()>,
 }
 
 /// A predicate of an element at an offset.
@@ -101,24 +133,27 @@ pub(super) fn count_range(
     if context.transaction.is_some() {
         return Err(Failure::other("RI.COUNT with WHERE is not allowed inside a transaction"));
     }
-    RangeFunctions::parse(context, arguments, 3, RangeResult::Count).map(Some)
+    RangeFunctions::parse(context, arguments, 3, RangeResult::Count(0)).map(Some)
 }
 
 fn reduce_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
     let (element, function) = function_at(context.shared.databases.functions(), arguments, 3)?;
     let initial = number(element, &arguments[5])?;
-    let result = RangeResult::Fold { element, function, initial, offset: 0 };
+    let folded = initial.clone();
+    let result = RangeResult::Fold { element, function, initial, offset: 0, folded };
     RangeFunctions::parse(context, arguments, 6, result)
 }
 
 fn filter_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
     let count = count(&arguments[3])?;
-    RangeFunctions::parse(context, arguments, 4, RangeResult::Pairs { count })
+    let first = FirstPairs::new(count, REPLY_BYTES_MAX);
+    RangeFunctions::parse(context, arguments, 4, RangeResult::Pairs { count, first })
 }
 
 fn top_of_range(context: &mut Context<'_>, arguments: &Arguments<'_>) -> Result<Box<dyn Errand>, Failure> {
     let (count, element) = (count(&arguments[3])?, element(&arguments[4])?);
-    RangeFunctions::parse(context, arguments, 5, RangeResult::Top { count, element, offset: 0 })
+    let ranking = Ranking::new(count, REPLY_BYTES_MAX);
+    RangeFunctions::parse(context, arguments, 5, RangeResult::Top { count, element, offset: 0, ranking })
 }
 
 /// Parses a number of pairs.
@@ -138,10 +173,11 @@ impl RangeFunctions {
         options: usize,
         result: RangeResult,
     ) -> Result<Box<dyn Errand>, Failure> {
-        let (range, table) = (between(arguments)?, context.ordered()?.clone());
+        let (bounds, table) = (between(arguments)?, context.ordered()?.clone());
         let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
-        let (lower, upper, conditions) = (owned(range.lower), owned(range.upper), Vec::new());
-        let mut parsed = Self { table, lower, upper, conditions, result };
+        let (lower, upper, conditions) = (owned(bounds.lower), owned(bounds.upper), Vec::new());
+        let range = Range { table, lower, upper, conditions, now: context.now };
+        let mut parsed = Self { range, result, scan: None, restarts: 0, counted_bytes: 0 };
         parsed.parse_options(context.shared.databases.functions(), arguments, options)?;
         Ok(Box::new(parsed))
     }
@@ -164,7 +200,7 @@ impl RangeFunctions {
                     self.check_room()?;
                     let (element, function) = function_at(functions, arguments, at + 2)?;
                     let operands = numbers(element, &arguments.part(at + 4..end))?;
-                    self.conditions.push(RangeCondition { offset, function, operands });
+                    self.range.conditions.push(RangeCondition { offset, function, operands });
                 }
                 _ => return Err(Failure::Syntax),
             }
@@ -176,7 +212,7 @@ impl RangeFunctions {
     /// Returns an error if another condition is not allowed: every pair of the range is compared with each of
     /// them.
     fn check_room(&self) -> Result<(), Failure> {
-        if self.conditions.len() < CONDITIONS_MAX {
+        if self.range.conditions.len() < CONDITIONS_MAX {
             return Ok(());
         }
         Err(Failure::other(format!("too many conditions: at most {CONDITIONS_MAX} are allowed")))
@@ -185,46 +221,148 @@ impl RangeFunctions {
     fn set_offset(&mut self, new: usize) -> Result<(), Failure> {
         match &mut self.result {
             RangeResult::Fold { offset, .. } | RangeResult::Top { offset, .. } => *offset = new,
-            RangeResult::Count | RangeResult::Pairs { .. } => return Err(Failure::Syntax),
+            RangeResult::Count(_) | RangeResult::Pairs { .. } => return Err(Failure::Syntax),
         }
         Ok(())
-    }
-
-    /// The range with its conditions, as clients see it at a time.
-    fn range<'s>(&'s self, now: u64, goes_on: &'s (dyn Fn() -> bool + Sync)) -> PushDown<'s> {
-        let bounds = (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice));
-        let range = self.table.push_down::<[u8]>(bounds).bytes_max(REPLY_BYTES_MAX).seeing(AliveAt(now));
-        let range = range.while_needed(goes_on);
-        self.conditions.iter().fold(range, |range, RangeCondition { offset, function, operands }| {
-            range.only(*offset, *function, operands)
-        })
     }
 }
 
 impl Errand for RangeFunctions {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Progress, Failure> {
-        let away = context.session.away.clone();
-        let goes_on = || away.as_ref().is_none_or(|away| !away.is_cancelled());
-        let range = self.range(context.now, &goes_on);
-        let pairs = match &self.result {
-            RangeResult::Count => {
-                context.replies.integer(range.count()? as i64);
-                return Ok(Progress::Done);
+        let Self { range, result, scan, .. } = self;
+        let scan = match scan {
+            Some(scan) => scan,
+            // Only this thread begins scans, so no other one begins meanwhile.
+            None if Arc::strong_count(&context.shared.range_functions) > RANGE_FUNCTIONS_MAX => {
+                return Ok(Progress::Wait);
             }
-            RangeResult::Fold { element, function, initial, offset } => {
-                let result = range.reduce(*offset, *function, initial)?;
-                context.replies.bulk(text(*element, &result).as_bytes());
-                return Ok(Progress::Done);
-            }
-            RangeResult::Pairs { count } => range.pairs(*count)?,
-            RangeResult::Top { count, element, offset } => range.top(*count, *offset, *element)?,
+            None => scan.insert(RangeScan::new(range, &context.shared.range_functions)?),
         };
-        context.replies.array(2 * pairs.len());
-        for (key, value) in &pairs {
-            context.replies.bulk(key);
-            // The view of the range has opened it.
-            context.replies.bulk(Envelope::open(value).map_or(&[][..], |envelope| envelope.data));
+        if scan.continues(range, result, context)? {
+            return Ok(self.next_step());
         }
+        result.reply(context.replies);
         Ok(Progress::Done)
+    }
+
+    fn restart(&mut self) -> bool {
+        self.restarts += 1;
+        (self.scan, self.counted_bytes) = (None, 0);
+        self.result.restart();
+        self.restarts <= RESTARTS_MAX
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let last = self.scan.as_ref().and_then(|scan| scan.last.as_ref());
+        size_of::<Self>() + last.map_or(0, Vec::len) + self.result.memory_bytes()
+    }
+}
+
+impl RangeFunctions {
+    /// The core counts the memory of a task that returns to it.
+    fn next_step(&mut self) -> Progress {
+        let bytes = self.memory_bytes();
+        if bytes < self.counted_bytes + UNCOUNTED_BYTES_MAX {
+            return Progress::Background;
+        }
+        self.counted_bytes = bytes;
+        Progress::More
+    }
+}
+
+impl Range {
+    /// Returns the rest of the range after a key, with its conditions, at the version of a snapshot.
+    fn after(&self, last: Option<&[u8]>, snapshot: &Snapshot) -> PushDown<'_> {
+        let lower = last.map_or(self.lower.as_ref().map(Vec::as_slice), Bound::Excluded);
+        let upper = self.upper.as_ref().map(Vec::as_slice);
+        let rest = self.table.push_down::<[u8]>((lower, upper)).at(snapshot).seeing(AliveAt(self.now));
+        self.conditions.iter().fold(rest, |rest, RangeCondition { offset, function, operands }| {
+            rest.only(*offset, *function, operands)
+        })
+    }
+}
+
+impl RangeScan {
+    /// Takes a snapshot.
+    fn new(range: &Range, count: &Arc<()>) -> Result<Self, Error> {
+        Ok(Self { snapshot: range.table.snapshot()?, last: None, _counted: count.clone() })
+    }
+
+    /// Adds pages to the result for the duration of a step. Returns whether there are more.
+    fn continues(
+        &mut self,
+        range: &Range,
+        result: &mut RangeResult,
+        context: &Context<'_>,
+    ) -> Result<bool, Error> {
+        self.snapshot.renew()?;
+        let (time, away) = (&context.shared.time, &context.session.away);
+        let began = time.instant();
+        loop {
+            self.last = result.add_page(&range.after(self.last.as_deref(), &self.snapshot))?;
+            let is_cancelled = away.as_ref().is_some_and(|away| away.is_cancelled());
+            let is_over = is_cancelled || time.instant().saturating_duration_since(began) >= STEP;
+            if is_over || self.last.is_none() {
+                return Ok(self.last.is_some());
+            }
+        }
+    }
+}
+
+impl RangeResult {
+    /// Adds the pairs of the first page of a range. Returns the key after which the scan continues; `None` if
+    /// the result is complete.
+    fn add_page(&mut self, range: &PushDown<'_>) -> Result<Option<Vec<u8>>, Error> {
+        match self {
+            Self::Count(count) => {
+                let part = range.count_part(1)?;
+                *count += part.result;
+                Ok(part.last)
+            }
+            Self::Fold { function, offset, folded, .. } => {
+                let part = range.reduce_part(1, *offset, *function, folded)?;
+                *folded = part.result;
+                Ok(part.last)
+            }
+            Self::Pairs { first, .. } => {
+                let last = range.first_part(1, first)?;
+                Ok(last.filter(|_| !first.is_full()))
+            }
+            Self::Top { element, offset, ranking, .. } => range.rank_part(1, *offset, *element, ranking),
+        }
+    }
+
+    /// Forgets all pairs.
+    fn restart(&mut self) {
+        match self {
+            Self::Count(count) => *count = 0,
+            Self::Fold { initial, folded, .. } => folded.clone_from(initial),
+            Self::Pairs { count, first } => *first = FirstPairs::new(*count, REPLY_BYTES_MAX),
+            Self::Top { count, ranking, .. } => *ranking = Ranking::new(*count, REPLY_BYTES_MAX),
+        }
+    }
+
+    fn reply(&mut self, replies: &mut Replies) {
+        let pairs = match self {
+            Self::Count(count) => return replies.integer(*count as i64),
+            Self::Fold { element, folded, .. } => return replies.bulk(text(*element, folded).as_bytes()),
+            Self::Pairs { first, .. } => first.take_pairs(),
+            Self::Top { ranking, .. } => ranking.take_pairs(),
+        };
+        replies.array(2 * pairs.len());
+        for (key, value) in &pairs {
+            replies.bulk(key);
+            // The view of the range has opened it.
+            replies.bulk(Envelope::open(value).map_or(&[][..], |envelope| envelope.data));
+        }
+    }
+
+    /// Returns the bytes of the pairs that it keeps.
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Count(_) | Self::Fold { .. } => 0,
+            Self::Pairs { first, .. } => first.bytes(),
+            Self::Top { ranking, .. } => ranking.bytes(),
+        }
     }
 }
