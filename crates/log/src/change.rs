@@ -279,17 +279,38 @@ pub fn begin_with_pairs(encoded: &[u8]) -> bool {
 }
 
 /// Decodes changes. Ends after the first one that is malformed.
-pub fn changes(mut bytes: &[u8]) -> impl Iterator<Item = Result<Change<'_>, Malformed>> {
-    std::iter::from_fn(move || {
-        if bytes.is_empty() {
+#[must_use]
+pub fn changes(bytes: &[u8]) -> DecodedChanges<'_> {
+    DecodedChanges { rest: bytes }
+}
+
+/// An iterator over encoded changes.
+#[derive(Debug, Clone)]
+pub struct DecodedChanges<'a> {
+    rest: &'a [u8],
+}
+
+impl DecodedChanges<'_> {
+    /// Returns the number of bytes that are not decoded yet.
+    #[must_use]
+    pub fn bytes_left(&self) -> usize {
+        self.rest.len()
+    }
+}
+
+impl<'a> Iterator for DecodedChanges<'a> {
+    type Item = Result<Change<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
             return None;
         }
-        let decoded = decode(&mut bytes);
+        let decoded = decode(&mut self.rest);
         if decoded.is_err() {
-            bytes = &[];
+            self.rest = &[];
         }
         Some(decoded)
-    })
+    }
 }
 
 fn decode<'a>(bytes: &mut &'a [u8]) -> Result<Change<'a>, Malformed> {

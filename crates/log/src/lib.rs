@@ -36,7 +36,7 @@ mod until;
 mod writer;
 
 pub use archive::archive;
-pub use change::{Change, Changes, begin_with_pairs, changes};
+pub use change::{Change, Changes, DecodedChanges, begin_with_pairs, changes};
 pub use checkpoint::{CHECKPOINT_MAGIC, CheckpointWriter};
 pub use checkpoint_reader::{Block, CheckpointReader, PairsOfBlock};
 pub use directory::{Directory, Replayed};

@@ -4,6 +4,7 @@
 //! there. If one is not, its file was recycled: the bytes of a file that is used again are not valid records
 //! of its former number.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use honeycomb_layout::wal_record;
@@ -28,7 +29,9 @@ pub struct LogReader {
     bytes: Vec<u8>,
     /// The part of `bytes` that was used.
     used: usize,
+    /// The version of the last record, and its changes in `bytes` while they are there.
     version: u64,
+    changes: Range<usize>,
 }
 
 /// What the buffer has at its beginning.
@@ -53,7 +56,7 @@ impl LogReader {
             return Ok(None);
         }
         let (offset, bytes, used, seed) = (RECORDS_OFFSET, Vec::new(), 0, Seed::of(number, header.salt));
-        Ok(Some(Self { storage, file, number, seed, offset, bytes, used, version }))
+        Ok(Some(Self { storage, file, number, seed, offset, bytes, used, version, changes: 0..0 }))
     }
 
     /// Passes the next record after the version of [`LogReader::open`] to `use_record`. `last` is the version
@@ -83,6 +86,13 @@ impl LogReader {
         }
     }
 
+    /// Returns the changes of the last record again if it has this version and is still in memory.
+    #[must_use]
+    pub fn changes_again(&self, version: u64) -> Option<&[u8]> {
+        let is_it = self.version == version && !self.changes.is_empty();
+        is_it.then(|| &self.bytes[self.changes.clone()])
+    }
+
     /// Returns the bytes of memory in use.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -93,12 +103,14 @@ impl LogReader {
         let found = decode_at(&self.bytes[self.used..], self.seed, self.offset, 0);
         let Some(record) = found.filter(|record| record.version <= last) else { return Found::Nothing };
         let (bytes, version) = (record_bytes(record.changes.len()), record.version);
+        let start = self.used + wal_record::SIZE;
+        let changes = start..start + record.changes.len();
         let used = (version > self.version).then(|| use_record(record));
         self.offset += bytes as u64;
         self.used = (self.used + bytes).min(self.bytes.len());
         match used {
             Some(used) => {
-                self.version = version;
+                (self.version, self.changes) = (version, changes);
                 Found::Record(used)
             }
             None => Found::Earlier,
@@ -120,8 +132,7 @@ impl LogReader {
 
     /// Reads bytes from the next record on. If that fails, the buffer is empty, so the next call reads again.
     fn read(&mut self, bytes: u64) -> Result<(), LogError> {
-        self.used = 0;
-        self.bytes.clear();
+        self.clear();
         self.bytes.resize(bytes as usize, 0);
         let read = self.file.read_at(self.offset, &mut self.bytes);
         self.bytes.truncate(*read.as_ref().unwrap_or(&0));
@@ -136,9 +147,13 @@ impl LogReader {
         }
         (self.file, self.number, self.offset) = (file, self.number + 1, RECORDS_OFFSET);
         self.seed = Seed::of(self.number, header.salt);
-        self.bytes.clear();
-        self.used = 0;
+        self.clear();
         Ok(true)
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        (self.used, self.changes) = (0, 0..0);
     }
 }
 

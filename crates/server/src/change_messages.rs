@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use honeycomb_protocol::resp::Replies;
-use honeycomb_store::{OldValue, TableChange, TableChangeKind, Version};
+use honeycomb_store::{ChangePosition, OldValue, TableChange, TableChangeKind, Version};
 
 use crate::envelope::Envelope;
 use crate::failure::Failure;
@@ -11,8 +11,8 @@ use crate::failure::Failure;
 /// Changes that a client receives.
 pub(crate) struct Shown<'c> {
     changes: &'c [TableChange],
-    /// The version up to which these are all changes.
-    version: Version,
+    /// The position after them.
+    position: ChangePosition,
     /// Whether the client has requested old values.
     has_old: bool,
     /// The version of the next change, if its old value was requested and is not in the log.
@@ -20,14 +20,14 @@ pub(crate) struct Shown<'c> {
 }
 
 impl<'c> Shown<'c> {
-    /// The changes up to a version, or those before the first one without a requested old value.
-    pub(crate) fn of(changes: &'c [TableChange], version: Version, has_old: bool) -> Self {
+    /// The changes up to a position, or those before the first one without a requested old value.
+    pub(crate) fn of(changes: &'c [TableChange], position: ChangePosition, has_old: bool) -> Self {
         let Some(missing) = changes.iter().find(|change| has_old && lacks_old_value(change)) else {
-            return Self { changes, version, has_old, missing: None };
+            return Self { changes, position, has_old, missing: None };
         };
         let missing = missing.version;
         let end = changes.partition_point(|change| change.version < missing);
-        Self { changes: &changes[..end], version: missing - 1, has_old, missing: Some(missing) }
+        Self { changes: &changes[..end], position: (missing - 1).into(), has_old, missing: Some(missing) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -45,9 +45,12 @@ impl<'c> Shown<'c> {
         self.missing.map(failure)
     }
 
-    /// Appends the version, and the changes.
+    /// Appends the position, which is an integer after whole versions, and the changes.
     pub(crate) fn write(&self, replies: &mut Replies) {
-        replies.integer(self.version as i64);
+        match self.position {
+            ChangePosition::After(version) => replies.integer(version as i64),
+            within @ ChangePosition::Within { .. } => replies.bulk(within.to_string().as_bytes()),
+        }
         replies.array(self.changes.len());
         self.changes.iter().for_each(|change| reply(change, self.has_old, replies));
     }

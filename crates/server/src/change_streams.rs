@@ -1,19 +1,20 @@
 //! The change streams of clients that poll.
 //!
-//! A poll names the version that the client has reached, so it needs no state of its connection. But a new
+//! A poll names the position that the client has reached, so it needs no state of its connection. But a new
 //! stream reads a log file from its beginning, so the server keeps streams for the next poll.
 
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use honeycomb_store::{ChangeStream, Store, TableHandle, Version};
+use honeycomb_store::{ChangePosition, ChangeStream, Store, TableHandle};
 
 use crate::failure::Failure;
 
 /// Maximum number of streams that are kept.
 const STREAMS_MAX: usize = 64;
-/// Maximum number of bytes of memory of a stream that is kept.
-const STREAM_BYTES_MAX: usize = 512 << 10;
+/// Maximum number of bytes of memory of all streams that are kept. Each has a part of a log file: 256 KiB, or
+/// one longer record.
+const BYTES_MAX: usize = 32 << 20;
 /// Milliseconds after which an unused stream is closed.
 const UNUSED_TIME: u64 = 10_000;
 
@@ -37,15 +38,15 @@ struct Kept {
 }
 
 impl ChangeStreams {
-    /// Returns a stream of the changes after a version.
+    /// Returns a stream of the changes after a position.
     pub(crate) fn take(
         &self,
         (store, table): (&Store, &TableHandle),
         subject: &Subject,
-        after: Version,
+        after: ChangePosition,
     ) -> Result<ChangeStream, Failure> {
         let mut kept = self.lock();
-        let is_it = |one: &Kept| one.stream.version() == after && one.subject == *subject;
+        let is_it = |one: &Kept| one.stream.position() == after && one.subject == *subject;
         if let Some(at) = kept.iter().position(is_it) {
             return Ok(kept.remove(at).stream);
         }
@@ -55,16 +56,21 @@ impl ChangeStreams {
         Ok(store.changes::<[u8]>(table, bounds, after)?)
     }
 
-    /// Keeps a stream for the next poll, unless it takes much memory.
+    /// Keeps a stream for the next poll, and closes the least recently used ones beyond the limits.
     pub(crate) fn keep(&self, subject: Subject, stream: ChangeStream, now: u64) {
-        if stream.memory_bytes() > STREAM_BYTES_MAX {
+        if stream.memory_bytes() > BYTES_MAX {
             return;
         }
         let mut kept = self.lock();
-        if kept.len() >= STREAMS_MAX {
-            kept.remove(0);
-        }
         kept.push(Kept { used_at: now, subject, stream });
+        let (mut streams, mut bytes) = (0, 0);
+        let fits = |one: &Kept| {
+            (streams, bytes) = (streams + 1, bytes + one.stream.memory_bytes());
+            streams <= STREAMS_MAX && bytes <= BYTES_MAX
+        };
+        let fitting = kept.iter().rev().map(fits).take_while(|fits| *fits).count();
+        let closed = kept.len() - fitting;
+        kept.drain(..closed);
     }
 
     /// Closes streams that nobody has used for some time.

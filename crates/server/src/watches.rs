@@ -126,14 +126,14 @@ impl Watch {
         else {
             return false;
         };
-        let before = polled.version();
+        let before = polled.position();
         let changes = polled.poll();
-        let version = polled.version();
+        let position = polled.position();
         lock(&self.waiting).set_stream_bytes(polled.memory_bytes());
-        let swap = self.swap_before(version, swap_version);
+        let swap = self.swap_before(position.version(), swap_version);
         let failure = match (changes, swap) {
-            (Ok(changes), None) if changes.is_empty() => return version > before,
-            (Ok(changes), None) => self.add_changes(&Shown::of(&changes, version, self.has_old)),
+            (Ok(changes), None) if changes.is_empty() => return position != before,
+            (Ok(changes), None) => self.add_changes(&Shown::of(&changes, position, self.has_old)),
             (Ok(changes), Some(swap)) => self.add_last_changes(changes, swap),
             (Err(error), _) => Some(error.into()),
         };
@@ -159,7 +159,7 @@ impl Watch {
     fn add_last_changes(&self, mut changes: Vec<TableChange>, version: StoreVersion) -> Option<Failure> {
         changes.truncate(changes.partition_point(|change| change.version <= version));
         let swapped = Failure::Swapped { number: self.database.0, version };
-        self.add_changes(&Shown::of(&changes, version, self.has_old)).or(Some(swapped))
+        self.add_changes(&Shown::of(&changes, version.into(), self.has_old)).or(Some(swapped))
     }
 
     /// Adds a message with changes. Returns the error after them.

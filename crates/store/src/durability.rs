@@ -4,6 +4,7 @@
 
 mod archiver;
 mod backup;
+mod change_position;
 mod change_stream;
 mod checkpoint;
 mod checkpoint_thread;
@@ -32,6 +33,7 @@ mod table_ids;
 mod table_load;
 
 pub use backup::Backup;
+pub use change_position::{ChangePosition, InvalidPosition};
 pub use change_stream::{ChangeStream, OldValue, TableChange, TableChangeKind};
 pub use checkpoints::Checkpoint;
 pub use config::{DurabilityConfig, RecoveryProgress, SyncPolicy};

@@ -253,6 +253,14 @@ pub enum Error {
         /// The version of the last record before those that were lost.
         last: u64,
     },
+    /// The log has no such position within a version, so the caller has it from another store.
+    #[error("no such position: version {version} of the log does not have {changes} changes")]
+    NoSuchChange {
+        /// The version.
+        version: u64,
+        /// The number of its changes that the caller claims to have.
+        changes: u64,
+    },
     /// The store has not reached this version. It belongs to another store, or to this one before a restore.
     #[error("version too new: {version} is above {newest}, the newest version of the store")]
     VersionTooNew {

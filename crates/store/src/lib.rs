@@ -98,8 +98,9 @@ pub use batch::Batch;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, LeaseLimits};
 pub use durability::{
-    Backup, ChangeStream, Checkpoint, DurabilityConfig, DurabilityStatistics, OldValue, Recovery,
-    RecoveryProgress, SyncPolicy, TableChange, TableChangeKind, WRITE_MICROSECONDS, read_only_files,
+    Backup, ChangePosition, ChangeStream, Checkpoint, DurabilityConfig, DurabilityStatistics,
+    InvalidPosition, OldValue, Recovery, RecoveryProgress, SyncPolicy, TableChange, TableChangeKind,
+    WRITE_MICROSECONDS, read_only_files,
 };
 pub use error::{Error, ImageError};
 pub use first_pairs::FirstPairs;

@@ -3,9 +3,9 @@
 use std::ops::Bound;
 
 use honeycomb_protocol::resp::Version as Protocol;
-use honeycomb_store::{ChangeStream, Version};
+use honeycomb_store::{ChangePosition, ChangeStream};
 
-use crate::arguments::{Arguments, Options, integer};
+use crate::arguments::{Arguments, Options};
 use crate::change_messages::Shown;
 use crate::change_streams::Subject;
 use crate::command::{Command, CommandForm, Keys};
@@ -22,8 +22,8 @@ pub(super) const COMMANDS: &[Command] = &[
         keys: Keys::None,
         form: CommandForm::Errand(begin),
         usage: "lower upper after [OLD]",
-        summary: "Returns the next changes of a range in the log after a version, and the version for the \
-            next call. `$` is the newest version. With OLD each put and each deletion has the value before \
+        summary: "Returns the next changes of a range in the log after a version, and the position for the \
+            next call: a version, or version:changes within a long one. `$` is the newest version. With OLD each put and each deletion has the value before \
             it.",
     },
     Command {
@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Command] = &[
 struct Poll {
     lower: Bound<Vec<u8>>,
     upper: Bound<Vec<u8>>,
-    after: Version,
+    after: ChangePosition,
     /// Whether the client requests the values before changes.
     has_old: bool,
 }
@@ -73,10 +73,11 @@ fn parse(context: &Context<'_>, arguments: &Arguments<'_>) -> Result<Poll, Failu
     let owned = |bound: Bound<&[u8]>| bound.map(<[u8]>::to_vec);
     let (lower, upper) = (owned(range.lower), owned(range.upper));
     let after = match &arguments[3] {
-        b"$" => context.shared.store.read_version(),
-        number => integer(number)?.try_into().map_err(|_| {
-            Failure::other("the version is negative: allowed are 0 to 9223372036854775807 and $")
-        })?,
+        b"$" => context.shared.store.read_version().into(),
+        position => {
+            let text = str::from_utf8(position).unwrap_or_default();
+            text.parse().map_err(|error| Failure::other(format!("{error}; $ is the newest version")))?
+        }
     };
     let (mut options, mut has_old) = (Options::from(arguments, 4), false);
     while let Some(word) = options.word() {
@@ -92,7 +93,7 @@ impl Poll {
     /// Returns the stream of the database of the client.
     fn stream(&self, context: &Context<'_>) -> Result<(ChangeStream, Subject), Failure> {
         let (shared, table) = (context.shared, context.table());
-        shared.databases.check_not_swapped(context.session.database, self.after)?;
+        shared.databases.check_not_swapped(context.session.database, self.after.version())?;
         let (lower, upper) = (self.lower.clone(), self.upper.clone());
         let subject = Subject { table: table.name().to_owned(), lower, upper };
         let stream = shared.change_streams.take((&shared.store, table), &subject, self.after)?;
@@ -105,7 +106,7 @@ impl Errand for Poll {
         let Context { shared, now, .. } = *context;
         let (mut stream, subject) = self.stream(context)?;
         let changes = stream.poll()?;
-        let shown = Shown::of(&changes, stream.version(), self.has_old);
+        let shown = Shown::of(&changes, stream.position(), self.has_old);
         let failure = shown.failure();
         // A stream with an error is behind it, where the next poll does not begin.
         match failure {

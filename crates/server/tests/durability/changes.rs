@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use honeycomb_protocol::resp::Reply;
 use honeycomb_server::Config;
 use honeycomb_store::{Storage, SyncPolicy};
 use honeycomb_testing::{Kept, SimulatedDisk};
@@ -53,7 +54,11 @@ fn changes_are_polled_from_any_version_of_the_log() {
         &mut client,
         &[
             (&format!("RI.CHANGES - + {last}"), &format!("[{last} []]")),
-            ("RI.CHANGES - + -1", "!ERR the version is negative: allowed are 0 to 9223372036854775807 and $"),
+            (
+                "RI.CHANGES - + -1",
+                "!ERR invalid position: allowed are a version, and version:changes with a version of at \
+                    least 1; $ is the newest version",
+            ),
             ("RI.CHANGES a + 0", &client_error()),
             ("MULTI", "OK"),
         ],
@@ -195,6 +200,51 @@ fn a_watch_receives_every_change_once_and_in_order() {
     let message = common::show(&watcher.receive());
     assert!(message.starts_with("['ri.watch' !ERR version too old"), "{message}");
     assert!(watcher.reply_text("RI.WATCH - + 1").starts_with("!ERR this client has a watch"));
+}
+
+/// A version with many changes arrives in parts, each of which a client can hold. A poll goes on at any of
+/// their positions.
+#[test]
+fn a_long_version_arrives_in_parts() {
+    const PAIRS: usize = 3000;
+    let running = start(Arc::new(SimulatedDisk::default()), SyncPolicy::Always);
+    let (mut watcher, mut client) = (Client::connect(&running), Client::connect(&running));
+    watcher.reply_to("HELLO 3");
+    dialogue(&mut watcher, &[("RI.WATCH - + $", "OK")]);
+    let after = running.store.read_version();
+    let words = (0..PAIRS).flat_map(|number| [format!("key{number:04}"), "v".repeat(1000)]);
+    let words: Vec<_> = ["MSET".to_owned()].into_iter().chain(words).collect();
+    client.send(&words.iter().map(String::as_bytes).collect::<Vec<_>>());
+    assert_eq!(common::show(&client.receive()), "OK");
+    let expected: Vec<_> = (0..PAIRS).map(|number| format!("key{number:04}")).collect();
+    let (mut polled, mut position, mut parts) = (Vec::new(), after.to_string(), 0);
+    while polled.len() < PAIRS {
+        let Reply::Array(reply) = client.reply_to(&format!("RI.CHANGES - + {position}")) else { panic!() };
+        position = common::show(&reply[0]).trim_matches('\'').to_owned();
+        polled.extend(put_keys(&reply[1]));
+        parts += usize::from(position.contains(':'));
+    }
+    assert!(polled == expected && parts > PAIRS / 300, "{parts} parts");
+    assert!(!position.contains(':'), "{position} is after the version");
+    let mut pushed = Vec::new();
+    while pushed.len() < PAIRS {
+        let Reply::Array(message) = watcher.receive() else { panic!() };
+        pushed.extend(put_keys(&message[2]));
+    }
+    assert!(pushed == expected);
+    let unknown = client.reply_text(&format!("RI.CHANGES - + {}:9999", after + 1));
+    assert!(unknown.starts_with("!ERR no such position: version "), "{unknown}");
+}
+
+/// Returns the keys of the puts in a part, which is not long.
+fn put_keys(changes: &Reply) -> Vec<String> {
+    let Reply::Array(changes) = changes else { panic!("{changes:?}") };
+    assert!(changes.len() < 300, "{} changes", changes.len());
+    let key = |change: &Reply| match change {
+        Reply::Array(words) => common::show(&words[2]).trim_matches('\'').to_owned(),
+        _ => panic!("{change:?}"),
+    };
+    changes.iter().map(key).collect()
 }
 
 /// A number has another table then: a stream would miss the changes of one table and get those of the other.

@@ -3,7 +3,7 @@
 //!
 //! A stream has a position and no queue. It reads the newest records from memory and older ones from the log
 //! files, so a slow reader costs no memory and delays nobody. When a file that it needs was recycled, it ends
-//! with an error, so it never has a gap.
+//! with an error, so it never has a gap. It returns long versions in parts.
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use honeycomb_btree::Version;
-use honeycomb_log::{Change, LogReader, changes};
+use honeycomb_log::{Change, LogReader, Record, changes};
 
+use super::change_position::ChangePosition;
 use super::log_state::LogState;
 use super::recent::Reading;
 use crate::error::Error;
@@ -21,7 +22,7 @@ use crate::store::Store;
 use crate::store_state::StoreState;
 use crate::table_handle::TableRef;
 
-/// Bytes of keys and values at which a poll ends.
+/// Bytes of changes at which a poll ends.
 const POLL_BYTES: usize = 256 << 10;
 
 /// The changes of a table from a version on; see [`Store::changes`].
@@ -30,9 +31,21 @@ pub struct ChangeStream {
     filter: Filter,
     /// All changes up to this version were returned.
     version: Version,
+    /// The next version, if some of its changes were returned.
+    part: Option<Part>,
     /// Reads the files, unless the next record is in memory.
     reader: Option<LogReader>,
     reading: Reading,
+}
+
+/// The part of a version that was returned.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    version: Version,
+    /// The number of its changes.
+    changes: u64,
+    /// Its bytes in the record of the version; `None` until the record was read.
+    bytes: Option<usize>,
 }
 
 /// A change of a table.
@@ -96,8 +109,8 @@ struct Filter {
 }
 
 impl Store {
-    /// Returns a stream of the changes of keys in a range of a table of either kind, of versions above
-    /// `after`: the version of a [`Snapshot`](crate::Snapshot), for example. A write appears in the stream
+    /// Returns a stream of the changes of keys in a range of a table of either kind, from a position on:
+    /// that after the version of a [`Snapshot`](crate::Snapshot), for example. A write appears in the stream
     /// when its record is in the log, and under [`SyncPolicy::Always`](crate::SyncPolicy::Always) when it is
     /// durable. Under the other policies a power cut can take back changes that the stream has returned.
     /// Their versions are not used again, and a stream from one of them ends with [`Error::VersionLost`].
@@ -121,40 +134,44 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NoDirectory`] if the store is in memory only; [`Error::ForeignTable`];
-    /// [`Error::VersionTooNew`] if the store has not reached the version `after`.
+    /// [`Error::VersionTooNew`] if the store has not reached the version of the position.
     pub fn changes<'t, 'k, K: AsRef<[u8]> + ?Sized + 'k>(
         &self,
         table: impl Into<TableRef<'t>>,
         range: impl RangeBounds<&'k K>,
-        after: Version,
+        after: impl Into<ChangePosition>,
     ) -> Result<ChangeStream, Error> {
-        let table = table.into();
+        let (table, after) = (table.into(), after.into());
         table.check_store(self.state())?;
         let log = self.state().log().ok_or(Error::NoDirectory)?;
-        let newest = self.state().forest.newest_version();
-        if after > newest {
-            return Err(Error::VersionTooNew { version: after, newest });
+        let (after, part) = (after.version(), Part::at(after));
+        let (version, newest) =
+            (part.map_or(after, |part| part.version), self.state().forest.newest_version());
+        if version > newest {
+            return Err(Error::VersionTooNew { version, newest });
         }
         let (lower, upper) = range::bounds(&range);
         let (lower, upper) = (lower.map(<[u8]>::to_vec), upper.map(<[u8]>::to_vec));
         // A checkpoint may forget the identifiers of the version before the first poll, although the records
         // are in memory. A poll returns the error if they are not known now.
         let is_noted = after <= log.written_version();
-        let tree = if is_noted { log.table_ids.at(table.name(), after).ok() } else { None };
+        let tree = if is_noted { id_at(log, table.name(), (after, part)).ok() } else { None };
         let filter = Filter { name: table.name().to_owned(), tree, lower, upper };
         let reading = log.recent.read(after);
-        Ok(ChangeStream { state: self.state().clone(), filter, version: after, reader: None, reading })
+        Ok(ChangeStream { state: self.state().clone(), filter, version: after, part, reader: None, reading })
     }
 }
 
 impl ChangeStream {
-    /// Returns the next changes without waiting: whole versions, of 256 KiB or a little more. There are none
-    /// if the stream has reached the end of the log, or if the versions so far have no change of its range.
+    /// Returns the next changes without waiting: 256 KiB or up to one change more. There are none if the
+    /// stream has reached the end of the log, or if the changes so far are of other keys. The last version
+    /// may continue in the next call; [`ChangeStream::position`] tells.
     ///
     /// # Errors
     /// [`Error::VersionTooOld`] if the log does not hold the next version any more: the reader was too slow,
     /// or the stream began too early. [`Error::VersionLost`] if the stream began at a version that the store
-    /// has lost. [`Error::Log`] if a log file cannot be read.
+    /// has lost. [`Error::NoSuchChange`] if the stream began within a version that has fewer changes.
+    /// [`Error::Log`] if a log file cannot be read.
     pub fn poll(&mut self) -> Result<Vec<TableChange>, Error> {
         let state = self.state.clone();
         let log = state.log().ok_or(Error::NoDirectory)?;
@@ -162,18 +179,20 @@ impl ChangeStream {
         let mut found = Found::default();
         if last > self.version {
             self.find_table(log)?;
-            if self.read_memory(log, &mut found) {
-                self.reader = None;
-            } else {
-                let before = self.version;
-                let read = self.read_files(log, last, &mut found);
-                // The stream is after the changes that were found before an error, so they come first. The
-                // next call returns the error, if it is still there.
-                if self.version == before {
-                    read?;
+            let before = self.position();
+            let read = match self.read_memory(log, &mut found) {
+                Some(read) => {
+                    self.reader = None;
+                    read
                 }
-            }
+                None => self.read_files(log, last, &mut found),
+            };
             self.reading.advance(self.version);
+            // The stream is after the changes that were found before an error, so they come first. The next
+            // call returns the error, if it is still there.
+            if self.position() == before {
+                read?;
+            }
         }
         Ok(found.changes)
     }
@@ -188,13 +207,13 @@ impl ChangeStream {
         let log = state.log().ok_or(Error::NoDirectory)?;
         let start = log.clock.now();
         loop {
-            let before = self.version;
+            let before = self.position();
             let changes = self.poll()?;
             let left = timeout.saturating_sub(log.clock.now().saturating_sub(start));
             if !changes.is_empty() || left.is_zero() {
                 return Ok(changes);
             }
-            if self.version == before {
+            if self.position() == before {
                 log.wait_written(self.version, left);
             }
         }
@@ -204,6 +223,14 @@ impl ChangeStream {
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// Returns the position after the changes that the stream has returned, from which another stream goes
+    /// on.
+    #[must_use]
+    pub fn position(&self) -> ChangePosition {
+        let within = |Part { version, changes, .. }| ChangePosition::Within { version, changes };
+        self.part.map_or(self.version.into(), within)
     }
 
     /// Returns the bytes of memory in use. A stream that is behind has read a part of a log file: 256 KiB, or
@@ -220,18 +247,20 @@ impl ChangeStream {
 
     fn find_table(&mut self, log: &LogState) -> Result<(), Error> {
         if self.filter.tree.is_none() {
-            self.filter.tree = Some(log.table_ids.at(&self.filter.name, self.version)?);
+            self.filter.tree = Some(id_at(log, &self.filter.name, (self.version, self.part))?);
         }
         Ok(())
     }
 
-    fn read_memory(&mut self, log: &LogState, found: &mut Found) -> bool {
-        let Self { filter, version, .. } = self;
-        log.recent.after(*version, |record| {
-            filter.apply(record.version, &record.changes, found);
-            *version = record.version;
-            found.bytes < POLL_BYTES
-        })
+    /// Returns `None` if the next record is not in memory.
+    fn read_memory(&mut self, log: &LogState, found: &mut Found) -> Option<Result<(), Error>> {
+        let Self { filter, version, part, .. } = self;
+        let mut read = Ok(());
+        let is_there = log.recent.after(*version, |record| {
+            read = filter.apply((version, part), record.version, &record.changes, found);
+            read.is_ok() && found.bytes < POLL_BYTES
+        });
+        is_there.then_some(read)
     }
 
     fn read_files(&mut self, log: &LogState, last: Version, found: &mut Found) -> Result<(), Error> {
@@ -243,16 +272,37 @@ impl ChangeStream {
             };
             self.reader = LogReader::open(storage, number, self.version)?;
         }
-        let Some(reader) = &mut self.reader else { return Err(too_old) };
-        while self.version < last && found.bytes < POLL_BYTES {
-            let filter = &mut self.filter;
-            let next = reader.next(last, |record| {
-                filter.apply(record.version, record.changes, found);
-                record.version
-            })?;
-            self.version = next.ok_or(Error::VersionTooOld { version: self.version })?;
+        let Self { filter, version, part, reader: Some(reader), .. } = self else { return Err(too_old) };
+        while *version < last && found.bytes < POLL_BYTES {
+            let begun = part.map_or(0, |part| part.version);
+            match reader.changes_again(begun) {
+                Some(changes) => filter.apply((version, part), begun, changes, found)?,
+                None => {
+                    let too_old = Error::VersionTooOld { version: *version };
+                    let mut apply = |record: Record<'_>| {
+                        filter.apply((version, part), record.version, record.changes, found)
+                    };
+                    reader.next(last, &mut apply)?.ok_or(too_old)??;
+                }
+            }
         }
         Ok(())
+    }
+}
+
+/// Returns the identifier of a table at a version, unless that or the one in part is lost or too old.
+fn id_at(log: &LogState, name: &str, (version, part): (Version, Option<Part>)) -> Result<Option<u64>, Error> {
+    part.map_or(Ok(None), |part| log.table_ids.at(name, part.version))?;
+    log.table_ids.at(name, version)
+}
+
+impl Part {
+    /// Returns the part of a version before a position within it.
+    fn at(position: ChangePosition) -> Option<Self> {
+        match position {
+            ChangePosition::After(_) => None,
+            ChangePosition::Within { version, changes } => Some(Self { version, changes, bytes: None }),
+        }
     }
 }
 
@@ -276,20 +326,51 @@ impl OldValue {
 }
 
 impl Filter {
-    fn apply(&mut self, version: Version, record: &[u8], found: &mut Found) {
-        found.bytes += record.len();
-        let mut before = None;
-        for change in changes(record).flatten() {
+    /// Appends the changes of a record after the returned part, until the poll has enough, and moves the
+    /// position behind them.
+    fn apply(
+        &mut self,
+        (all, part): (&mut Version, &mut Option<Part>),
+        version: Version,
+        record: &[u8],
+        found: &mut Found,
+    ) -> Result<(), Error> {
+        let begun = part.unwrap_or(Part { version, changes: 0, bytes: Some(0) });
+        let no_such = Error::NoSuchChange { version: begun.version, changes: begun.changes };
+        if begun.version != version {
+            return Err(no_such);
+        }
+        // Without their bytes, the changes of the part are decoded once more.
+        let skipped = if begun.bytes.is_some() { 0 } else { begun.changes };
+        let (mut number, mut before) = (begun.changes - skipped, None);
+        let mut rest = changes(&record[begun.bytes.unwrap_or(0)..]);
+        while found.bytes < POLL_BYTES || number < begun.changes || before.is_some() {
+            let bytes = rest.bytes_left();
+            let Some(Ok(change)) = rest.next() else { break };
+            number += 1;
+            let kind = self.of(change);
+            if number <= begun.changes {
+                continue;
+            }
+            found.bytes += bytes - rest.bytes_left();
             // It precedes the change of the same key.
             if let Change::Old { key, value, .. } = change {
                 before = Some((key, value));
                 continue;
             }
-            let before = before.take();
-            if let Some(kind) = self.of(change) {
-                found.changes.push(TableChange { version, kind, old: OldValue::of(before) });
-            }
+            let old = OldValue::of(before.take());
+            found.changes.extend(kind.map(|kind| TableChange { version, kind, old }));
         }
+        if number < begun.changes {
+            return Err(no_such);
+        }
+        let is_whole = rest.bytes_left() == 0;
+        let bytes = Some(record.len() - rest.bytes_left());
+        *part = (!is_whole).then_some(Part { version, changes: number, bytes });
+        if is_whole {
+            *all = version;
+        }
+        Ok(())
     }
 
     /// Returns a change if it is one of the table and of the range.

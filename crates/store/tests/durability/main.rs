@@ -9,6 +9,7 @@ mod faults;
 mod files;
 mod full_disk;
 mod history;
+mod long_versions;
 mod old_values;
 mod workload;
 
