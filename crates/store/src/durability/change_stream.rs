@@ -163,9 +163,9 @@ impl Store {
 }
 
 impl ChangeStream {
-    /// Returns the next changes without waiting: 256 KiB or up to one change more. There are none if the
+    /// Returns the next changes without waiting: 256 KiB or up to one change more. The result is empty if the
     /// stream has reached the end of the log, or if the changes so far are of other keys. The last version
-    /// may continue in the next call; [`ChangeStream::position`] tells.
+    /// may continue in the next call, as [`ChangeStream::position`] states.
     ///
     /// # Errors
     /// [`Error::VersionTooOld`] if the log does not hold the next version any more: the reader was too slow,
