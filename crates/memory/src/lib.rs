@@ -17,6 +17,7 @@
 #![allow(unsafe_code)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod accesses;
 mod accounting;
 mod address;
 mod allocate;
@@ -62,6 +63,8 @@ mod table_page;
 mod unaligned;
 mod versions;
 
+#[cfg(debug_assertions)]
+pub use accesses::Accesses;
 pub use accounting::Accounting;
 pub use address::{BusAddress, Lid};
 pub use any_pin::AnyPin;

@@ -1,5 +1,6 @@
 //! A cache line of a page, such as the bucket of an unordered table: words that many threads load and store.
 
+use crate::accesses::{AccessKind, count};
 use crate::arena::MappedWord;
 use crate::equal_bytes::equal_bytes;
 use crate::node::LINE_BYTES;
@@ -45,6 +46,7 @@ impl LineWords<'_> {
     #[must_use]
     #[inline(always)]
     pub fn load(&self, index: usize) -> u64 {
+        count(AccessKind::Load, self.0.as_ptr());
         self.0[index % LINE_WORDS].load(Ordering::Relaxed)
     }
 
@@ -52,6 +54,7 @@ impl LineWords<'_> {
     #[must_use]
     #[inline(always)]
     pub fn load_at(&self, offset: LineOffset) -> u64 {
+        count(AccessKind::Load, self.0.as_ptr());
         // SAFETY: the eight bytes are in the line, which is part of a live page.
         unsafe { unaligned::load(self.0, offset.get()) }
     }
@@ -60,12 +63,14 @@ impl LineWords<'_> {
     #[must_use]
     #[inline(always)]
     pub fn equal_bytes(&self, byte: u8) -> u64 {
+        count(AccessKind::Load, self.0.as_ptr());
         equal_bytes(self.0, byte)
     }
 
     /// Stores eight bytes at an offset, relaxed, little-endian.
     #[inline(always)]
     pub fn store_at(&self, offset: LineOffset, value: u64) {
+        count(AccessKind::Store, self.0.as_ptr());
         // SAFETY: as above.
         unsafe { unaligned::store(self.0, offset.get(), value) };
     }
@@ -73,6 +78,7 @@ impl LineWords<'_> {
     /// Prefetches the line.
     #[inline(always)]
     pub fn prefetch(&self) {
+        count(AccessKind::Prefetch, self.0.as_ptr());
         prefetch_line(self.0.as_ptr().cast());
     }
 }

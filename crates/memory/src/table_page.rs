@@ -22,6 +22,7 @@ use std::slice;
 
 use honeycomb_layout as layout;
 
+use crate::accesses::{AccessKind, count};
 use crate::address::BusAddress;
 use crate::arena::MappedWord;
 use crate::epochs::Pin;
@@ -57,6 +58,7 @@ impl PageWords<'_> {
     #[must_use]
     #[inline]
     pub fn load(&self, index: usize) -> u64 {
+        count(AccessKind::Load, self.0.as_ptr());
         self.0[index].load(Ordering::Relaxed)
     }
 
@@ -64,6 +66,13 @@ impl PageWords<'_> {
     #[must_use]
     #[inline(always)]
     pub fn load_at(&self, offset: usize) -> u64 {
+        count(AccessKind::Load, self.0.as_ptr());
+        self.eight_at(offset)
+    }
+
+    /// As [`load_at`](Self::load_at), also for a store, which is not counted as a load.
+    #[inline(always)]
+    fn eight_at(&self, offset: usize) -> u64 {
         let last = self.0.len() * WORD - WORD;
         // SAFETY: the eight bytes are in the page, which is live. There is at least one word.
         let bytes = unsafe { unaligned::load(self.0, offset.min(last)) };
@@ -79,6 +88,7 @@ impl PageWords<'_> {
     #[inline]
     pub fn load_bytes(&self, into: &mut [u8]) {
         assert!(into.len().is_multiple_of(WORD), "{} bytes are not whole words", into.len());
+        count(AccessKind::Load, self.0.as_ptr());
         let words = &self.0[..into.len() / WORD];
         for (word, bytes) in words.iter().zip(into.chunks_exact_mut(WORD)) {
             bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
@@ -93,6 +103,7 @@ impl PageWords<'_> {
     pub fn append_to(&self, out: &mut Vec<u8>, offset: usize, length: usize) {
         let end = offset.checked_add(length).filter(|end| *end <= self.0.len() * WORD);
         assert!(end.is_some(), "{length} bytes at {offset} end after {} words", self.0.len());
+        count(AccessKind::Load, self.0.as_ptr());
         if length < WORD {
             let end = out.len() + length;
             out.extend_from_slice(&self.load_at(offset).to_le_bytes());
@@ -122,6 +133,7 @@ impl PageWords<'_> {
     /// If there are fewer words.
     #[inline]
     pub fn store(&self, words: &[u64]) {
+        count(AccessKind::Store, self.0.as_ptr());
         for (word, value) in self.0[..words.len()].iter().zip(words) {
             word.store(*value, Ordering::Relaxed);
         }
@@ -136,6 +148,7 @@ impl PageWords<'_> {
     pub fn store_bytes(&self, offset: usize, bytes: &[u8]) {
         let end = offset.checked_add(bytes.len()).filter(|end| *end <= self.0.len() * WORD);
         assert!(end.is_some(), "{} bytes at {offset} end after {} words", bytes.len(), self.0.len());
+        count(AccessKind::Store, self.0.as_ptr());
         let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
             return self.store_few(offset, bytes);
         };
@@ -156,7 +169,7 @@ impl PageWords<'_> {
     /// Stores up to seven bytes, for which the words have room.
     fn store_few(&self, offset: usize, bytes: &[u8]) {
         let at = offset.min(self.0.len() * WORD - WORD);
-        let mut eight = self.load_at(at).to_le_bytes();
+        let mut eight = self.eight_at(at).to_le_bytes();
         eight[offset - at..][..bytes.len()].copy_from_slice(bytes);
         // SAFETY: the eight bytes are among the words.
         unsafe { unaligned::store(self.0, at, u64::from_le_bytes(eight)) };
@@ -259,7 +272,9 @@ impl Memory {
     /// Prefetches the cache line of a slab, which may have any address.
     #[inline]
     pub fn prefetch_slab(&self, slab: u32) {
-        prefetch_line(self.arena.start().as_ptr().wrapping_add(slab as usize * layout::SLAB_UNIT_BYTES));
+        let words = self.arena.start().as_ptr().wrapping_add(slab as usize * layout::SLAB_UNIT_BYTES);
+        count(AccessKind::Prefetch, words);
+        prefetch_line(words);
     }
 
     /// Clears the bit of a page that is retired.
