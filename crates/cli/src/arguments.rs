@@ -366,6 +366,8 @@ pub(crate) enum LogCommand {
     Verify(DirectoryArguments),
     /// Remove the first invalid record of a corrupt log and all later ones, so that the store can start.
     Truncate(DirectoryArguments),
+    /// Write a new manifest from the checkpoints and log files, if that of the store is damaged or absent.
+    Rebuild(DirectoryArguments),
 }
 
 /// The directory of a durable store.

@@ -1,6 +1,6 @@
 //! Hints after errors: the remedies that a user of the command has.
 
-use honeycomb_log::log_file_number;
+use honeycomb_log::{MANIFEST_FILE, log_file_number};
 use honeycomb_store::{Error as StoreError, LogError};
 
 use crate::arguments::Command;
@@ -8,6 +8,7 @@ use crate::error::Error;
 
 const TRUNCATE: &str = "`honeycomb log truncate DIR` removes the damage and all later records; \
     a backup may have them: `honeycomb restore`";
+const REBUILD: &str = "`honeycomb log rebuild DIR` writes a new manifest from the other files";
 const RESTORE: &str =
     "no other file has the contents of this one: `honeycomb restore` creates the store from a backup";
 
@@ -40,6 +41,7 @@ fn hint_of_log(error: &LogError, command: &Command) -> Option<String> {
              --to-version the restore has all records"
         }
         (LogError::Corrupt { file, .. }, _) => remedy(file),
+        (LogError::Missing { file, .. }, _) if file == MANIFEST_FILE => REBUILD,
         (LogError::Missing { .. }, _) => RESTORE,
         _ => return None,
     };
@@ -56,5 +58,9 @@ fn restorable(file: &str, version: u64) -> String {
 
 /// Returns the remedy for damage to a file of a store.
 pub(crate) fn remedy(file: &str) -> &'static str {
-    if log_file_number(file).is_some() { TRUNCATE } else { RESTORE }
+    match file {
+        MANIFEST_FILE => REBUILD,
+        file if log_file_number(file).is_some() => TRUNCATE,
+        _ => RESTORE,
+    }
 }

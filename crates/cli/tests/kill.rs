@@ -267,12 +267,39 @@ fn list_and_dump_need_no_lock() {
 #[test]
 fn a_folder_without_a_store_gets_no_files() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["list", "dump", "verify", "truncate"] {
+    for command in ["list", "dump", "verify", "truncate", "rebuild"] {
         let output = honeycomb(&["log", command, folder.path().to_str().unwrap()]);
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains("has no log") && output.status.code() == Some(2), "{command}: {message}");
         assert_eq!(names(folder.path()), [""; 0], "{command}");
     }
+}
+
+#[test]
+fn a_damaged_manifest_can_be_rebuilt() {
+    let folder = store_without_lock();
+    let directory = folder.path().to_str().unwrap();
+    let text = |arguments: &[&str]| String::from_utf8(honeycomb(arguments).stdout).unwrap();
+    assert!(text(&["log", "rebuild", directory]).starts_with("the manifest is valid: nothing to rebuild"));
+    let path = folder.path().join("manifest");
+    let manifest = std::fs::read(&path).unwrap();
+    for damage in [true, false] {
+        match damage {
+            true => std::fs::write(&path, b"not a manifest").unwrap(),
+            false => std::fs::remove_file(&path).unwrap(),
+        }
+        let refused = serve().args(["--dir", directory, "--address", "127.0.0.1:0"]).output().unwrap();
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert!(message.contains("`honeycomb log rebuild DIR` writes a new manifest"), "{message}");
+        let report = text(&["log", "rebuild", "--json", directory]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!((&report["is_rebuilt"], &report["checkpoint"]), (&true.into(), &0.into()));
+        assert_eq!(report["first_file"], "0000000000000001.log");
+        assert!(std::fs::read(&path).unwrap() == manifest);
+    }
+    let (server, address) = start(directory);
+    assert_eq!(Connection::open(&address).unwrap().send(&["GET apple".to_owned()]).unwrap(), ["red"]);
+    kill(server);
 }
 
 #[test]
@@ -286,7 +313,7 @@ fn verify_reports_a_damaged_manifest() {
     assert_eq!(verified.status.code(), Some(1));
     let verified = honeycomb(&["log", "verify", directory]);
     let report = String::from_utf8(verified.stdout).unwrap();
-    assert!(report.contains("`manifest` is corrupt") && report.contains("`honeycomb restore`"), "{report}");
+    assert!(report.contains("`manifest` is corrupt") && report.contains("`honeycomb log rebuild DIR`"), "{report}");
 }
 
 #[test]

@@ -117,6 +117,34 @@ impl<R: Read> CheckpointReader<R> {
         Ok(reader)
     }
 
+    /// Reads all blocks, checks them, and returns the number of pairs.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointReader::next_block`].
+    pub fn read_to_end(&mut self) -> Result<u64, LogError> {
+        let mut found = 0;
+        loop {
+            let invalid = match self.next_block()? {
+                Block::Table { .. } | Block::Unordered { .. } => None,
+                Block::Pairs(pairs) => {
+                    let counts = pairs.map(|pair| pair.map(|_| 1));
+                    match counts.sum::<Option<u64>>() {
+                        Some(pairs) => {
+                            found += pairs;
+                            None
+                        }
+                        None => Some("a block has whole pairs"),
+                    }
+                }
+                Block::End { pairs } if pairs == found => return Ok(found),
+                Block::End { .. } => Some("the last block states the number of pairs"),
+            };
+            if let Some(rule) = invalid {
+                return Err(self.corrupt(rule));
+            }
+        }
+    }
+
     /// Returns the number of the checkpoint.
     #[must_use]
     pub fn number(&self) -> u64 {

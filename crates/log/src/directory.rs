@@ -234,7 +234,7 @@ pub(crate) fn remove(storage: &dyn Storage, name: &str) -> Result<(), LogError> 
 }
 
 /// Checks that a directory without a manifest has no files of a store.
-fn without_manifest(names: &BTreeSet<String>) -> Result<(), LogError> {
+pub(crate) fn without_manifest(names: &BTreeSet<String>) -> Result<(), LogError> {
     if names.contains(RESTORE_FILE) {
         return Err(LogError::UnfinishedRestore);
     }
@@ -242,7 +242,12 @@ fn without_manifest(names: &BTreeSet<String>) -> Result<(), LogError> {
     if names.iter().any(|name| is_data(name)) { Err(LogError::Missing { file, reason }) } else { Ok(()) }
 }
 
-fn check_files(manifest: &Manifest, files: &[u64], names: &BTreeSet<String>) -> Result<(), LogError> {
+/// Checks that the checkpoint of a manifest and the log files from its first one on are there.
+pub(crate) fn check_files(
+    manifest: &Manifest,
+    files: &[u64],
+    names: &BTreeSet<String>,
+) -> Result<(), LogError> {
     let missing = |file, reason| Err(LogError::Missing { file, reason });
     let checkpoint = checkpoint_file(manifest.checkpoint);
     if manifest.checkpoint > 0 && !names.contains(&checkpoint) {

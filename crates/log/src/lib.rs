@@ -27,6 +27,7 @@ mod file_writer;
 mod manifest;
 mod names;
 mod reader;
+mod rebuild;
 mod record;
 mod restore;
 mod storage;

@@ -3,13 +3,12 @@
 
 mod dump;
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use honeycomb_log::{Block, CheckpointReader, Directory, LogError, Manifest, Replayed, log_file};
+use honeycomb_log::{Directory, LogError, Manifest, Replayed, log_file};
 use honeycomb_store::{DurabilityConfig, Error as StoreError, Storage, read_only_files};
 use serde::Serialize;
 
@@ -34,6 +33,7 @@ pub(crate) fn run(arguments: &LogArguments) -> Result<Status, Error> {
         LogCommand::Dump(dump) => self::dump(dump),
         LogCommand::Verify(verify) => self::verify(&verify.directory, verify.json.json),
         LogCommand::Truncate(truncate) => self::truncate(&truncate.directory, truncate.json.json),
+        LogCommand::Rebuild(rebuild) => self::rebuild(&rebuild.directory, rebuild.json.json),
     }
 }
 
@@ -84,6 +84,16 @@ struct TruncateReport {
     removed_files: u64,
 }
 
+/// The result of `rebuild`.
+#[derive(Serialize)]
+struct RebuildReport {
+    is_rebuilt: bool,
+    checkpoint: u64,
+    checkpoint_version: u64,
+    checkpoint_pairs: u64,
+    first_file: String,
+}
+
 fn list(path: &Path, json: bool) -> Result<Status, Error> {
     let read = || summary(&open_to_read(path)?);
     let report = retried(read, |report| report.damage.is_none())?;
@@ -124,7 +134,7 @@ fn verify(path: &Path, json: bool) -> Result<Status, Error> {
 fn verified(directory: &Directory) -> Result<LogReport, Error> {
     let mut report = summary(directory)?;
     let checkpoint = directory.checkpoint().and_then(|checkpoint| match checkpoint {
-        Some(mut checkpoint) => verify_checkpoint(&mut checkpoint),
+        Some(mut checkpoint) => checkpoint.read_to_end().map(drop),
         None => Ok(()),
     });
     if let Err(error) = checkpoint {
@@ -147,6 +157,25 @@ fn truncate(path: &Path, json: bool) -> Result<Status, Error> {
     Ok(Status::Success)
 }
 
+fn rebuild(path: &Path, json: bool) -> Result<Status, Error> {
+    let storage = lock(path)?;
+    let rebuilt = Manifest::rebuild(&storage)?;
+    let manifest = match rebuilt {
+        Some(manifest) => manifest,
+        None => Directory::inspect(storage)?.ok_or_else(|| no_log(path))?.manifest(),
+    };
+    let Manifest { checkpoint, version, pairs, first_file } = manifest;
+    let report = RebuildReport {
+        is_rebuilt: rebuilt.is_some(),
+        checkpoint,
+        checkpoint_version: version,
+        checkpoint_pairs: pairs,
+        first_file: log_file(first_file),
+    };
+    report::print(&report, json)?;
+    Ok(Status::Success)
+}
+
 fn dump(arguments: &DumpArguments) -> Result<Status, Error> {
     let (next, left) = (arguments.from, arguments.limit.unwrap_or(u64::MAX));
     let mut dump = Dump { next, left, as_json: arguments.json.json };
@@ -164,16 +193,21 @@ fn open_to_read(path: &Path) -> Result<Directory, Error> {
     Directory::inspect(files)?.ok_or_else(|| no_log(path))
 }
 
-/// Opens a directory and locks it. A directory that is none of a store gets no file for the lock.
+/// Opens a directory and locks it.
 fn open(path: &Path) -> Result<(Arc<dyn Storage>, Directory), Error> {
+    let storage = lock(path)?;
+    let directory = Directory::inspect(storage.clone())?.ok_or_else(|| no_log(path))?;
+    Ok((storage, directory))
+}
+
+/// Locks a directory. One that is none of a store gets no file for the lock.
+fn lock(path: &Path) -> Result<Arc<dyn Storage>, Error> {
     if let Err(error) = open_to_read(path)
         && !matches!(error, Error::Log(_))
     {
         return Err(error);
     }
-    let storage = DurabilityConfig::directory(path)?.storage;
-    let directory = Directory::inspect(storage.clone())?.ok_or_else(|| no_log(path))?;
-    Ok((storage, directory))
+    Ok(DurabilityConfig::directory(path)?.storage)
 }
 
 fn no_log(path: &Path) -> Error {
@@ -213,34 +247,6 @@ fn summary(directory: &Directory) -> Result<LogReport, Error> {
     Ok(LogReport { contents: Some(contents), damage })
 }
 
-/// Reads a whole checkpoint.
-///
-/// # Errors
-/// It is invalid, or cannot be read.
-pub(crate) fn verify_checkpoint(checkpoint: &mut CheckpointReader<impl Read>) -> Result<(), LogError> {
-    let mut found = 0;
-    loop {
-        let invalid = match checkpoint.next_block()? {
-            Block::Table { .. } | Block::Unordered { .. } => None,
-            Block::Pairs(pairs) => {
-                let counts = pairs.map(|pair| pair.map(|_| 1));
-                match counts.sum::<Option<u64>>() {
-                    Some(pairs) => {
-                        found += pairs;
-                        None
-                    }
-                    None => Some("a block has whole pairs"),
-                }
-            }
-            Block::End { pairs } if pairs == found => return Ok(()),
-            Block::End { .. } => Some("the last block states the number of pairs"),
-        };
-        if let Some(rule) = invalid {
-            return Err(checkpoint.corrupt(rule));
-        }
-    }
-}
-
 /// Returns the damage that an error describes, or the error if it describes none.
 fn damage(error: LogError) -> Result<Damage, Error> {
     let problem = error.to_string();
@@ -268,12 +274,7 @@ impl Report for LogReport {
 
 impl Contents {
     fn write_text(&self, text: &mut ReportText) {
-        if self.checkpoint > 0 {
-            text.line(format_args!("checkpoint {} of version {}", self.checkpoint, self.checkpoint_version));
-            text.count("pairs", self.checkpoint_pairs, "");
-        } else {
-            text.line("no checkpoint");
-        }
+        write_checkpoint(text, (self.checkpoint, self.checkpoint_version, self.checkpoint_pairs));
         for file in &self.files {
             text.line(&file.name);
             let (first, last) = (file.first_version.unwrap_or(0), file.last_version.unwrap_or(0));
@@ -293,4 +294,23 @@ impl Report for TruncateReport {
         text.bytes("removed", self.removed_bytes, "after the last valid record of its file");
         text.count("removed files", self.removed_files, "");
     }
+}
+
+impl Report for RebuildReport {
+    fn write_text(&self, text: &mut ReportText) {
+        match self.is_rebuilt {
+            true => text.line("the manifest was damaged or absent, and is new now"),
+            false => text.line("the manifest is valid: nothing to rebuild"),
+        }
+        write_checkpoint(text, (self.checkpoint, self.checkpoint_version, self.checkpoint_pairs));
+        text.line(format_args!("later records from {} on", self.first_file));
+    }
+}
+
+fn write_checkpoint(text: &mut ReportText, (checkpoint, version, pairs): (u64, u64, u64)) {
+    if checkpoint == 0 {
+        return text.line("no checkpoint");
+    }
+    text.line(format_args!("checkpoint {checkpoint} of version {version}"));
+    text.count("pairs", pairs, "");
 }

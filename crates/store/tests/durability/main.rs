@@ -11,6 +11,7 @@ mod full_disk;
 mod history;
 mod long_versions;
 mod old_values;
+mod rebuild;
 mod workload;
 
 use std::thread;
