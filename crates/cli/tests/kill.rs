@@ -313,7 +313,8 @@ fn verify_reports_a_damaged_manifest() {
     assert_eq!(verified.status.code(), Some(1));
     let verified = honeycomb(&["log", "verify", directory]);
     let report = String::from_utf8(verified.stdout).unwrap();
-    assert!(report.contains("`manifest` is corrupt") && report.contains("`honeycomb log rebuild DIR`"), "{report}");
+    let remedy = "`honeycomb log rebuild DIR`";
+    assert!(report.contains("`manifest` is corrupt") && report.contains(remedy), "{report}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A new manifest for the files of a store whose manifest is damaged or absent.
 //!
-//! The manifest states nothing that the other files do not have: which checkpoint is whole, and which log file
-//! has the records after it. So the newest whole checkpoint whose later records are all in the log makes the
-//! same store, also if the lost manifest named an earlier one.
+//! The manifest states nothing that the other files do not have: which checkpoint is whole, and which log
+//! file has the records after it. So the newest whole checkpoint whose later records are all in the log makes
+//! the same store, also if the lost manifest named an earlier one.
 
 use std::sync::Arc;
 

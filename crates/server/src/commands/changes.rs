@@ -23,8 +23,8 @@ pub(super) const COMMANDS: &[Command] = &[
         form: CommandForm::Errand(begin),
         usage: "lower upper after [OLD]",
         summary: "Returns the next changes of a range in the log after a version, and the position for the \
-            next call: a version, or version:changes within a long one. `$` is the newest version. With OLD each put and each deletion has the value before \
-            it.",
+            next call: a version, or version:changes within a long one. `$` is the newest version. With OLD \
+            each put and each deletion has the value before it.",
     },
     Command {
         name: "ri.watch",
