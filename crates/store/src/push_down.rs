@@ -1,8 +1,8 @@
 //! Functions that run inside a scan of an ordered table, so that only their results are copied.
 //!
 //! The calling thread visits the pairs in pages of 1,024 ([`RangePage`]), with a reader of the accelerator if
-//! it executes functions there, and otherwise with one of the store. The pages share a lease, or a snapshot of
-//! the caller: between two pages it can end, and memory can be reclaimed. A caller that executes a function
+//! it executes functions there, and otherwise with one of the store. The pages share a lease, or a snapshot
+//! of the caller: between two pages it can end, and memory can be reclaimed. A caller that executes a function
 //! part by part passes the same snapshot to all parts.
 
 use std::fmt;
