@@ -2,8 +2,8 @@
 //!
 //! The calling thread visits the pairs in pages of 1,024 ([`RangePage`]), with a reader of the accelerator if
 //! it executes functions there, and otherwise with one of the store. The pages share a lease, or a snapshot
-//! of the caller: between two pages it can end, and memory can be reclaimed. A caller that executes a function
-//! part by part passes the same snapshot to all parts.
+//! of the caller: between two pages it can end, and memory can be reclaimed. A caller that executes a
+//! function part by part passes the same snapshot to all parts.
 
 use std::fmt;
 use std::ops::{Bound, ControlFlow, RangeBounds};
