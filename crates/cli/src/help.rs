@@ -128,9 +128,9 @@ Inspect and repair the log of a durable store.
 
 A durable store (`honeycomb serve --dir`) writes all changes into log files, and from time to time a
 checkpoint. If the server refuses to start because the log is corrupt, `verify` shows the place, `dump` the
-records before it, and `truncate` removes the invalid record and all later ones. If the manifest is damaged or
-absent, `rebuild` writes a new one and loses nothing. All have --json. `list` and `dump` also read the log of a
-running server, up to what it has written by then.";
+records before it, and `truncate` removes the invalid record and all later ones. If the manifest is damaged
+or absent, `rebuild` writes a new one and loses nothing. All have --json. `list` and `dump` also read the log
+of a running server, up to what it has written by then.";
 
 /// The examples of `log`.
 pub(crate) const LOG_EXAMPLES: &str = "\

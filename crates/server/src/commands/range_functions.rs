@@ -296,12 +296,11 @@ impl RangeScan {
         context: &Context<'_>,
     ) -> Result<bool, Error> {
         self.snapshot.renew()?;
-        let (time, away) = (&context.shared.time, &context.session.away);
+        let time = &context.shared.time;
         let began = time.instant();
         loop {
             self.last = result.add_page(&range.after(self.last.as_deref(), &self.snapshot))?;
-            let is_cancelled = away.as_ref().is_some_and(|away| away.is_cancelled());
-            let is_over = is_cancelled || time.instant().saturating_duration_since(began) >= STEP;
+            let is_over = time.instant().saturating_duration_since(began) >= STEP;
             if is_over || self.last.is_none() {
                 return Ok(self.last.is_some());
             }

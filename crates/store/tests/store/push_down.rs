@@ -2,8 +2,8 @@
 
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use honeycomb_store::unordered::{BuiltIn, Element, Functions};
 use honeycomb_store::{Config, Error, Store, Table, ValueColumn, ValueView};
@@ -244,6 +244,45 @@ fn a_reduction_sees_one_version() {
         }
         is_done.store(true, Ordering::Relaxed);
     });
+}
+
+/// A predicate changes a pair of a later page. The function sees the value before, also part by part at a
+/// snapshot.
+#[test]
+fn a_function_does_not_see_later_writes() {
+    let (cell, calls) = (Arc::new(OnceLock::<Table>::new()), AtomicUsize::new(0));
+    let (mut functions, written) = (Functions::default(), cell.clone());
+    let writes = move |_: u64, _: &[u64]| {
+        if calls.fetch_add(1, Ordering::Relaxed).is_multiple_of(500) {
+            written.get().unwrap().put(&key(3999), &[7]).unwrap();
+        }
+        true
+    };
+    let writes = functions.register_predicate(Element::U8, 0, Box::new(writes)).unwrap();
+    let store = Store::open(Config { functions: Arc::new(functions), ..config() }).unwrap();
+    let table = store.table("table").unwrap();
+    (0..4000).for_each(|number| table.put(&key(number), &[1]).unwrap());
+    cell.set(table.clone()).unwrap();
+    let equal = BuiltIn::Equal.number(Element::U8);
+    let ones = table.push_down::<[u8]>(..).only(0, writes, &[]).only(0, equal, &[1]);
+    assert_eq!(ones.count().unwrap(), 4000);
+    table.put(&key(3999), &[1]).unwrap();
+    let (snapshot, mut counted, mut last) = (store.snapshot().unwrap(), 0, None::<Vec<u8>>);
+    table.put(&key(0), &[7]).unwrap();
+    loop {
+        let lower = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = table.push_down::<[u8]>((lower, Bound::Unbounded)).at(&snapshot);
+        let part = rest.only(0, writes, &[]).only(0, equal, &[1]).count_part(1).unwrap();
+        (counted, last) = (counted + part.result, part.last);
+        if last.is_none() {
+            break;
+        }
+    }
+    assert_eq!(counted, 4000);
+    let other = Store::open(config()).unwrap();
+    let foreign = other.table("table").unwrap();
+    let error = foreign.push_down::<[u8]>(..).at(&snapshot).count().unwrap_err();
+    assert!(matches!(error, Error::ForeignTable { .. }), "{error}");
 }
 
 #[test]
