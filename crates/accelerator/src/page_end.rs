@@ -35,9 +35,7 @@ impl PageEnd {
         if self.left > 0 {
             return ControlFlow::Continue(());
         }
-        let mut key = Vec::new();
-        pair.copy_key_into(&mut key);
-        self.last = Some(key);
+        self.last = Some(pair.key());
         ControlFlow::Break(())
     }
 

@@ -46,7 +46,7 @@ impl Ranking {
             return;
         }
         self.bytes += pair.key_len() + pair.value_len();
-        self.pairs.push(Reverse((order, owned(pair))));
+        self.pairs.push(Reverse((order, (pair.key(), pair.value().to_vec()))));
         while self.pairs.len() > self.pairs_max || (self.bytes > self.bytes_max && self.pairs.len() > 1) {
             let Some(Reverse((least, (key, value)))) = self.pairs.pop() else { return };
             self.bytes -= key.len() + value.len();
@@ -72,10 +72,4 @@ impl Ranking {
         self.bytes = 0;
         mem::take(&mut self.pairs).into_sorted_vec().into_iter().map(|Reverse((_, pair))| pair).collect()
     }
-}
-
-fn owned(pair: &Pair<'_>) -> OwnedPair {
-    let mut key = Vec::with_capacity(pair.key_len());
-    pair.copy_key_into(&mut key);
-    (key, pair.value().to_vec())
 }

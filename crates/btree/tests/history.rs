@@ -223,9 +223,7 @@ impl Worker<'_> {
         pause(&mut self.rng);
         let mut pairs = Pairs::new();
         reader.scan(self.root, &scan_of(&lower, &upper, backward, floor_start, limit), |pair| {
-            let mut key = Vec::new();
-            pair.copy_key_into(&mut key);
-            pairs.push((key, pair.value().to_vec()));
+            pairs.push((pair.key(), pair.value().to_vec()));
             pause(&mut self.rng);
             ControlFlow::Continue(())
         });

@@ -65,14 +65,11 @@ impl Directory {
     /// # Errors
     /// Those of [`Directory::open`], except [`LogError::Full`].
     pub fn inspect(storage: Arc<dyn Storage>) -> Result<Option<Self>, LogError> {
-        let names: BTreeSet<String> =
-            storage.list().map_err(LogError::io("list", "the directory"))?.into_iter().collect();
+        let names = names(&*storage)?;
         let Some(manifest) = Manifest::load(&*storage)? else {
             return without_manifest(&names).map(|()| None);
         };
-        let all: Vec<u64> = names.iter().filter_map(|name| log_file_number(name)).collect();
-        let files: Vec<u64> = all.iter().copied().filter(|&number| number >= manifest.first_file).collect();
-        check_files(&manifest, &files, &names)?;
+        let files = needed_files(&manifest, &names)?;
         let unused = names.into_iter().filter(|name| is_unused(name, &manifest)).collect();
         Ok(Some(Self { storage, manifest, files, unused }))
     }
@@ -233,6 +230,11 @@ pub(crate) fn remove(storage: &dyn Storage, name: &str) -> Result<(), LogError> 
     }
 }
 
+/// Returns the names of all files of a directory.
+pub(crate) fn names(storage: &dyn Storage) -> Result<BTreeSet<String>, LogError> {
+    Ok(storage.list().map_err(LogError::io("list", "the directory"))?.into_iter().collect())
+}
+
 /// Checks that a directory without a manifest has no files of a store.
 pub(crate) fn without_manifest(names: &BTreeSet<String>) -> Result<(), LogError> {
     if names.contains(RESTORE_FILE) {
@@ -242,23 +244,22 @@ pub(crate) fn without_manifest(names: &BTreeSet<String>) -> Result<(), LogError>
     if names.iter().any(|name| is_data(name)) { Err(LogError::Missing { file, reason }) } else { Ok(()) }
 }
 
-/// Checks that the checkpoint of a manifest and the log files from its first one on are there.
-pub(crate) fn check_files(
-    manifest: &Manifest,
-    files: &[u64],
-    names: &BTreeSet<String>,
-) -> Result<(), LogError> {
+/// Returns the numbers of the log files from the first one of a manifest on. Its checkpoint and these files
+/// must be there, without gaps.
+pub(crate) fn needed_files(manifest: &Manifest, names: &BTreeSet<String>) -> Result<Vec<u64>, LogError> {
     let missing = |file, reason| Err(LogError::Missing { file, reason });
     let checkpoint = checkpoint_file(manifest.checkpoint);
     if manifest.checkpoint > 0 && !names.contains(&checkpoint) {
         return missing(checkpoint, "the manifest names it");
     }
+    let numbers = names.iter().filter_map(|name| log_file_number(name));
+    let files: Vec<u64> = numbers.filter(|&number| number >= manifest.first_file).collect();
     // Only a new store has no log file.
     let is_new = *manifest == Manifest::EMPTY && files.is_empty();
     let expected = (manifest.first_file..).take(files.len().max(usize::from(!is_new)));
     match expected.enumerate().find(|(index, number)| files.get(*index) != Some(number)) {
         Some((_, number)) => missing(log_file(number), "the manifest or a later log file needs it"),
-        None => Ok(()),
+        None => Ok(files),
     }
 }
 

@@ -4,10 +4,11 @@
 //! file has the records after it. So the newest whole checkpoint whose later records are all in the log makes
 //! the same store, also if the lost manifest named an earlier one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::checkpoint_reader::CheckpointReader;
-use crate::directory::{check_files, without_manifest};
+use crate::directory::{names, needed_files, without_manifest};
 use crate::error::LogError;
 use crate::file_header::FileHeader;
 use crate::manifest::Manifest;
@@ -24,66 +25,63 @@ impl Manifest {
     /// records are lost, if no other checkpoint suffices; [`LogError::UnfinishedRestore`];
     /// [`LogError::Format`] if the manifest is of a later version; [`LogError::Full`], [`LogError::Io`].
     pub fn rebuild(storage: &Arc<dyn Storage>) -> Result<Option<Self>, LogError> {
-        let names = storage.list().map_err(LogError::io("list", "the directory"))?.into_iter().collect();
+        let names = names(&**storage)?;
         match Self::load(&**storage) {
-            Ok(None) if without_manifest(&names).is_ok() => return Ok(None),
-            Ok(None) => without_manifest(&names).or_else(only_missing)?,
             Ok(Some(_)) => return Ok(None),
+            Ok(None) => match without_manifest(&names) {
+                Ok(()) => return Ok(None),
+                Err(LogError::Missing { .. }) => {}
+                Err(error) => return Err(error),
+            },
             Err(LogError::Corrupt { .. }) => {}
             Err(error) => return Err(error),
         }
-        let mut checkpoints: Vec<u64> = names.iter().filter_map(|name| checkpoint_number(name)).collect();
-        let mut files: Vec<u64> = names.iter().filter_map(|name| log_file_number(name)).collect();
-        checkpoints.sort_unstable();
-        files.sort_unstable();
-        let mut newest_error = None;
-        // Without a checkpoint, a log from its first file on has everything.
-        for &number in checkpoints.iter().rev().chain([&0]) {
-            let checked = candidate(storage, number, &files).and_then(|manifest| {
-                let later: Vec<u64> =
-                    files.iter().copied().filter(|&file| file >= manifest.first_file).collect();
-                check_files(&manifest, &later, &names).map(|()| manifest)
-            });
-            match checked {
-                Ok(manifest) => {
-                    manifest.store(&**storage)?;
-                    return Ok(Some(manifest));
-                }
-                Err(error @ (LogError::Corrupt { .. } | LogError::Missing { .. })) => {
-                    newest_error.get_or_insert(error);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Err(newest_error.unwrap_or(LogError::UnfinishedRestore))
+        let manifest = newest(&**storage, &names)?;
+        manifest.store(&**storage)?;
+        Ok(Some(manifest))
     }
 }
 
-/// Returns the manifest of a whole checkpoint; 0 is none.
-fn candidate(storage: &Arc<dyn Storage>, number: u64, files: &[u64]) -> Result<Manifest, LogError> {
+/// Returns the manifest of the newest checkpoint that suffices, or the error of the newest one. Without a
+/// checkpoint, which counts as number 0, a log from its first file on has everything.
+fn newest(storage: &dyn Storage, names: &BTreeSet<String>) -> Result<Manifest, LogError> {
+    let is_damage = |error: &LogError| matches!(error, LogError::Corrupt { .. } | LogError::Missing { .. });
+    let mut numbers = names.iter().rev().filter_map(|name| checkpoint_number(name)).chain([0]);
+    let found = candidate(storage, names, numbers.next().unwrap_or(0));
+    numbers.fold(found, |found, number| match found {
+        Err(error) if is_damage(&error) => match candidate(storage, names, number) {
+            Err(other) if is_damage(&other) => Err(error),
+            found => found,
+        },
+        found => found,
+    })
+}
+
+/// Returns the manifest of a checkpoint that is whole and whose later records are all in the log.
+fn candidate(storage: &dyn Storage, names: &BTreeSet<String>, number: u64) -> Result<Manifest, LogError> {
     let (version, pairs) = match number {
         0 => (0, 0),
         _ => {
-            let mut reader = CheckpointReader::open(&**storage, number)?;
+            let mut reader = CheckpointReader::open(storage, number)?;
             (reader.version(), reader.read_to_end()?)
         }
     };
-    let begins = |file: &&u64| match FileHeader::read(&**storage, **file) {
-        Ok(header) => Ok(header.first_version <= version + 1),
-        // A replay finds the damage, unless the file is not needed.
-        Err(LogError::Corrupt { .. }) => Ok(false),
-        Err(error) => Err(error),
-    };
-    for file in files.iter().rev() {
-        if begins(&file)? {
-            return Ok(Manifest { checkpoint: number, version, first_file: *file, pairs });
-        }
-    }
-    let file = log_file(files.first().map_or(1, |first| first - 1));
-    Err(LogError::Missing { file, reason: "no other file has the records after the checkpoint" })
+    let first_file = first_file(storage, names, version)?;
+    let manifest = Manifest { checkpoint: number, version, first_file, pairs };
+    needed_files(&manifest, names).map(|_| manifest)
 }
 
-/// Accepts the absence of a manifest beside other files of a store.
-fn only_missing(error: LogError) -> Result<(), LogError> {
-    if matches!(error, LogError::Missing { .. }) { Ok(()) } else { Err(error) }
+/// Returns the number of the last log file that begins no later than the version after a checkpoint.
+fn first_file(storage: &dyn Storage, names: &BTreeSet<String>, version: u64) -> Result<u64, LogError> {
+    let mut oldest = None;
+    for number in names.iter().rev().filter_map(|name| log_file_number(name)) {
+        match FileHeader::read(storage, number) {
+            Ok(header) if header.first_version <= version + 1 => return Ok(number),
+            // A replay finds the damage, unless the file is not needed.
+            Ok(_) | Err(LogError::Corrupt { .. }) => oldest = Some(number),
+            Err(error) => return Err(error),
+        }
+    }
+    let file = log_file(oldest.map_or(1, |number| number - 1));
+    Err(LogError::Missing { file, reason: "no other file has the records after the checkpoint" })
 }

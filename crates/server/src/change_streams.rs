@@ -63,14 +63,10 @@ impl ChangeStreams {
         }
         let mut kept = self.lock();
         kept.push(Kept { used_at: now, subject, stream });
-        let (mut streams, mut bytes) = (0, 0);
-        let fits = |one: &Kept| {
-            (streams, bytes) = (streams + 1, bytes + one.stream.memory_bytes());
-            streams <= STREAMS_MAX && bytes <= BYTES_MAX
-        };
-        let fitting = kept.iter().rev().map(fits).take_while(|fits| *fits).count();
-        let closed = kept.len() - fitting;
-        kept.drain(..closed);
+        let bytes = |kept: &[Kept]| kept.iter().map(|one| one.stream.memory_bytes()).sum::<usize>();
+        while kept.len() > STREAMS_MAX || bytes(&kept) > BYTES_MAX {
+            kept.remove(0);
+        }
     }
 
     /// Closes streams that nobody has used for some time.

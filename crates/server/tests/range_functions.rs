@@ -21,6 +21,7 @@ use common::{Client, Running, show, start_with_store};
 const PAIRS: usize = 5000;
 /// Pairs of a page.
 const PAGE: usize = 1024;
+const TWO_PAGES: usize = 2 * PAGE;
 /// Bytes that writes may replace until a snapshot ends.
 const LEASE_BYTES: u64 = 1 << 20;
 /// Maximum number of functions that hold snapshots.
@@ -85,8 +86,6 @@ fn another_long_command_executes_between_two_pages() {
     gates[1].open();
     assert_eq!(show(&client.receive()), PAIRS.to_string(), "its snapshot has no later pairs");
 }
-
-const TWO_PAGES: usize = 2 * PAGE;
 
 /// The snapshot ends in the second page of each of the first attempts.
 #[test]

@@ -41,6 +41,7 @@ impl FirstPairs {
     /// Removes the pairs and returns them, in the order in which they were offered.
     #[must_use]
     pub fn take_pairs(&mut self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        self.bytes = 0;
         mem::take(&mut self.pairs)
     }
 
@@ -50,7 +51,7 @@ impl FirstPairs {
         self.is_full = bytes > self.bytes_max && !self.pairs.is_empty();
         if !self.is_full {
             self.bytes = bytes;
-            self.pairs.push(owned(pair));
+            self.pairs.push((pair.key(), pair.value().to_vec()));
             self.is_full = self.pairs.len() == self.pairs_max;
         }
         if self.is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -60,10 +61,4 @@ impl FirstPairs {
     pub(crate) fn last_key(&self) -> Option<&[u8]> {
         self.pairs.last().map(|(key, _)| &**key)
     }
-}
-
-fn owned(pair: &Pair<'_>) -> OwnedPair {
-    let mut key = Vec::with_capacity(pair.key_len());
-    pair.copy_key_into(&mut key);
-    (key, pair.value().to_vec())
 }

@@ -216,9 +216,7 @@ struct CollectedPairs {
 
 impl Emit for CollectedPairs {
     fn pair(&mut self, pair: &Pair<'_>) -> ControlFlow<()> {
-        let mut key = Vec::new();
-        pair.copy_key_into(&mut key);
-        self.pairs.push((key, pair.value().to_vec()));
+        self.pairs.push((pair.key(), pair.value().to_vec()));
         ControlFlow::Continue(())
     }
 

@@ -34,6 +34,14 @@ impl<'a> Pair<'a> {
         self.separate_value.unwrap_or_else(|| self.item.value())
     }
 
+    /// Returns a copy of the key.
+    #[must_use]
+    pub fn key(&self) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.key_len());
+        self.copy_key_into(&mut key);
+        key
+    }
+
     /// Appends the key to `out`.
     pub fn copy_key_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.prefix.bytes());

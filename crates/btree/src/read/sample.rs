@@ -93,9 +93,7 @@ impl Reader<'_> {
         for scan in [from, before] {
             let mut emitted = 0;
             self.scan(root, &scan, |pair| {
-                let mut key = Vec::with_capacity(pair.key_len());
-                pair.copy_key_into(&mut key);
-                emit(&key, pair.value());
+                emit(&pair.key(), pair.value());
                 emitted += 1;
                 ControlFlow::Continue(())
             });

@@ -26,9 +26,7 @@ fn contents(forest: &Forest, root: Root) -> Model {
     let reader = forest.reader();
     let mut forward = Model::new();
     reader.scan(root, &Scan::default(), |pair| {
-        let mut key = Vec::new();
-        pair.copy_key_into(&mut key);
-        forward.insert(key, pair.value().to_vec());
+        forward.insert(pair.key(), pair.value().to_vec());
         ControlFlow::Continue(())
     });
     let mut backward = 0;

@@ -264,7 +264,7 @@ impl ChangeStream {
     }
 
     fn read_files(&mut self, log: &LogState, last: Version, found: &mut Found) -> Result<(), Error> {
-        let too_old = Error::VersionTooOld { version: self.version };
+        let too_old = |version| Error::VersionTooOld { version };
         if self.reader.is_none() {
             let (number, storage) = {
                 let writer = log.lock_writer();
@@ -272,13 +272,14 @@ impl ChangeStream {
             };
             self.reader = LogReader::open(storage, number, self.version)?;
         }
-        let Self { filter, version, part, reader: Some(reader), .. } = self else { return Err(too_old) };
+        let Self { filter, version, part, reader, .. } = self;
+        let reader = reader.as_mut().ok_or(too_old(*version))?;
         while *version < last && found.bytes < POLL_BYTES {
             let begun = part.map_or(0, |part| part.version);
             match reader.changes_again(begun) {
                 Some(changes) => filter.apply((version, part), begun, changes, found)?,
                 None => {
-                    let too_old = Error::VersionTooOld { version: *version };
+                    let too_old = too_old(*version);
                     let mut apply = |record: Record<'_>| {
                         filter.apply((version, part), record.version, record.changes, found)
                     };
@@ -292,7 +293,9 @@ impl ChangeStream {
 
 /// Returns the identifier of a table at a version, unless that or the one in part is lost or too old.
 fn id_at(log: &LogState, name: &str, (version, part): (Version, Option<Part>)) -> Result<Option<u64>, Error> {
-    part.map_or(Ok(None), |part| log.table_ids.at(name, part.version))?;
+    if let Some(part) = part {
+        log.table_ids.at(name, part.version)?;
+    }
     log.table_ids.at(name, version)
 }
 
@@ -341,8 +344,7 @@ impl Filter {
             return Err(no_such);
         }
         // Without their bytes, the changes of the part are decoded once more.
-        let skipped = if begun.bytes.is_some() { 0 } else { begun.changes };
-        let (mut number, mut before) = (begun.changes - skipped, None);
+        let (mut number, mut before) = (begun.bytes.map_or(0, |_| begun.changes), None);
         let mut rest = changes(&record[begun.bytes.unwrap_or(0)..]);
         while found.bytes < POLL_BYTES || number < begun.changes || before.is_some() {
             let bytes = rest.bytes_left();
